@@ -27,8 +27,9 @@ import picocli.CommandLine.Spec;
     name = "clients",
     mixinStandardHelpOptions = true,
     description =
-        "Publish what is set for single clients: their plan, and the calendar of their quotas and"
-            + " bills.")
+        "Publish what is set for single clients: their plan, the calendar of their quotas and bills,"
+            + " and their API keys.",
+    subcommands = ClientKeysCommand.class)
 final class ClientsCommand {
   @ParentCommand
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
@@ -38,7 +39,7 @@ final class ClientsCommand {
   @SuppressWarnings("NullAway.Init")
   private CommandSpec spec;
 
-  private PublishedPolicies published() {
+  PublishedPolicies published() {
     return new PublishedPolicies(weir.kafka());
   }
 
@@ -120,8 +121,8 @@ final class ClientsCommand {
       name = "delete",
       mixinStandardHelpOptions = true,
       description =
-          "Delete what is set for a client; policies then apply as they are, and the client is"
-              + " billed by the months of UTC.")
+          "Delete what is set for a client, its API keys too; policies then apply as they are, and"
+              + " the client is billed by the months of UTC.")
   int delete(@Parameters(paramLabel = "CLIENT", description = "the client") String client) {
     PolicyKey key = key(client);
     return tell(
@@ -131,9 +132,14 @@ final class ClientsCommand {
   }
 
   private PolicyKey key(String client) {
+    return key(client, spec);
+  }
+
+  /** Returns the key of a client that a command's argument names. */
+  static PolicyKey key(String client, CommandSpec command) {
     String violation = Names.violation(client);
     if (violation != null) {
-      throw new CommandLine.ParameterException(spec.commandLine(), "CLIENT " + violation);
+      throw new CommandLine.ParameterException(command.commandLine(), "CLIENT " + violation);
     }
     return PolicyKey.ofClient(client);
   }

@@ -3,6 +3,7 @@ package io.weir.launcher;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.ingest.policy.PolicyFile;
+import io.weir.ingest.policy.log.ApiKeyEdits;
 import io.weir.ingest.policy.log.AppliedFile;
 import io.weir.ingest.policy.log.PolicyEditor;
 import io.weir.ingest.policy.log.PolicyEdits;
@@ -74,26 +75,45 @@ final class PublishedPoliciesCommands {
       mixinStandardHelpOptions = true,
       description = {
         "Publish a policy file: policies, plans and clients are those of the file then, and no others.",
-        "All of it takes effect at once; prints what is changed."
+        "All of it takes effect at once; prints what is changed.",
+        "A file that lacks published API keys is refused: 'weir policies export' has them."
       })
   static final class Apply extends OnFile {
     @Option(names = "--dry-run", description = "only print what would be changed")
     private boolean dryRun;
 
+    @Option(
+        names = "--revoke-keys",
+        description = "publish the file also if it lacks API keys, which are revoked then")
+    private boolean revokeKeys;
+
     @Override
     int call(Path read, JsonNode tree) {
       AppliedFile applied = AppliedFile.of(String.valueOf(read.getFileName()), tree);
       if (dryRun) {
-        print(differences(published().read(), tree), "; nothing is published yet");
-        return 0;
+        return tellOnly(published().read(), tree);
       }
       PolicyEditor.Outcome outcome =
-          published().change("policies apply " + applied.name(), PolicyEdits.apply(applied));
+          published()
+              .change("policies apply " + applied.name(), PolicyEdits.apply(applied, revokeKeys));
       print(differences(outcome.before(), tree), "");
       out().printf("version %d is published%n", outcome.after().version());
       tellSwitch(outcome.after(), out());
       out().flush();
       return 0;
+    }
+
+    /** Prints what would be changed; returns the exit status. */
+    private int tellOnly(PolicyState state, JsonNode tree) {
+      print(differences(state, tree), "; nothing is published yet");
+      List<String> revoked = ApiKeyEdits.revoked(state, PolicyEdits.drafts(state, tree));
+      if (revoked.isEmpty() || revokeKeys) {
+        return 0;
+      }
+      out().println("refused without --revoke-keys: the file lacks published API keys:");
+      revoked.forEach(key -> out().println("  " + key));
+      out().flush();
+      return 1;
     }
 
     private void print(List<String> differences, String when) {

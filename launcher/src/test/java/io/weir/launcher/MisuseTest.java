@@ -39,6 +39,17 @@ final class MisuseTest {
             + " set WEIR_SINGLE_COPY=allow if fewer copies are meant",
         "policies explain| Missing required option: '--client=NAME'",
         "quarantine list --partition x| Invalid value for option '--partition': 'x' is not an int",
+        "clients keys create a --expires-in 5s| --expires-in must be a length of time such as 90d,"
+            + " 12h or PT30M, of a minute to 36500d, is '5s'",
+        "clients keys create a --expires-in 36501d| --expires-in must be a length of time such as"
+            + " 90d, 12h or PT30M, of a minute to 36500d, is '36501d'",
+        "clients keys create a --expires-at 2020-01-01T00:00:00Z| --expires-at must be in the"
+            + " future, is 2020-01-01T00:00:00Z",
+        "clients keys create a --expires-at 2999-01-01T00:00:00Z --expires-in 1d| give --expires-in"
+            + " or --expires-at, not both",
+        "clients keys create a --sha256 ab| --sha256 must be 64 lower-case hexadecimal digits",
+        "clients keys revoke a weir_key| ID must be 1 to 64 of the characters A-Z a-z 0-9 . _ - and"
+            + " not begin with weir_",
         "ledger tail --max 0| --max must be at least 1, is 0",
         "verify --from now --to then| Invalid value for option '--from': 'now' is not an RFC 3339"
             + " time such as 2026-11-21T00:00:00Z"

@@ -2,8 +2,10 @@
 package io.weir.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.limits.policy.ApiKeyHash;
 import io.weir.servers.testing.TestKafka;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -114,5 +116,56 @@ final class PublishedPoliciesIT {
     assertTrue(
         output.contains("the client is billed by the months of UTC: the running period is "),
         output);
+  }
+
+  @Test
+  void keys_areCreated_listed_keptByFiles_andRevoked() throws Exception {
+    assertEnds(0, "topics", "create");
+    write(5);
+    assertEnds(0, "policies", "apply", file.toString());
+
+    assertEnds(0, "clients", "keys", "create", "acme", "--id", "ci", "--expires-in", "90d");
+    String secret = output.strip();
+    assertTrue(secret.matches("weir_[A-Za-z0-9_-]{43}"), output);
+    assertTrue(
+        errors.matches(
+            "key ci of acme is created, and shown this once, expires at [^,]*Z;"
+                + " version 2 is published\\R"),
+        errors);
+    String hash = ApiKeyHash.of("elsewhere").toString();
+    assertEnds(0, "clients", "keys", "create", "acme", "--sha256", hash);
+    assertEquals("", output);
+
+    assertEnds(0, "clients", "keys", "list", "acme");
+    List<String> lines = output.lines().toList();
+    assertEquals(3, lines.size(), output);
+    assertTrue(lines.get(0).startsWith("ci "), output);
+    assertTrue(
+        lines.get(0).contains(ApiKeyHash.of(secret).toString().substring(0, 12) + "… expires at "),
+        output);
+    assertEquals(hash.substring(0, 8), lines.get(1).strip().split(" ", -1)[0], output);
+    assertTrue(lines.get(1).endsWith(hash.substring(0, 12) + "… does not expire"), output);
+    assertTrue(lines.get(2).startsWith("2 keys, since version 3, "), output);
+
+    // what is exported has the keys; the first file lacks them, and would revoke them
+    assertEnds(0, "policies", "export");
+    assertFalse(output.contains(secret), output);
+    Path exported = folder.resolve("exported.yml");
+    Files.writeString(exported, output);
+    assertEnds(0, "policies", "apply", exported.toString());
+    assertEnds(1, "policies", "apply", file.toString());
+    assertTrue(errors.contains("the file lacks published API keys (ci of client acme, "), errors);
+    assertEnds(1, "policies", "apply", "--dry-run", file.toString());
+    assertTrue(output.contains("refused without --revoke-keys"), output);
+
+    assertEnds(0, "clients", "keys", "revoke", "acme", "ci");
+    assertEnds(1, "clients", "keys", "revoke", "acme", "ci");
+    assertTrue(errors.contains("there is no such API key of client acme"), errors);
+    assertEnds(0, "policies", "apply", "--revoke-keys", file.toString());
+    assertEnds(0, "clients", "keys", "list", "acme");
+    assertEquals("0 keys; nothing is set for the client", output.strip());
+    assertEnds(0, "policies", "history", "acme");
+    assertTrue(output.contains("weir clients keys revoke acme ci"), output);
+    assertFalse(output.contains(secret), output);
   }
 }

@@ -18,6 +18,16 @@ public final class Names {
    * or null if the name is valid.
    */
   public static @Nullable String violation(String name) {
+    return violation(name, MAX_BYTES);
+  }
+
+  /**
+   * Returns the rule that a text breaks which must be as a name but for its length, worded in the
+   * same way and without any part of the text; null if it is valid.
+   *
+   * @param maxBytes most bytes of UTF-8 that it may have
+   */
+  public static @Nullable String violation(String name, int maxBytes) {
     if (name.isEmpty()) {
       return "must not be empty";
     }
@@ -43,8 +53,8 @@ public final class Names {
         return "must be valid Unicode (unpaired surrogate at index " + i + ")";
       }
     }
-    return bytes > MAX_BYTES
-        ? "must have at most " + MAX_BYTES + " bytes of UTF-8, has " + bytes
+    return bytes > maxBytes
+        ? "must have at most " + maxBytes + " bytes of UTF-8, has " + bytes
         : null;
   }
 

@@ -7,13 +7,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call whose admission is requested.
+ * A call of a client that is named.
  *
  * @param facts what policies look at
  * @param cost tokens that the call takes, ≥ 1
  * @param id the caller's idempotency key; null if the server shall create one
  */
-public record Call(CallFacts facts, long cost, @Nullable String id) {
+public record Call(CallFacts facts, long cost, @Nullable String id) implements CallRequest {
   /** Creates a call without attributes. */
   public Call(
       String client,

@@ -38,6 +38,9 @@ public final class CheckGate {
   /** What the bucket of a policy that denies every call answers: nothing, and never more. */
   private static final BucketReply NOTHING = new BucketReply(false, 0, 0, -1, 0, 0, 0, false);
 
+  private static final CompletableFuture<CheckOutcome> KEY_REFUSED =
+      CompletableFuture.completedFuture(CheckOutcome.KeyRefused.INSTANCE);
+
   private static final long MICROS_PER_MILLI = 1_000;
 
   /** Number of buckets at which a part of a batch is submitted. */
@@ -118,8 +121,8 @@ public final class CheckGate {
   }
 
   /** Decides and records a call, and waits for the outcome. */
-  public CheckOutcome check(Call call) {
-    return outcomeOf(submit(call));
+  public CheckOutcome check(CallRequest request) {
+    return outcomeOf(submit(request));
   }
 
   /**
@@ -128,14 +131,21 @@ public final class CheckGate {
    * @return completed with the outcome by a thread of the cache or of the log: what depends on it
    *     must not block; exceptionally only by a fault of this process
    */
-  public CompletableFuture<CheckOutcome> submit(Call call) {
+  public CompletableFuture<CheckOutcome> submit(CallRequest request) {
     Ticket ticket = log.begin();
     long nowEpochMillis = ticket.begunAtEpochMillis();
+    Call call;
     MatchedPolicies matched;
     LeasedBuckets.Taken leased;
     CompletableFuture<Decision> pending;
     try {
-      matched = match(policies.get(), call, nowEpochMillis);
+      PolicyMatcher snapshot = policies.get();
+      call = statistics.keys.find(snapshot, request, nowEpochMillis);
+      if (call == null) {
+        ticket.abandon();
+        return KEY_REFUSED;
+      }
+      matched = match(snapshot, call, nowEpochMillis);
       statistics.policiesLeftOut.increment(matched.leftOut().size());
       boolean asks = matched.needsCheck();
       leased = leases == null || !asks ? null : leases.take(matched, call.cost());
@@ -236,20 +246,22 @@ public final class CheckGate {
    * room for single checks. When one is shed, the parts after it are shed, too. Calls of one bucket
    * are charged in the list's order.
    *
-   * @param calls 1 to {@value CallLog#MAX_CALLS}
+   * @param requests 1 to {@value CallLog#MAX_CALLS}
    * @return the outcome of each call, in the list's order
    */
-  public List<CheckOutcome> check(List<Call> calls) {
-    if (calls.isEmpty() || calls.size() > CallLog.MAX_CALLS) {
+  public List<CheckOutcome> check(List<? extends CallRequest> requests) {
+    if (requests.isEmpty() || requests.size() > CallLog.MAX_CALLS) {
       throw new IllegalArgumentException(
-          "calls must be 1 to " + CallLog.MAX_CALLS + ", are " + calls.size());
+          "calls must be 1 to " + CallLog.MAX_CALLS + ", are " + requests.size());
     }
     Ticket ticket = log.begin();
     List<CheckOutcome> outcomes;
-    List<CallEvent> decided = new ArrayList<>(calls.size());
+    List<CallEvent> decided = new ArrayList<>(requests.size());
     try {
       long nowEpochMillis = ticket.begunAtEpochMillis();
-      outcomes = decide(calls, nowEpochMillis);
+      PolicyMatcher snapshot = policies.get();
+      KeyLookup.Found found = statistics.keys.find(snapshot, requests, nowEpochMillis);
+      outcomes = found.outcomes(decide(snapshot, found.calls(), nowEpochMillis));
       for (CheckOutcome outcome : outcomes) {
         if (outcome instanceof CheckOutcome.Decided one) {
           decided.add(one.call());
@@ -266,8 +278,7 @@ public final class CheckGate {
     return withRecords(outcomes, log.record(ticket, decided));
   }
 
-  private List<CheckOutcome> decide(List<Call> calls, long nowEpochMillis) {
-    PolicyMatcher snapshot = policies.get();
+  private List<CheckOutcome> decide(PolicyMatcher snapshot, List<Call> calls, long nowEpochMillis) {
     List<CheckOutcome> outcomes = new ArrayList<>(calls.size());
     List<Matched> part = new ArrayList<>();
     int buckets = 0;
@@ -367,19 +378,24 @@ public final class CheckGate {
   }
 
   /** Returns what {@link #check} would answer now, and waits for it. */
-  public CheckOutcome peek(Call call) {
-    return outcomeOf(submitPeek(call));
+  public CheckOutcome peek(CallRequest request) {
+    return outcomeOf(submitPeek(request));
   }
 
   /**
    * Returns what {@link #submit} would answer now. Takes no tokens and records nothing. Does not
    * wait, as {@link #submit} does not.
    */
-  public CompletableFuture<CheckOutcome> submitPeek(Call call) {
+  public CompletableFuture<CheckOutcome> submitPeek(CallRequest request) {
     Ticket ticket = log.begin();
     long nowEpochMillis = ticket.begunAtEpochMillis();
     ticket.abandon();
-    MatchedPolicies matched = match(policies.get(), call, nowEpochMillis);
+    PolicyMatcher snapshot = policies.get();
+    Call call = statistics.keys.find(snapshot, request, nowEpochMillis);
+    if (call == null) {
+      return KEY_REFUSED;
+    }
+    MatchedPolicies matched = match(snapshot, call, nowEpochMillis);
     if (!matched.needsCheck()) {
       return CompletableFuture.completedFuture(judge(call, matched, null, true, nowEpochMillis));
     }

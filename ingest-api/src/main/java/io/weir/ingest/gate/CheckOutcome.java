@@ -37,6 +37,15 @@ public sealed interface CheckOutcome {
    */
   record Shed(String detail) implements CheckOutcome {}
 
+  /**
+   * No client has the call's API key, or the key has expired: which of both is counted, and not
+   * told to the caller. The call was neither decided nor recorded.
+   */
+  enum KeyRefused implements CheckOutcome {
+    /** The only one. */
+    INSTANCE
+  }
+
   /** The decision could not be recorded and is therefore void; the caller is asked to try again. */
   record NotKept(Recorded.Refused refused) implements CheckOutcome {}
 

@@ -13,7 +13,8 @@ import java.util.Objects;
 
 /**
  * Metrics of the gate since its start. Invariant: checks = allowed + denied (over all of {@link
- * DecidedBy}) + not kept + shed; of peeks only the shed ones are counted. Thread-safe.
+ * DecidedBy}) + not kept + shed + keys refused ({@link #keys}); of peeks only those that are shed,
+ * or whose key is refused, are counted. Thread-safe.
  */
 final class GateStatistics {
   /** Calls answered 503 because their record could not be kept. */
@@ -28,10 +29,14 @@ final class GateStatistics {
   /** Policies that matched a check and exceeded the maximum number of policies per check. */
   final Counter policiesLeftOut;
 
+  /** Finds clients by their keys, and counts those that are refused. */
+  final KeyLookup keys;
+
   private final Map<DecidedBy, Counter> allowed;
   private final Map<DecidedBy, Counter> denied;
 
   GateStatistics(MeterRegistry registry, LocalDecider local) {
+    keys = new KeyLookup(registry);
     allowed = checks(registry, "allowed");
     denied = checks(registry, "denied");
     notKept =

@@ -2,7 +2,7 @@
 package io.weir.ingest.http;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.weir.ingest.gate.Call;
+import io.weir.ingest.gate.CallRequest;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.topics.problem.Problem;
@@ -30,9 +30,10 @@ final class BatchRoute {
   /** Answers a request. */
   void handle(Exchange exchange) throws JsonBody.Invalid {
     exchange.requireNoParameters();
-    List<JsonBody.Element<Call>> elements = CheckRequest.readBatch(exchange.body(), unknownMembers);
-    List<Call> calls = new ArrayList<>(elements.size());
-    for (JsonBody.Element<Call> element : elements) {
+    List<JsonBody.Element<CallRequest>> elements =
+        CheckRequest.readBatch(exchange.body(), unknownMembers);
+    List<CallRequest> calls = new ArrayList<>(elements.size());
+    for (JsonBody.Element<CallRequest> element : elements) {
       if (element.value() != null) {
         calls.add(element.value());
       }
@@ -42,10 +43,10 @@ final class BatchRoute {
   }
 
   private static byte[] body(
-      List<JsonBody.Element<Call>> elements, Iterator<CheckOutcome> outcomes) {
+      List<JsonBody.Element<CallRequest>> elements, Iterator<CheckOutcome> outcomes) {
     return CheckResponse.writeArray(
         json -> {
-          for (JsonBody.Element<Call> element : elements) {
+          for (JsonBody.Element<CallRequest> element : elements) {
             json.writeStartObject();
             writeElement(json, element, outcomes);
             json.writeEndObject();
@@ -54,7 +55,7 @@ final class BatchRoute {
   }
 
   private static void writeElement(
-      JsonGenerator json, JsonBody.Element<Call> element, Iterator<CheckOutcome> outcomes)
+      JsonGenerator json, JsonBody.Element<CallRequest> element, Iterator<CheckOutcome> outcomes)
       throws IOException {
     Problem problem = element.problem();
     if (problem != null) {

@@ -108,6 +108,7 @@ public final class CheckApi implements AutoCloseable {
               routes(config);
               PolicyAdmin policies = parts.policies();
               if (policies != null) {
+                new ApiKeyRoutes(policies).register(config);
                 new PolicyRoutes(policies).register(config);
               }
             });

@@ -5,8 +5,12 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.CallLog;
+import io.weir.ingest.gate.CallRequest;
+import io.weir.ingest.gate.KeyedCall;
 import io.weir.ingest.http.JsonBody.Invalid;
 import io.weir.limits.IpAddress;
+import io.weir.limits.Names;
+import io.weir.limits.policy.ApiKeyHash;
 import io.weir.limits.policy.CallFacts;
 import io.weir.topics.model.CallEvent;
 import java.io.IOException;
@@ -17,7 +21,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads the body of a check, or of a batch of checks. */
 final class CheckRequest {
-  private static final String KNOWN = "client, endpoint, meter, cost, id, ip and attributes";
+  private static final String KNOWN =
+      "client, api_key, endpoint, meter, cost, id, ip and attributes";
 
   /** Most attributes of a call; bounds what matching takes. */
   static final int MAX_ATTRIBUTES = 64;
@@ -25,21 +30,25 @@ final class CheckRequest {
   /** Longest value of an attribute; bounds what matching takes, too. */
   static final int MAX_ATTRIBUTE_CHARS = 1_024;
 
+  /** Longest API key; those that Weir makes have 48 bytes, imported ones may have more. */
+  static final int MAX_API_KEY_BYTES = 1_024;
+
   private CheckRequest() {}
 
-  static Call read(byte[] body, UnknownMembers unknown) throws Invalid {
+  static CallRequest read(byte[] body, UnknownMembers unknown) throws Invalid {
     return JsonBody.read(body, json -> readMembers(json, unknown));
   }
 
   /** Reads the body of a batch: an array of what a check has as its body. */
-  static List<JsonBody.Element<Call>> readBatch(byte[] body, UnknownMembers unknown)
+  static List<JsonBody.Element<CallRequest>> readBatch(byte[] body, UnknownMembers unknown)
       throws Invalid {
     return JsonBody.readArray(body, CallLog.MAX_CALLS, json -> readMembers(json, unknown));
   }
 
-  private static Call readMembers(JsonParser json, UnknownMembers unknown)
+  private static CallRequest readMembers(JsonParser json, UnknownMembers unknown)
       throws IOException, Invalid {
     String client = null;
+    ApiKeyHash apiKey = null;
     String endpoint = CallEvent.DEFAULT_ENDPOINT;
     String meter = CallEvent.DEFAULT_METER;
     String id = null;
@@ -50,6 +59,7 @@ final class CheckRequest {
       JsonToken value = json.nextToken();
       switch (member) {
         case "client" -> client = JsonBody.name(json, value, member);
+        case "api_key" -> apiKey = apiKey(json, value, member);
         case "endpoint" -> endpoint = JsonBody.name(json, value, member);
         case "meter" -> meter = JsonBody.name(json, value, member);
         case "id" -> id = JsonBody.name(json, value, member);
@@ -59,10 +69,27 @@ final class CheckRequest {
         default -> JsonBody.unknown(json, member, KNOWN, unknown);
       }
     }
+    if (apiKey != null) {
+      if (client != null) {
+        throw Invalid.member("api_key", "must not be given beside client; give one of both");
+      }
+      return new KeyedCall(apiKey, endpoint, meter, address(ip), attributes, cost, id);
+    }
     if (client == null) {
-      throw Invalid.member("client", "is missing");
+      throw Invalid.member("client", "is missing, and so is api_key; give one of both");
     }
     return new Call(new CallFacts(client, endpoint, meter, address(ip), attributes), cost, id);
+  }
+
+  /** Reads a key, and keeps its hash alone; no problem repeats any part of it. */
+  private static ApiKeyHash apiKey(JsonParser json, JsonToken value, String member)
+      throws IOException, Invalid {
+    String key = JsonBody.text(json, value, member);
+    String violation = Names.violation(key, MAX_API_KEY_BYTES);
+    if (violation != null) {
+      throw Invalid.member(member, violation);
+    }
+    return ApiKeyHash.of(key);
   }
 
   private static @Nullable IpAddress address(@Nullable String ip) throws Invalid {

@@ -98,6 +98,12 @@ final class CheckResponse {
               + notKept.refused().reason()
               + "), so it was not let through");
     }
+    if (outcome == CheckOutcome.KeyRefused.INSTANCE) {
+      return Problem.ofField(
+          ProblemReason.API_KEY_REFUSED,
+          "api_key",
+          "is not known here, or has expired; the call was neither decided nor recorded");
+    }
     return null;
   }
 

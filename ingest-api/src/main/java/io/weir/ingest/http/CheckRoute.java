@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
-import io.weir.ingest.gate.Call;
+import io.weir.ingest.gate.CallRequest;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.LimitStatus;
@@ -33,8 +33,9 @@ final class CheckRoute {
   /** Answers a request, now or later; does not block. */
   void handle(Exchange exchange) throws JsonBody.Invalid {
     boolean peek = isPeek(exchange.parameters());
-    Call call = CheckRequest.read(exchange.body(), unknownMembers);
-    CompletableFuture<CheckOutcome> pending = peek ? gate.submitPeek(call) : gate.submit(call);
+    CallRequest request = CheckRequest.read(exchange.body(), unknownMembers);
+    CompletableFuture<CheckOutcome> pending =
+        peek ? gate.submitPeek(request) : gate.submit(request);
     var unused =
         pending.whenComplete(
             (outcome, failed) -> exchange.later(() -> answer(exchange, outcome, failed)));
@@ -63,6 +64,10 @@ final class CheckRoute {
     }
     if (outcome instanceof CheckOutcome.Shed) {
       exchange.fields().put(HttpHeader.RETRY_AFTER, AdmissionHandler.retryAfterSeconds());
+    }
+    if (outcome == CheckOutcome.KeyRefused.INSTANCE) {
+      // a 401 without a challenge is no valid answer (RFC 9110 §15.5.2)
+      exchange.fields().put(HttpHeader.WWW_AUTHENTICATE, "ApiKey");
     }
     exchange.refuse(Objects.requireNonNull(CheckResponse.problem(outcome)));
   }

@@ -45,6 +45,9 @@ final class PolicyReader {
           "lease",
           PolicyFile.EFFECTIVE_FROM);
 
+  private static final Set<String> CLIENT_FIELDS =
+      Set.of("plan", "limits", "time_zone", "billing_anchor", "api_keys");
+
   private static final Set<String> FILE_FIELDS =
       Set.of(
           "version",
@@ -66,6 +69,7 @@ final class PolicyReader {
   private final LimitReader limits = new LimitReader(fields);
   private final MatchReader matches = new MatchReader(fields);
   private final LeaseReader leases = new LeaseReader(fields);
+  private final ApiKeyReader apiKeys = new ApiKeyReader(fields);
 
   /**
    * Creates a reader.
@@ -291,15 +295,17 @@ final class PolicyReader {
 
   private ClientSettings client(JsonNode node, String path) {
     if (!node.isObject()) {
-      fields.problem(path + " must be a mapping of plan, limits, time_zone, billing_anchor");
+      fields.problem(
+          path + " must be a mapping of plan, limits, time_zone, billing_anchor, api_keys");
       return ClientSettings.NONE;
     }
-    fields.refuseUnknown(node, path, Set.of("plan", "limits", "time_zone", "billing_anchor"));
+    fields.refuseUnknown(node, path, CLIENT_FIELDS);
     return new ClientSettings(
         new ClientCalendar(
             fields.timeZone(node, path, "time_zone"), fields.date(node, path, "billing_anchor")),
         node.has("plan") ? fields.name(node, path, "plan") : null,
-        ownLimits(node.path("limits"), path + ".limits"));
+        ownLimits(node.path("limits"), path + ".limits"),
+        apiKeys.read(node.path("api_keys"), path + ".api_keys"));
   }
 
   private Map<String, PolicyLimit> ownLimits(JsonNode node, String path) {

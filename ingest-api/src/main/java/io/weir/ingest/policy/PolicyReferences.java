@@ -2,6 +2,7 @@
 package io.weir.ingest.policy;
 
 import io.weir.limits.PolicyLimit;
+import io.weir.limits.policy.ApiKeys;
 import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.Clients;
 import io.weir.limits.policy.Policy;
@@ -13,7 +14,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** Whether what plans and clients name is there, and fits. Stateless and thread-safe. */
+/**
+ * Whether what plans and clients name is there, and fits, and no two clients have the same API key.
+ * Stateless and thread-safe.
+ */
 public final class PolicyReferences {
   /** Most problems that are returned; so many usually have one common cause. */
   private static final int MAX_PROBLEMS = 100;
@@ -45,7 +49,28 @@ public final class PolicyReferences {
                 addOfClient(client, settings, clients, byName, problems);
               }
             });
+    addOfApiKeys(clients.settings(), problems);
     return problems;
+  }
+
+  private static void addOfApiKeys(Map<String, ClientSettings> settings, List<String> problems) {
+    int keys = ApiKeys.count(settings);
+    if (keys > ApiKeys.MAX) {
+      problems.add(
+          "clients may have " + ApiKeys.MAX + " api_keys at most, all together, and have " + keys);
+    }
+    for (ApiKeys.Repeated repeated : ApiKeys.repeated(settings)) {
+      if (problems.size() < MAX_PROBLEMS) {
+        problems.add(
+            place(repeated.client(), repeated.index())
+                + " is that of "
+                + place(repeated.otherClient(), repeated.otherIndex()));
+      }
+    }
+  }
+
+  private static String place(String client, int index) {
+    return "clients['" + Shown.cut(client) + "'].api_keys[" + index + "].sha256";
   }
 
   private static void addOfClient(

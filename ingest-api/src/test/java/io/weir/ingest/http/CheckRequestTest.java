@@ -2,11 +2,16 @@
 package io.weir.ingest.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.ingest.gate.Call;
+import io.weir.ingest.gate.CallRequest;
+import io.weir.ingest.gate.KeyedCall;
 import io.weir.limits.IpAddress;
+import io.weir.limits.policy.ApiKeyHash;
 import io.weir.limits.policy.CallFacts;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
@@ -64,6 +69,66 @@ final class CheckRequestTest {
   }
 
   @Test
+  void read_apiKey_isKeptAsItsHashAlone() throws Exception {
+    String body =
+        "{\"api_key\":\"%s\",\"endpoint\":\"GET /x\",\"cost\":3,\"meter\":\"tokens\",\"id\":\"7\","
+            + "\"ip\":\"203.0.113.9\",\"attributes\":{\"a\":1}}";
+    KeyedCall call = assertInstanceOf(KeyedCall.class, readAny(body.formatted("weir_secret")));
+
+    assertEquals(
+        new KeyedCall(
+            ApiKeyHash.of("weir_secret"),
+            "GET /x",
+            "tokens",
+            IpAddress.parse("203.0.113.9"),
+            Map.of("a", "1"),
+            3,
+            "7"),
+        call);
+    assertFalse(call.toString().contains("weir_secret"));
+    // escaped or not, it is the same key
+    assertEquals(call, readAny(body.formatted("\\u0077eir_secret")));
+    assertEquals(
+        new KeyedCall(ApiKeyHash.of("k"), "-", "calls", null, Map.of(), 1, null),
+        readAny("{\"api_key\":\"k\"}"));
+    String longest = "€".repeat(CheckRequest.MAX_API_KEY_BYTES / 3);
+    assertEquals(
+        ApiKeyHash.of(longest),
+        assertInstanceOf(KeyedCall.class, readAny("{\"api_key\":\"" + longest + "\"}")).apiKey());
+  }
+
+  @Test
+  void read_wrongApiKey_isNamed_andNoPartOfItIsRepeated() {
+    String secret = "weir_secret";
+    for (String key :
+        new String[] {
+          "\"\"",
+          "7",
+          "null",
+          "[\"" + secret + "\"]",
+          "{\"" + secret + "\":1}",
+          "\"" + secret + "\\n\"",
+          "\"" + secret + "\\u0000\"",
+          "\"" + secret + "\\ud800\"",
+          "\"" + secret.repeat(100) + "\"",
+          "\"" + secret + "\",\"client\":\"acme\""
+        }) {
+      JsonBody.Invalid invalid =
+          assertThrows(JsonBody.Invalid.class, () -> readAny("{\"api_key\":" + key + "}"));
+      assertEquals("api_key", invalid.problem().field(), key);
+      assertFalse(invalid.problem().toString().contains(secret), invalid.problem()::toString);
+    }
+    // which of two keys it is must not depend on the reader
+    JsonBody.Invalid twice =
+        assertThrows(
+            JsonBody.Invalid.class,
+            () -> readAny("{\"api_key\":\"weir_secret\",\"api_key\":\"weir_other\"}"));
+    assertEquals(
+        "the body must be one JSON object in UTF-8; it holds the member api_key twice",
+        twice.problem().detail());
+  }
+
+  @Test
   void read_attributes_textsNumbersAndTruth_theRestIsPassedOver() throws Exception {
     Call call =
         read(
@@ -102,8 +167,8 @@ final class CheckRequestTest {
     assertEquals(ProblemReason.UNKNOWN_MEMBER, problem.reason());
     assertEquals("endpont", problem.field());
     assertEquals(
-        "endpont is not a member here; known are client, endpoint, meter, cost, id, ip and"
-            + " attributes",
+        "endpont is not a member here; known are client, api_key, endpoint, meter, cost, id, ip"
+            + " and attributes",
         problem.detail());
   }
 
@@ -111,7 +176,8 @@ final class CheckRequestTest {
   void read_unknownMember_isIgnored_ifConfigured() throws Exception {
     String body = "{\"client\":\"acme\",\"new\":[{\"deep\":null}],\"cost\":2}";
 
-    Call call = CheckRequest.read(body.getBytes(StandardCharsets.UTF_8), UnknownMembers.IGNORE);
+    CallRequest call =
+        CheckRequest.read(body.getBytes(StandardCharsets.UTF_8), UnknownMembers.IGNORE);
 
     assertEquals(new Call("acme", "-", "calls", 2, null, null), call);
   }
@@ -182,11 +248,15 @@ final class CheckRequestTest {
   }
 
   private static Call read(String body) throws JsonBody.Invalid {
+    return assertInstanceOf(Call.class, readAny(body));
+  }
+
+  private static CallRequest readAny(String body) throws JsonBody.Invalid {
     return CheckRequest.read(body.getBytes(StandardCharsets.UTF_8), UnknownMembers.REFUSE);
   }
 
   private static void assertField(String field, String body) {
-    JsonBody.Invalid invalid = assertThrows(JsonBody.Invalid.class, () -> read(body));
+    JsonBody.Invalid invalid = assertThrows(JsonBody.Invalid.class, () -> readAny(body));
     assertEquals(field, invalid.problem().field(), body);
     assertTrue(invalid.problem().detail().startsWith(field + " "), invalid.problem().detail());
   }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.ingest.gate.Call;
 import io.weir.topics.problem.Problem;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -61,7 +62,7 @@ final class HostileJsonTest {
     byte[] bytes = body.append('}').toString().getBytes(StandardCharsets.UTF_8);
 
     assertTrue(bytes.length <= MOST);
-    assertEquals("a", CheckRequest.read(bytes, UnknownMembers.IGNORE).facts().client());
+    assertEquals("a", ((Call) CheckRequest.read(bytes, UnknownMembers.IGNORE)).facts().client());
   }
 
   @Test
@@ -73,14 +74,15 @@ final class HostileJsonTest {
   void textBeyondAscii_isReadAsItStands() throws Exception {
     byte[] body = "{\"client\":\"a\",\"meter\":\"€\ud83d\ude00\"}".getBytes(StandardCharsets.UTF_8);
 
-    assertEquals("€\ud83d\ude00", CheckRequest.read(body, UnknownMembers.IGNORE).facts().meter());
+    assertEquals(
+        "€\ud83d\ude00", ((Call) CheckRequest.read(body, UnknownMembers.IGNORE)).facts().meter());
   }
 
   @Test
   void byteOrderMark_isSkipped() throws Exception {
     byte[] body = "\ufeff{\"client\":\"a\"}".getBytes(StandardCharsets.UTF_8);
 
-    assertEquals("a", CheckRequest.read(body, UnknownMembers.IGNORE).facts().client());
+    assertEquals("a", ((Call) CheckRequest.read(body, UnknownMembers.IGNORE)).facts().client());
   }
 
   private static void assertRefused(String body) {

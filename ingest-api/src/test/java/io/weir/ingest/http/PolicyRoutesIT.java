@@ -7,15 +7,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.limits.policy.ApiKeyHash;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
@@ -29,11 +34,15 @@ import org.junit.jupiter.params.provider.CsvSource;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class PolicyRoutesIT {
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String RECORDED = "weir_log_appended_calls_total";
+  private static final String REFUSED_KEYS = "weir_api_keys_refused_total{reason=\"unknown\"}";
 
   private TestNode node;
+  private Path data;
 
   @BeforeAll
   void start(@TempDir Path folder) throws Exception {
+    data = folder.resolve("data");
     node = TestNode.start(folder, Map.of("WEIR_HTTP_HOST", "0.0.0.0"));
   }
 
@@ -179,6 +188,131 @@ final class PolicyRoutesIT {
     assertEquals(1, JSON.readTree(node.get("/v1/policies").body()).path("clients").asInt());
     assertEquals(200, delete("/v1/clients/a%2Fb").statusCode());
     assertProblem(404, "policy-not-found", node.get("/v1/clients/a%2Fb"));
+  }
+
+  @Test
+  void apiKey_isCreated_namesItsClient_isRotated_andRevoked() throws Exception {
+    double refused = node.metric(REFUSED_KEYS);
+    HttpResponse<String> made =
+        send(
+            "POST",
+            "/v1/clients/key%2Fed/keys",
+            "{\"id\":\"ci\",\"expires_at\":\"2999-01-01T00:00:00Z\"}");
+    assertEquals(201, made.statusCode(), made.body());
+    JsonNode answer = JSON.readTree(made.body());
+    String secret = answer.path("api_key").asText();
+    assertTrue(secret.matches("weir_[A-Za-z0-9_-]{43}"), made.body());
+    assertEquals(ApiKeyHash.of(secret).toString(), answer.path("key").path("sha256").asText());
+    assertEquals(Optional.of("no-store"), made.headers().firstValue("Cache-Control"));
+
+    double recorded = node.metric(RECORDED);
+    HttpResponse<String> allowed = checkByKey(secret);
+    assertEquals(200, allowed.statusCode(), allowed.body());
+    assertEquals("key/ed", JSON.readTree(allowed.body()).path("client").asText());
+    assertEquals(
+        answer.path("version").asLong(),
+        JSON.readTree(allowed.body()).path("policies_version").asLong());
+    assertEquals(recorded + 1, node.metric(RECORDED));
+
+    // two at once, while the callers change over
+    JsonNode next = JSON.readTree(send("POST", "/v1/clients/key%2Fed/keys", "").body());
+    String id = next.path("key").path("id").asText();
+    assertEquals(next.path("key").path("sha256").asText().substring(0, 8), id);
+    assertEquals(200, checkByKey(next.path("api_key").asText()).statusCode());
+    assertEquals(200, checkByKey(secret).statusCode());
+    HttpResponse<String> list = node.get("/v1/clients/key%2Fed/keys");
+    assertEquals(2, JSON.readTree(list.body()).path("keys").size(), list.body());
+    assertEquals(200, node.get("/v1/clients/key%2Fed/keys/" + id).statusCode());
+
+    String tag = list.headers().firstValue("ETag").orElseThrow();
+    assertEquals(
+        200, send("DELETE", "/v1/clients/key%2Fed/keys/ci", "", "If-Match", tag).statusCode());
+    assertProblem(
+        412,
+        "changed-since",
+        send("DELETE", "/v1/clients/key%2Fed/keys/" + id, "", "If-Match", tag));
+    recorded = node.metric(RECORDED);
+    HttpResponse<String> revoked = checkByKey(secret);
+    assertProblem(401, "api-key-refused", revoked);
+    assertEquals(
+        Optional.of("application/problem+json"), revoked.headers().firstValue("Content-Type"));
+    assertEquals(Optional.of("ApiKey"), revoked.headers().firstValue("WWW-Authenticate"));
+    HttpResponse<String> batch =
+        node.send(
+            node.post(
+                "/v1/check/batch",
+                "[{\"api_key\":\"%s\"},{\"api_key\":\"%s\"},{\"client\":\"c\"}]"
+                    .formatted(secret, next.path("api_key").asText())));
+    JsonNode results = JSON.readTree(batch.body());
+    assertEquals(401, results.path(0).path("status").asInt(), batch.body());
+    assertEquals("api_key", results.path(0).path("field").asText(), batch.body());
+    assertEquals("key/ed", results.path(1).path("client").asText(), batch.body());
+    assertEquals("c", results.path(2).path("client").asText(), batch.body());
+    assertEquals(recorded + 2, node.metric(RECORDED));
+    assertEquals(refused + 2, node.metric(REFUSED_KEYS));
+    assertNowhere(
+        secret, revoked.body() + batch.body() + list.body() + node.get("/metrics").body());
+
+    delete("/v1/clients/key%2Fed");
+    assertProblem(401, "api-key-refused", checkByKey(next.path("api_key").asText()));
+    put("/v1/clients/key%2Fed", "{}");
+    assertProblem(401, "api-key-refused", checkByKey(next.path("api_key").asText()));
+    delete("/v1/clients/key%2Fed");
+  }
+
+  /** The key is in no answer and no file; its hash is in a file that only its owner reads. */
+  private void assertNowhere(String secret, String answers) throws Exception {
+    assertFalse(answers.contains(secret), answers);
+    Path snapshot = data.resolve("ingest").resolve("policies.json");
+    assertTrue(Files.readString(snapshot).contains("api_keys"));
+    assertEquals(
+        "rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(snapshot)));
+    try (Stream<Path> files = Files.walk(data)) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        String bytes = new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1);
+        assertFalse(bytes.contains(secret), file::toString);
+      }
+    }
+  }
+
+  @Test
+  void apiKeys_whatIsWrong_isRefused_andNothingIsChanged() throws Exception {
+    String hash = ApiKeyHash.of("elsewhere").toString();
+    HttpResponse<String> imported =
+        send("POST", "/v1/clients/importer/keys", "{\"id\":\"old\",\"sha256\":\"" + hash + "\"}");
+    assertEquals(201, imported.statusCode(), imported.body());
+    assertTrue(JSON.readTree(imported.body()).path("api_key").isMissingNode(), imported.body());
+    assertEquals(200, checkByKey("elsewhere").statusCode());
+    long version = version();
+
+    String path = "/v1/clients/importer/keys";
+    assertProblem(400, "invalid-policy", send("POST", path, "{\"id\":\"old\"}"));
+    assertProblem(
+        400,
+        "invalid-policy",
+        send("POST", "/v1/clients/other/keys", "{\"sha256\":\"" + hash + "\"}"));
+    assertProblem(400, "invalid-policy", send("POST", path, "{\"expires\":\"soon\"}"));
+    assertProblem(400, "invalid-body", send("POST", path, "[]"));
+    assertProblem(412, "changed-since", send("POST", path, "", "If-Match", "\"1\""));
+    assertProblem(403, "admin-not-allowed", send("POST", path, "", "Via", "1.1 proxy"));
+    assertProblem(404, "policy-not-found", delete(path + "/none"));
+    assertProblem(404, "policy-not-found", node.get("/v1/clients/nobody/keys"));
+    assertProblem(404, "policy-not-found", node.get(path + "/none"));
+    HttpResponse<String> put = put(path, "{}");
+    assertProblem(405, "method-not-allowed", put);
+    assertEquals(Optional.of("GET, HEAD, POST"), put.headers().firstValue("Allow"));
+    assertProblem(405, "method-not-allowed", delete(path));
+    assertEquals(version, version());
+
+    assertProblem(
+        400,
+        "invalid-parameter",
+        node.send(node.post("/v1/check?api_key=elsewhere", "{\"client\":\"c\"}")));
+    delete("/v1/clients/importer");
+  }
+
+  private HttpResponse<String> checkByKey(String secret) throws Exception {
+    return node.send(node.check("{\"api_key\":\"" + secret + "\",\"endpoint\":\"GET /x\"}"));
   }
 
   /** A client's plan decides which policies it has; its own limit replaces the policy's. */

@@ -101,6 +101,8 @@ final class PolicySchemaTest {
               "ip_prefix",
               List.of("{}", "{ipv4: 24, ipv6: 56}", "{ipv4: 0}", "{ipv6: 129}", "24")));
 
+  private static final String HASH = "%064x".formatted(0xabc);
+
   private static final List<String> TOP_FIELDS =
       List.of(
           "version: 3",
@@ -110,6 +112,12 @@ final class PolicySchemaTest {
           "unmatched_calls: limit",
           "unknown_clients: limit",
           "clients: {a: {}, b: {time_zone: UTC}, c: {limits: {p: {algorithm: deny}}}}",
+          "clients: {a: {api_keys: [{id: a.1, sha256: %s}]}, b: {api_keys: []}}".formatted(HASH),
+          "clients: {a: {api_keys: [{id: a_-1, sha256: %s, expires_at: 2027-01-01T00:00:00+01:00}]}}"
+              .formatted(HASH),
+          "clients: {a: {api_keys: [{id: a, sha256: %s}]}, b: {api_keys: [{id: a, sha256: %s}]}}"
+              .formatted(HASH, HASH),
+          "clients: {a: {api_keys: [{id: weir_a, sha256: %s}]}}".formatted(HASH),
           "x-own: [1]");
 
   @Test
@@ -173,7 +181,14 @@ final class PolicySchemaTest {
         "{policies: [], plans: {a: {policies: [1]}}}",
         "{policies: [], unknown_clients: deny}",
         "{policies: [], clients: {a: {limits: {b: {capacity: 0}}}}}",
-        "{policies: [], clients: {a: {zone: UTC}}}"
+        "{policies: [], clients: {a: {zone: UTC}}}",
+        "{policies: [], clients: {a: {api_keys: {}}}}",
+        "{policies: [], clients: {a: {api_keys: [a]}}}",
+        "{policies: [], clients: {a: {api_keys: [{id: a, sha256: ab}]}}}",
+        "{policies: [], clients: {a: {api_keys: [{id: a, sha256: weir_a}]}}}",
+        "{policies: [], clients: {a: {api_keys: [{id: a}]}}}",
+        "{policies: [], clients: {a: {api_keys: [{id: a b, sha256: '"
+            + "00000000000000000000000000000000000000000000000000000000000000ab'}]}}}"
       })
   void whatIsWrongInAField_doesNotFit(String yaml) {
     assertInstanceOf(Content.Invalid.class, PolicyFile.parse(yaml));

@@ -3,6 +3,7 @@ package io.weir.limits.policy;
 
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.PolicyLimit;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -12,15 +13,27 @@ import org.jspecify.annotations.Nullable;
  * @param calendar the calendar by which the client's quotas run and the client is billed
  * @param plan the plan that the client has; null for the default one
  * @param limits limits of the client's own, by the names of the policies whose limits they replace
+ * @param apiKeys keys by which calls of the client may be made instead of by its name, at most
+ *     {@value ApiKeys#MAX_OF_CLIENT}; their ids are distinct
  */
 public record ClientSettings(
-    ClientCalendar calendar, @Nullable String plan, Map<String, PolicyLimit> limits) {
+    ClientCalendar calendar,
+    @Nullable String plan,
+    Map<String, PolicyLimit> limits,
+    List<ApiKey> apiKeys) {
   /** The settings of a client for which nothing is set. */
   public static final ClientSettings NONE =
       new ClientSettings(ClientCalendar.OF_POLICY, null, Map.of());
 
   public ClientSettings {
     limits = Map.copyOf(limits);
+    apiKeys = List.copyOf(apiKeys);
+  }
+
+  /** Creates the settings of a client that has no API keys. */
+  public ClientSettings(
+      ClientCalendar calendar, @Nullable String plan, Map<String, PolicyLimit> limits) {
+    this(calendar, plan, limits, List.of());
   }
 
   /** Creates the settings of a client that has a calendar of its own, and nothing else. */

@@ -39,6 +39,7 @@ public final class PolicyMatcher {
 
   private final long version;
   private final Clients clients;
+  private final ApiKeys apiKeys;
   private final Candidates withoutPlan;
   private final Map<String, Candidates> byPlan = new HashMap<>();
 
@@ -63,6 +64,7 @@ public final class PolicyMatcher {
   private PolicyMatcher(PolicySet set) {
     this.version = set.version();
     this.clients = set.clients();
+    this.apiKeys = ApiKeys.of(clients.settings());
     List<CompiledPolicy> all =
         set.policies().stream()
             .filter(policy -> policy.mode() != PolicyMode.OFF)
@@ -172,6 +174,11 @@ public final class PolicyMatcher {
   /** Returns the version of the set. */
   public long policiesVersion() {
     return version;
+  }
+
+  /** Returns the API keys of the set's clients. */
+  public ApiKeys apiKeys() {
+    return apiKeys;
   }
 
   /**

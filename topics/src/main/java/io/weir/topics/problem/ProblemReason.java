@@ -24,6 +24,8 @@ public enum ProblemReason {
   MALFORMED_REQUEST(400, "The request is malformed"),
   /** The policies would not be valid; {@code errors} names everything that is wrong. */
   INVALID_POLICY(400, "The policies are not valid"),
+  /** No client has the call's API key, or it has expired. */
+  API_KEY_REFUSED(401, "The API key is not accepted"),
   /** The request does not come from where policies may be read and changed. */
   ADMIN_NOT_ALLOWED(403, "Not allowed from there"),
   /** There is no such path. */

@@ -124,14 +124,28 @@ public final class PolicyEdits {
   }
 
   /**
-   * Makes policies, plans, clients and their settings those of a file, and no others.
+   * Makes policies, plans, clients and their settings those of a file, and no others. Refused if
+   * that would take API keys from clients, since a key that was created is known by its hash in the
+   * log alone, and its callers would be refused at once.
    *
    * @param file the file
    */
   public static Change apply(AppliedFile file) {
+    return apply(file, false);
+  }
+
+  /**
+   * Does the same as {@link #apply(AppliedFile)}.
+   *
+   * @param mayRevokeKeys whether clients may lose API keys by it
+   */
+  public static Change apply(AppliedFile file, boolean mayRevokeKeys) {
     return (WholeChange)
         state -> {
           List<Draft> drafts = drafts(state, file.tree());
+          if (!mayRevokeKeys) {
+            ApiKeyEdits.requireNoneRevoked(state, drafts);
+          }
           PolicyKey note = PolicyKey.ofFile(file.digest());
           if (!drafts.isEmpty() || state.entry(note) == null) {
             ObjectNode content = PolicyEntryCodec.JSON.createObjectNode();
@@ -191,7 +205,8 @@ public final class PolicyEdits {
     }
   }
 
-  private static @Nullable PolicyEntry existing(PolicyState state, PolicyKey key) {
+  /** Returns the entry of a key that exists; null if it does not. */
+  static @Nullable PolicyEntry existing(PolicyState state, PolicyKey key) {
     PolicyEntry entry = state.entry(key);
     return entry == null || entry.isDeleted() ? null : entry;
   }
@@ -203,7 +218,8 @@ public final class PolicyEdits {
     return 1 + state.policyEntries().stream().mapToLong(PolicyEntry::order).max().orElse(0);
   }
 
-  private static void requireSeen(PolicyKey key, @Nullable PolicyEntry present, long seen)
+  /** Refuses a change if the key has another version than the one its caller has seen. */
+  static void requireSeen(PolicyKey key, @Nullable PolicyEntry present, long seen)
       throws RefusedException {
     long version = present == null ? 0 : present.version();
     boolean isSeen = seen == SOME_VERSION ? present != null : seen == version;

@@ -12,9 +12,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -85,12 +89,13 @@ record PolicySnapshot(PolicyState state, @Nullable SettledFile file) {
     }
     Files.createDirectories(folder);
     Path next = folder.resolve(FILE + ".next");
+    // one that a process has left when it died may have other permissions
+    Files.deleteIfExists(next);
     try (FileChannel channel =
         FileChannel.open(
             next,
-            StandardOpenOption.CREATE,
-            StandardOpenOption.WRITE,
-            StandardOpenOption.TRUNCATE_EXISTING)) {
+            Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+            ownerOnly(folder))) {
       ByteBuffer bytes = ByteBuffer.wrap(PolicyEntryCodec.bytes(tree));
       while (bytes.hasRemaining()) {
         channel.write(bytes);
@@ -102,5 +107,14 @@ record PolicySnapshot(PolicyState state, @Nullable SettledFile file) {
         folder.resolve(FILE),
         StandardCopyOption.ATOMIC_MOVE,
         StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  /** Only the user of the process may read the hashes of API keys, where there are such rights. */
+  private static FileAttribute<?>[] ownerOnly(Path folder) throws IOException {
+    return Files.getFileStore(folder).supportsFileAttributeView(PosixFileAttributeView.class)
+        ? new FileAttribute<?>[] {
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
+        }
+        : new FileAttribute<?>[0];
   }
 }

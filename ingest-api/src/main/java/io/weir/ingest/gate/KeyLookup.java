@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.gate;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.limits.policy.ApiKeys;
+import io.weir.limits.policy.PolicyMatcher;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Finds the clients of calls that have API keys, and counts the keys that are refused. */
+final class KeyLookup {
+  /** Calls with keys that no client has. */
+  final Counter unknown;
+
+  /** Calls with keys that have expired. */
+  final Counter expired;
+
+  KeyLookup(MeterRegistry registry) {
+    unknown = refused(registry, "unknown");
+    expired = refused(registry, "expired");
+  }
+
+  private static Counter refused(MeterRegistry registry, String reason) {
+    return Counter.builder("weir.api.keys.refused")
+        .description("checks and peeks answered 401 since their API key was not accepted")
+        .tag("reason", reason)
+        .register(registry);
+  }
+
+  /**
+   * Returns the call of a client that is named; null if the key is unknown or has expired.
+   *
+   * @param snapshot the policies by which the call is decided, too
+   * @param nowEpochMillis time by the cache's clock
+   */
+  @Nullable Call find(PolicyMatcher snapshot, CallRequest request, long nowEpochMillis) {
+    if (request instanceof Call named) {
+      return named;
+    }
+    KeyedCall keyed = (KeyedCall) request;
+    ApiKeys.Owned owned = snapshot.apiKeys().find(keyed.apiKey());
+    if (owned == null) {
+      unknown.increment();
+      return null;
+    }
+    if (owned.key().isExpired(nowEpochMillis)) {
+      expired.increment();
+      return null;
+    }
+    return keyed.of(owned.client());
+  }
+
+  /** Calls of a batch. */
+  record Found(List<Call> calls, List<Boolean> isFound) {
+    /** Returns the outcomes of all calls of the batch, given those of the ones that were found. */
+    List<CheckOutcome> outcomes(List<CheckOutcome> ofFound) {
+      if (ofFound.size() == isFound.size()) {
+        return ofFound;
+      }
+      List<CheckOutcome> outcomes = new ArrayList<>(isFound.size());
+      int next = 0;
+      for (boolean each : isFound) {
+        outcomes.add(each ? ofFound.get(next++) : CheckOutcome.KeyRefused.INSTANCE);
+      }
+      return outcomes;
+    }
+  }
+
+  /** Returns the calls of a batch as {@link #find} does. */
+  Found find(PolicyMatcher snapshot, List<? extends CallRequest> requests, long nowEpochMillis) {
+    List<Call> calls = new ArrayList<>(requests.size());
+    List<Boolean> isFound = new ArrayList<>(requests.size());
+    for (CallRequest request : requests) {
+      Call call = find(snapshot, request, nowEpochMillis);
+      isFound.add(call != null);
+      if (call != null) {
+        calls.add(call);
+      }
+    }
+    return new Found(calls, isFound);
+  }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.gate;
+
+import io.weir.limits.IpAddress;
+import io.weir.limits.policy.ApiKeyHash;
+import io.weir.limits.policy.CallFacts;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A call whose client is told by an API key. The key itself is not here, so that nothing can show,
+ * log or record it.
+ *
+ * @param apiKey the hash of the key
+ * @param endpoint the called endpoint
+ * @param meter the meter that counts the call
+ * @param ip the caller's address; null if it is not known
+ * @param attributes what else the sender tells of the call, by name
+ * @param cost tokens that the call takes, ≥ 1
+ * @param id the caller's idempotency key; null if the server shall create one
+ */
+public record KeyedCall(
+    ApiKeyHash apiKey,
+    String endpoint,
+    String meter,
+    @Nullable IpAddress ip,
+    Map<String, String> attributes,
+    long cost,
+    @Nullable String id)
+    implements CallRequest {
+  public KeyedCall {
+    attributes = Map.copyOf(attributes);
+  }
+
+  /** Returns the same call as one of a client that is named. */
+  Call of(String client) {
+    return new Call(new CallFacts(client, endpoint, meter, ip, attributes), cost, id);
+  }
+}

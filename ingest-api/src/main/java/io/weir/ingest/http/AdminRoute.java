@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.javalin.http.Context;
+import io.weir.ingest.policy.log.PolicyEditor;
+import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
+import io.weir.ingest.policy.log.PolicyEdits;
+import io.weir.ingest.policy.log.PolicyEntry;
+import io.weir.ingest.policy.log.PolicyFollower;
+import io.weir.ingest.policy.log.PolicyKey;
+import io.weir.limits.Names;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
+import io.weir.topics.problem.Routes;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the routes of operators have in common: who may ask, on which condition something is
+ * changed, and how a change is made and answered. Thread-safe.
+ */
+final class AdminRoute {
+  /** Who changes something, in their own words. */
+  private static final String CHANGED_BY = "Weir-Changed-By";
+
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration IN_FORCE_PATIENCE = Duration.ofSeconds(5);
+  private static final String JSON_TYPE = "application/json";
+
+  /** An entity tag (RFC 9110 §8.8.3): the version of an entry. */
+  private static final Pattern TAG = Pattern.compile("\"(\\d{1,18})\"");
+
+  static final JsonMapper JSON =
+      JsonMapper.builder()
+          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+          .build();
+
+  private final PolicyFollower policies;
+  private final AdminAccess access;
+
+  AdminRoute(CheckApi.PolicyAdmin admin) {
+    this.policies = admin.follower();
+    this.access = admin.access();
+  }
+
+  /** Signals what is answered instead. */
+  static final class Refused extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    private final transient Problem problem;
+
+    Refused(Problem problem) {
+      super(problem.detail(), null, false, false);
+      this.problem = problem;
+    }
+  }
+
+  interface Handling {
+    void handle(Context context) throws Refused, RefusedException;
+  }
+
+  /** Answers a request if it is an operator's. */
+  void answer(Context context, Handling handling) {
+    Problem problem;
+    try {
+      requireAccess(context);
+      handling.handle(context);
+      return;
+    } catch (Refused refused) {
+      problem = refused.problem;
+    } catch (RefusedException refused) {
+      problem = problem(refused);
+    }
+    CheckApi.answer(context, problem);
+  }
+
+  private void requireAccess(Context context) throws Refused {
+    if (context.req().getRequestURI().endsWith("/")) {
+      throw new Refused(Routes.CHECK_API.missing(context.req().getRequestURI()));
+    }
+    String why = access == AdminAccess.LOOPBACK ? OperatorCheck.whyNot(context) : null;
+    if (why != null) {
+      throw new Refused(
+          Problem.of(
+              ProblemReason.ADMIN_NOT_ALLOWED,
+              "policies are read and changed from this machine only, unless WEIR_ADMIN=any, and "
+                  + why));
+    }
+  }
+
+  private static Problem problem(RefusedException refused) {
+    ProblemReason reason =
+        switch (refused.reason()) {
+          case INVALID -> ProblemReason.INVALID_POLICY;
+          case NOT_FOUND -> ProblemReason.POLICY_NOT_FOUND;
+          case CHANGED_SINCE -> ProblemReason.CHANGED_SINCE;
+          case UNAVAILABLE -> ProblemReason.POLICIES_UNAVAILABLE;
+        };
+    return Problem.of(reason, String.valueOf(refused.getMessage())).withErrors(refused.problems());
+  }
+
+  /** Returns how a key stands, and tells its version as the entity tag. */
+  PolicyEntry entry(Context context, PolicyKey key) throws Refused {
+    PolicyFollower.InForce inForce = policies.inForce();
+    PolicyEntry entry = inForce.state().entry(key);
+    if (entry == null || entry.isDeleted()) {
+      throw new Refused(Problem.of(ProblemReason.POLICY_NOT_FOUND, "there is no " + key));
+    }
+    if (inForce.state().version() > 0) {
+      context.header("ETag", tag(entry));
+    }
+    return entry;
+  }
+
+  /**
+   * A change that was made.
+   *
+   * @param entry the entry as it stands; null if it does not exist any more
+   * @param body what is answered of every change
+   */
+  record Made(@Nullable PolicyEntry entry, ObjectNode body) {}
+
+  /**
+   * Makes a change, and waits until it is in force on this node.
+   *
+   * @return what became of it, and the body that tells so
+   */
+  Made make(Context context, PolicyKey key, PolicyEditor.Change change) throws RefusedException {
+    PolicyEditor.Outcome outcome = policies.editor().change(changedBy(context), PATIENCE, change);
+    boolean isInForce = policies.awaitVersion(outcome.after().version(), IN_FORCE_PATIENCE);
+    ObjectNode body = JSON.createObjectNode();
+    body.put("version", outcome.after().version());
+    body.put("changed", outcome.isChange());
+    body.put("in_force", isInForce);
+    PolicyEntry entry = outcome.after().entry(key);
+    PolicyEntry existing = entry == null || entry.isDeleted() ? null : entry;
+    if (existing != null) {
+      context.header("ETag", tag(existing));
+    }
+    return new Made(existing, body);
+  }
+
+  /** Makes a change, and answers with it and with the entry as it stands. */
+  void change(Context context, PolicyKey key, PolicyEditor.Change change) throws RefusedException {
+    Made made = make(context, key, change);
+    if (made.entry() != null) {
+      made.body().set(key.kind().word(), made.entry().content());
+    }
+    write(context, made.body());
+  }
+
+  private static String changedBy(Context context) {
+    String told = context.header(CHANGED_BY);
+    String from = "HTTP from " + context.req().getRemoteAddr();
+    return told == null || told.isBlank() ? from : told.strip() + " (" + from + ")";
+  }
+
+  static String tag(PolicyEntry entry) {
+    return '"' + Long.toString(entry.version()) + '"';
+  }
+
+  /** Returns which version of the entry the caller has seen (RFC 9110 §13.1). */
+  static long seen(Context context) throws Refused {
+    List<String> match = Collections.list(context.req().getHeaders("If-Match"));
+    List<String> noneMatch = Collections.list(context.req().getHeaders("If-None-Match"));
+    if (match.size() + noneMatch.size() > 1) {
+      throw new Refused(
+          Problem.ofField(
+              ProblemReason.INVALID_HEADER, "If-Match", "and If-None-Match may be given once"));
+    }
+    if (!noneMatch.isEmpty()) {
+      if (!noneMatch.get(0).strip().equals("*")) {
+        throw new Refused(
+            Problem.ofField(ProblemReason.INVALID_HEADER, "If-None-Match", "must be *"));
+      }
+      return 0;
+    }
+    if (match.isEmpty()) {
+      return PolicyEdits.ANY_VERSION;
+    }
+    if (match.get(0).strip().equals("*")) {
+      return PolicyEdits.SOME_VERSION;
+    }
+    Matcher tag = TAG.matcher(match.get(0).strip());
+    if (!tag.matches()) {
+      throw new Refused(
+          Problem.ofField(
+              ProblemReason.INVALID_HEADER,
+              "If-Match",
+              "must be * or one ETag of an answer, such as \"7\""));
+    }
+    return Long.parseLong(tag.group(1));
+  }
+
+  static String name(Context context) throws Refused {
+    String name = context.pathParam("name");
+    String violation = Names.violation(name);
+    if (violation != null) {
+      throw new Refused(Problem.ofField(ProblemReason.INVALID_MEMBER, "name", violation));
+    }
+    return name;
+  }
+
+  static ObjectNode body(Context context) throws Refused {
+    JsonNode tree;
+    try {
+      tree = JSON.readTree(RequestBody.of(context));
+    } catch (JsonProcessingException notJson) {
+      throw new Refused(
+          Problem.of(
+              ProblemReason.INVALID_BODY, "the body is not JSON: " + notJson.getOriginalMessage()));
+    } catch (IOException impossible) {
+      throw new UncheckedIOException("memory does not fail to be read", impossible);
+    }
+    if (!(tree instanceof ObjectNode object)) {
+      throw new Refused(Problem.of(ProblemReason.INVALID_BODY, "the body must be a JSON object"));
+    }
+    return object;
+  }
+
+  static void write(Context context, JsonNode body) {
+    context.contentType(JSON_TYPE);
+    context.result(bytes(body));
+  }
+
+  private static byte[] bytes(JsonNode body) {
+    try {
+      return JSON.writeValueAsBytes(body);
+    } catch (JsonProcessingException impossible) {
+      throw new UncheckedIOException("a tree cannot be written", impossible);
+    }
+  }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.policy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.limits.policy.ApiKey;
+import io.weir.limits.policy.ApiKeyHash;
+import io.weir.limits.policy.ApiKeys;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the API keys of a client. No problem repeats the value of {@code id} or {@code sha256}:
+ * someone may have given a key there by mistake, and problems are shown and logged.
+ */
+final class ApiKeyReader {
+  private static final Set<String> FIELDS = Set.of("id", "sha256", "expires_at");
+
+  private final FieldReader fields;
+
+  ApiKeyReader(FieldReader fields) {
+    this.fields = fields;
+  }
+
+  /** Reads the list; it may be absent. */
+  List<ApiKey> read(JsonNode list, String path) {
+    List<ApiKey> keys = new ArrayList<>();
+    if (list.isMissingNode()) {
+      return keys;
+    }
+    if (!list.isArray() || list.size() > ApiKeys.MAX_OF_CLIENT) {
+      fields.problem(
+          path
+              + " must be a list of at most "
+              + ApiKeys.MAX_OF_CLIENT
+              + " keys"
+              + (list.isArray() ? ", holds " + list.size() : ""));
+      return keys;
+    }
+    Set<String> ids = new HashSet<>();
+    for (int i = 0; i < list.size(); i++) {
+      ApiKey key = key(list.get(i), path + "[" + i + "]");
+      if (key != null) {
+        keys.add(key);
+        if (!ids.add(key.id())) {
+          fields.problem(path + "[" + i + "].id is that of another key of the client");
+        }
+      }
+    }
+    return keys;
+  }
+
+  private @Nullable ApiKey key(JsonNode node, String path) {
+    int problemsBefore = fields.count();
+    if (!node.isObject()) {
+      fields.problem(path + " must be a mapping of id, sha256, expires_at");
+      return null;
+    }
+    fields.refuseUnknown(node, path, FIELDS);
+    String id = text(node, path, "id");
+    if (id != null && !ApiKey.isId(id)) {
+      fields.problem(path + ".id " + ApiKey.ID_RULE);
+    }
+    String sha256 = text(node, path, "sha256");
+    if (sha256 != null && !ApiKeyHash.isHash(sha256)) {
+      fields.problem(
+          path + ".sha256 must be 64 lower-case hexadecimal digits, the SHA-256 of the whole key");
+    }
+    Instant expiresAt = fields.instant(node, path, "expires_at");
+    if (fields.count() > problemsBefore || id == null || sha256 == null) {
+      return null;
+    }
+    return new ApiKey(
+        id, ApiKeyHash.parse(sha256), expiresAt == null ? ApiKey.NEVER : expiresAt.toEpochMilli());
+  }
+
+  private @Nullable String text(JsonNode node, String path, String field) {
+    JsonNode text = node.path(field);
+    if (text.isTextual()) {
+      return text.textValue();
+    }
+    fields.problem(
+        path + "." + field + (text.isMissingNode() ? " is missing" : " must be a string"));
+    return null;
+  }
+}

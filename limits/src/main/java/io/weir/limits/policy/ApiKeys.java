@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits.policy;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** The API keys of all clients, found by their hash in one look-up. Immutable. */
+public final class ApiKeys {
+  /**
+   * Most keys of one client: enough for a key for each of its programs, twice while they rotate.
+   */
+  public static final int MAX_OF_CLIENT = 100;
+
+  /**
+   * Most keys of all clients together; bounds the memory of a node, some 700 bytes for each with
+   * its entry in the log.
+   */
+  public static final int MAX = 200_000;
+
+  private final Map<ApiKeyHash, Owned> byHash;
+
+  private ApiKeys(Map<ApiKeyHash, Owned> byHash) {
+    this.byHash = byHash;
+  }
+
+  /** A key, and whose it is. */
+  public record Owned(String client, ApiKey key) {}
+
+  /**
+   * Returns the keys in the settings of clients; of a hash that stands there twice one of both.
+   *
+   * @see #repeated
+   */
+  public static ApiKeys of(Map<String, ClientSettings> settings) {
+    Map<ApiKeyHash, Owned> byHash = new HashMap<>();
+    settings.forEach(
+        (client, own) ->
+            own.apiKeys().forEach(key -> byHash.put(key.sha256(), new Owned(client, key))));
+    return new ApiKeys(byHash);
+  }
+
+  /** Returns the key of a hash, expired ones included; null if no client has it. */
+  public @Nullable Owned find(ApiKeyHash hash) {
+    return byHash.get(hash);
+  }
+
+  /** Returns the number of keys in the settings of clients. */
+  public static int count(Map<String, ClientSettings> settings) {
+    return settings.values().stream().mapToInt(own -> own.apiKeys().size()).sum();
+  }
+
+  /**
+   * A key that stands in two places.
+   *
+   * @param client in whose settings it stands
+   * @param index its place in the list there
+   * @param otherClient in whose settings it stands, too, in an earlier place
+   * @param otherIndex its place in the list there
+   */
+  public record Repeated(String client, int index, String otherClient, int otherIndex) {}
+
+  /**
+   * Returns the keys whose hash stands in an earlier place, too: whose calls these keys make would
+   * be undecided. In the order of the clients' names and of their lists.
+   */
+  public static List<Repeated> repeated(Map<String, ClientSettings> settings) {
+    return hasRepeated(settings) ? repeatedInOrder(settings) : List.of();
+  }
+
+  private static boolean hasRepeated(Map<String, ClientSettings> settings) {
+    Set<ApiKeyHash> seen = new HashSet<>();
+    for (ClientSettings own : settings.values()) {
+      for (ApiKey key : own.apiKeys()) {
+        if (!seen.add(key.sha256())) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  private record Place(String client, int index) {}
+
+  private static List<Repeated> repeatedInOrder(Map<String, ClientSettings> settings) {
+    Map<ApiKeyHash, Place> seen = new HashMap<>();
+    List<Repeated> repeated = new ArrayList<>();
+    for (Map.Entry<String, ClientSettings> own : new TreeMap<>(settings).entrySet()) {
+      List<ApiKey> keys = own.getValue().apiKeys();
+      for (int i = 0; i < keys.size(); i++) {
+        Place first = seen.putIfAbsent(keys.get(i).sha256(), new Place(own.getKey(), i));
+        if (first != null) {
+          repeated.add(new Repeated(own.getKey(), i, first.client(), first.index()));
+        }
+      }
+    }
+    return repeated;
+  }
+}
