@@ -16,6 +16,10 @@ import java.util.List;
  * @param counters the terms of the written equation
  * @param idConflicts calls under an id that identifies another call; they are counted as separate
  *     calls
+ * @param inOtherRows lines of {@code counted} and {@code lateAdjusted} whose endpoint has no row of
+ *     its own in the window, and that are counted in the row of the others
+ * @param maxEndpoints how many endpoints of a client and meter have rows of their own in a window;
+ *     0 while {@code inOtherRows} is 0
  * @param nodes every epoch of a node that is awaited in the partition, or departed recently
  */
 public record PartitionProgress(
@@ -26,10 +30,35 @@ public record PartitionProgress(
     long newestLowWatermarkEpochMillis,
     Counters counters,
     long idConflicts,
+    long inOtherRows,
+    long maxEndpoints,
     List<Node> nodes) {
 
   public PartitionProgress {
     nodes = List.copyOf(nodes);
+  }
+
+  /** Creates the progress of a partition in which every endpoint has a row of its own. */
+  public PartitionProgress(
+      int partition,
+      long offset,
+      long watermarkEpochMillis,
+      long closedThroughEpochMillis,
+      long newestLowWatermarkEpochMillis,
+      Counters counters,
+      long idConflicts,
+      List<Node> nodes) {
+    this(
+        partition,
+        offset,
+        watermarkEpochMillis,
+        closedThroughEpochMillis,
+        newestLowWatermarkEpochMillis,
+        counters,
+        idConflicts,
+        0,
+        0,
+        nodes);
   }
 
   /**

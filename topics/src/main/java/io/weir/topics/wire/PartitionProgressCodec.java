@@ -42,6 +42,10 @@ public final class PartitionProgressCodec {
           json.writeNumberField("late_adjusted", progress.counters().lateAdjusted());
           json.writeNumberField("quarantined", progress.counters().quarantined());
           json.writeNumberField("id_conflicts", progress.idConflicts());
+          if (progress.inOtherRows() > 0) {
+            json.writeNumberField("in_other_rows", progress.inOtherRows());
+            json.writeNumberField("max_endpoints", progress.maxEndpoints());
+          }
           json.writeArrayFieldStart("nodes");
           for (Node node : progress.nodes()) {
             json.writeStartObject();
@@ -91,6 +95,8 @@ public final class PartitionProgressCodec {
             record.integer("late_adjusted"),
             record.integer("quarantined")),
         record.integer("id_conflicts"),
+        record.integer("in_other_rows", 0),
+        record.integer("max_endpoints", 0),
         nodes);
   }
 }
