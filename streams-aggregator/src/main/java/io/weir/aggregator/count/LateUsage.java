@@ -6,8 +6,10 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsageRow;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class LateUsage {
   private final Map<Part, Late> sums = new LinkedHashMap<>();
   private final Map<RowKey, Long> quantities = new HashMap<>();
+  private final Set<RowKey> rows = new HashSet<>();
 
   /**
    * What one adjustment is for.
@@ -44,6 +47,7 @@ final class LateUsage {
             new Part(key, reason(call)), absent -> new Late(new Tally(), key.ownPeriod(call)))
         .tally()
         .add(call, offset);
+    rows.add(key);
     quantities.computeIfPresent(key, (row, quantity) -> quantity + call.quantity());
   }
 
@@ -70,6 +74,11 @@ final class LateUsage {
     return Tally.isInRange(quantity, call.quantity());
   }
 
+  /** Returns whether something is summed for a row. */
+  boolean contains(RowKey key) {
+    return rows.contains(key);
+  }
+
   /** Returns whether the batch had nothing for closed windows. */
   boolean isEmpty() {
     return sums.isEmpty();
@@ -84,5 +93,6 @@ final class LateUsage {
   void clear() {
     sums.clear();
     quantities.clear();
+    rows.clear();
   }
 }

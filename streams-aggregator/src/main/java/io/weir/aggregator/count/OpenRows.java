@@ -44,15 +44,19 @@ final class OpenRows {
   /**
    * Counts a call in its row, which is created if there is none. The row is written by the next
    * {@link #saveTouched}: once, however many calls it got.
+   *
+   * @return whether the row was created
    */
-  void add(RowKey key, CallEvent call, long offset) {
+  boolean add(RowKey key, CallEvent call, long offset) {
     OpenRow row = find(key);
+    boolean isNew = row == null;
     if (row == null) {
       row = new OpenRow(key, key.toBytes(), new Tally(), key.ownPeriod(call));
       inMemory.put(key, row);
     }
     row.tally.add(call, offset);
     touch(row);
+    return isNew;
   }
 
   /**

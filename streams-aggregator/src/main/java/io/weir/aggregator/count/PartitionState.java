@@ -15,7 +15,11 @@ import java.util.Deque;
  * boundaries. Stored as one entry of the progress store. Not thread-safe.
  */
 final class PartitionState implements PartitionTime {
-  private static final int VERSION = 3;
+  private static final int VERSION = 4;
+
+  /** Without the number of endpoints, and of the lines of those that are beyond it. */
+  private static final int VERSION_WITHOUT_ENDPOINTS = 3;
+
   private static final byte[] KEY = {'p'};
 
   /** Lines by their outcome: the terms of the written equation. */
@@ -28,6 +32,9 @@ final class PartitionState implements PartitionTime {
 
   /** Calls that came under the id of another call; they are counted. */
   long idConflicts;
+
+  /** Lines of {@code counted} and {@code lateAdjusted} in rows of endpoints without their own. */
+  long inOtherRows;
 
   /** Offset of the last record taken; −1 before the first. */
   long offset = -1;
@@ -154,6 +161,7 @@ final class PartitionState implements PartitionTime {
    * Loads the state.
    *
    * @throws OtherWindowException when the state was counted with another window size
+   * @throws OtherEndpointsException when it was counted with another number of endpoints
    */
   static PartitionState load(ByteStore store, CountSettings settings) {
     PartitionState state = new PartitionState();
@@ -161,10 +169,17 @@ final class PartitionState implements PartitionTime {
     if (bytes == null) {
       return state;
     }
-    Unpacker value = Unpacker.ofVersion(bytes, VERSION);
+    Unpacker value = Unpacker.ofVersions(bytes, VERSION_WITHOUT_ENDPOINTS, VERSION);
     long windowMillis = value.integer();
     if (windowMillis != settings.windowMillis()) {
       throw new OtherWindowException(windowMillis, settings.windowMillis());
+    }
+    if (value.version() == VERSION) {
+      long maxEndpoints = value.integer();
+      if (maxEndpoints != settings.maxEndpoints()) {
+        throw new OtherEndpointsException(maxEndpoints, settings.maxEndpoints());
+      }
+      state.inOtherRows = value.integer();
     }
     state.received = value.integer();
     state.counted = value.integer();
@@ -199,6 +214,8 @@ final class PartitionState implements PartitionTime {
         .reset()
         .integer(VERSION)
         .integer(settings.windowMillis())
+        .integer(settings.maxEndpoints())
+        .integer(inOtherRows)
         .integer(received)
         .integer(counted)
         .integer(duplicate)

@@ -9,10 +9,17 @@ import java.util.List;
 /**
  * The rows in which the calls and settlements of a partition are counted: those of open windows,
  * and, for windows that are closed, adjustments that are written to the ledger. Not thread-safe.
+ *
+ * <p>In each window the first endpoints of a client and meter, in the order in which they are
+ * counted, have rows of their own; once there are {@link CountSettings#maxEndpoints} of them, every
+ * further endpoint is counted in one row of the others. An endpoint is therefore always found in
+ * the same row of a window, that of its first line: settlements, repetitions and late calls follow
+ * it there.
  */
 final class WindowRows {
   private final CountSettings settings;
   private final OpenRows open;
+  private final EndpointRows endpoints;
   private final LateUsage late = new LateUsage();
   private final Ledger ledger;
   private final NodeWatermarks nodes;
@@ -21,20 +28,31 @@ final class WindowRows {
   WindowRows(
       CountSettings settings,
       OpenRows open,
+      EndpointRows endpoints,
       Ledger ledger,
       NodeWatermarks nodes,
       PartitionState state) {
     this.settings = settings;
     this.open = open;
+    this.endpoints = endpoints;
     this.ledger = ledger;
     this.nodes = nodes;
     this.state = state;
   }
 
-  /** Returns the row in which an event is counted. */
+  /** Returns the row in which an event is counted, which may not exist yet. */
   RowKey of(CallEvent event) {
     long start = settings.boundaryAtOrBefore(event.decidedAtEpochMillis());
-    return new RowKey(start, event.client(), event.meter(), event.endpoint());
+    RowKey own = new RowKey(start, event.client(), event.meter(), event.endpoint());
+    if (exists(own)) {
+      return own;
+    }
+    RowKey others = own.others();
+    return endpoints.hasRoom(others) ? own : others;
+  }
+
+  private boolean exists(RowKey key) {
+    return open.find(key) != null || (isLate(key) && (late.contains(key) || ledger.hasClosed(key)));
   }
 
   private boolean isLate(RowKey key) {
@@ -50,12 +68,19 @@ final class WindowRows {
 
   /** Counts an event in its row. */
   void count(RowKey key, CallEvent event) {
+    boolean isNew;
     if (isLate(key)) {
       state.lateAdjusted++;
+      isNew = !exists(key);
       late.add(key, event, state.offset);
     } else {
       state.counted++;
-      open.add(key, event, state.offset);
+      isNew = open.add(key, event, state.offset);
+    }
+    if (key.isOthers()) {
+      state.inOtherRows++;
+    } else if (isNew) {
+      endpoints.added(key);
     }
   }
 
@@ -80,5 +105,6 @@ final class WindowRows {
           });
     }
     late.clear();
+    endpoints.trim();
   }
 }

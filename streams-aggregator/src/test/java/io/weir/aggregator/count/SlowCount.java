@@ -37,6 +37,9 @@ final class SlowCount {
       long closedThrough,
       String period) {}
 
+  /** Stands for all endpoints without a row of their own; no endpoint is called so. */
+  static final String OTHERS = "";
+
   private record Arrived(BatchHeader header, long at, int order) {}
 
   private record Part(Key key, String reason) {}
@@ -72,6 +75,9 @@ final class SlowCount {
   /** The billing period of each key and window: what its first counted line says. */
   private final Map<Key, String> periods = new HashMap<>();
 
+  /** Each row in which something was counted. */
+  private final Set<Key> began = new HashSet<>();
+
   private long boundary;
   private long watermark;
   private long now;
@@ -80,6 +86,7 @@ final class SlowCount {
   private long duplicate;
   private long late;
   private long quarantined;
+  private long inOtherRows;
 
   SlowCount(CountSettings settings) {
     this.settings = settings;
@@ -87,6 +94,10 @@ final class SlowCount {
 
   Counters counters() {
     return new Counters(received, counted, duplicate, late, quarantined);
+  }
+
+  long inOtherRows() {
+    return inOtherRows;
   }
 
   void refuse(long lines) {
@@ -122,7 +133,7 @@ final class SlowCount {
       return;
     }
     long start = decidedAt / settings.windowMillis() * settings.windowMillis();
-    Key key = new Key(start, call.client(), call.endpoint());
+    Key key = rowOf(start, call);
     boolean isLate = start + settings.windowMillis() <= boundary;
     String kind =
         call.settlement() == null
@@ -137,14 +148,34 @@ final class SlowCount {
       }
     } else if (isLate) {
       late++;
+      begin(key);
       periods.putIfAbsent(key, period(call, start));
       String reason = call.settlement() == null ? "late" : kind;
       lateSums.computeIfAbsent(new Part(key, reason), k -> new Sum()).add(call);
     } else {
       counted++;
+      begin(key);
       periods.putIfAbsent(key, period(call, start));
       openSums.computeIfAbsent(key, k -> new Sum()).add(call);
     }
+  }
+
+  /** The endpoint's own row if it has one or may have one, else that of the others. */
+  private Key rowOf(long start, CallEvent call) {
+    Key own = new Key(start, call.client(), call.endpoint());
+    long ownRows =
+        began.stream()
+            .filter(key -> key.windowStart() == start && key.client().equals(call.client()))
+            .filter(key -> !key.endpoint().equals(OTHERS))
+            .count();
+    return began.contains(own) || ownRows < settings.maxEndpoints()
+        ? own
+        : new Key(start, call.client(), OTHERS);
+  }
+
+  private void begin(Key key) {
+    began.add(key);
+    inOtherRows += key.endpoint().equals(OTHERS) ? 1 : 0;
   }
 
   private static String period(CallEvent call, long windowStart) {

@@ -79,7 +79,8 @@ final class CsvReportTest {
             Map.of("client", List.of(client), "group_by", List.of("endpoint")),
             Duration.ofMinutes(15),
             NOW);
-    UsageReport.Row row = new UsageReport.Row(NOW, NOW, true, 1, 12, 12, 0, 0, endpoint, null);
+    UsageReport.Row row =
+        new UsageReport.Row(NOW, NOW, true, 1, 12, 12, 0, 0, endpoint, false, null);
     return new String(ReportFormats.csv(query, List.of(row)), StandardCharsets.UTF_8);
   }
 
