@@ -208,10 +208,12 @@ final class BillingPeriodsTest {
         "call-line v2/call-line-settlement.json",
         "ledger-row v1/ledger-final.json",
         "ledger-row v1/ledger-adjustment.json",
+        "ledger-row v1/ledger-adjustment-others.json",
         "ledger-row v1/ledger-close.json",
         "ledger-row v2/ledger-final.json",
         "ledger-row v2/ledger-adjustment.json",
         "usage-state v1/usage-state.json",
+        "usage-state v1/usage-state-others.json",
         "usage-state v2/usage-state.json"
       })
   void storedBytes_followTheSchema(String schemaAndName) throws Exception {
