@@ -3,10 +3,8 @@ package io.weir.aggregator.count;
 
 import io.weir.aggregator.state.ByteStore;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
 /**
  * Counts the endpoints that have rows of their own, by window, client and meter. The rows in the
@@ -79,28 +77,29 @@ final class EndpointRows {
         start -> {
           byte[] from = RowKey.from(start);
           byte[] behind = RowKey.from(start + 1);
-          return open.scan(from, behind, 1).isEmpty() && closed.scan(from, behind, 1).isEmpty();
+          // closed ones first: of a closed window every open row is deleted, and would be passed
+          return closed.scan(from, behind, 1).isEmpty() && open.scan(from, behind, 1).isEmpty();
         });
   }
 
-  /** Counts the rows in the stores, as far as the count matters. */
+  /** Counts the rows in the stores, as far as the count matters; each row is in one of them. */
   private int read(RowKey others) {
-    Set<RowKey> found = new HashSet<>();
-    read(open, others, found);
-    read(closed, others, found);
-    return found.size();
+    int found = read(closed, others, maxEndpoints);
+    return found < maxEndpoints ? found + read(open, others, maxEndpoints - found) : found;
   }
 
-  private void read(ByteStore store, RowKey others, Set<RowKey> found) {
+  private static int read(ByteStore store, RowKey others, int enough) {
     byte[] from = ByteStore.behind(others.toBytes());
     byte[] end = others.endOfMeter();
+    int found = 0;
     List<ByteStore.Entry> chunk;
     do {
       chunk = store.scan(from, end, CHUNK_ROWS);
-      for (ByteStore.Entry entry : chunk) {
-        found.add(RowKey.ofBytes(entry.key()));
-        from = ByteStore.behind(entry.key());
+      found += chunk.size();
+      if (!chunk.isEmpty()) {
+        from = ByteStore.behind(chunk.get(chunk.size() - 1).key());
       }
-    } while (chunk.size() == CHUNK_ROWS && found.size() < maxEndpoints);
+    } while (chunk.size() == CHUNK_ROWS && found < enough);
+    return found;
   }
 }

@@ -53,7 +53,11 @@ final class WindowRows {
   }
 
   private boolean exists(RowKey key) {
-    return open.find(key) != null || (isLate(key) && (late.contains(key) || ledger.hasClosed(key)));
+    if (!isLate(key)) {
+      return open.find(key) != null;
+    }
+    // late lines mostly come many at a time: only the first one of a row reads the stores
+    return late.contains(key) || open.find(key) != null || ledger.hasClosed(key);
   }
 
   private boolean isLate(RowKey key) {

@@ -4,10 +4,13 @@ package io.weir.aggregator.count;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.Calls;
 import io.weir.aggregator.state.Packer;
 import io.weir.aggregator.state.Unpacker;
+import io.weir.limits.BilledIn;
+import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.LedgerRow;
@@ -18,6 +21,7 @@ import io.weir.topics.model.UsageState;
 import io.weir.topics.wire.LedgerRowCodec;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
@@ -33,6 +37,7 @@ final class OtherRowsTest {
       new CountSettings(10_000, 2_000, 60_000, 3_600_000, 2);
 
   private static final long T = 1_000_000_000_000L; // a window boundary
+  private static final long MONTH = 30L * 86_400_000;
 
   private Memory memory = new Memory(SETTINGS);
   private long sequence;
@@ -233,6 +238,100 @@ final class OtherRowsTest {
 
     assertEquals(scanned, memory.open.scanned() + memory.closed.scanned());
     assertEquals(100, memory.open.reads() - reads, "whether it has a row of its own");
+  }
+
+  @Test
+  void restart_inAWindowOfVeryManyEndpoints_readsEachRowOnce_andDividesOn() {
+    memory = new Memory(new CountSettings(10_000, 2_000, 60_000, 3_600_000, 10_000));
+    takeEach(9_999, "e");
+    memory.restart();
+    takeEach(3, "x");
+    assertTrue(memory.open.scanned() <= 10_001, "rows read: " + memory.open.scanned());
+    memory.restart();
+    takeEach(3, "x");
+    closeWindow();
+
+    assertEquals(10_001, memory.rows().size());
+    assertEquals("others=4", rows().get(0));
+    assertTrue(rows().contains("x0=2"));
+    assertEquals(10_005, memory.rows().stream().mapToLong(row -> row.count().quantity()).sum());
+  }
+
+  private void takeEach(int endpoints, String name) {
+    CallEvent[] calls = new CallEvent[endpoints];
+    for (int i = 0; i < endpoints; i++) {
+      calls[i] = call(name + i, 1);
+    }
+    take(T + 100, calls);
+  }
+
+  /** In RocksDB what was deleted is passed by a scan, until it is compacted. */
+  @Test
+  void lateCall_ofAWindowWithManyRows_passesNoneOfThoseThatWereClosed() {
+    CallEvent[] calls = new CallEvent[1_000];
+    for (int i = 0; i < calls.length; i++) {
+      calls[i] = by(call("a", 1), "c" + i);
+    }
+    take(T + 100, calls);
+    closeWindow();
+    memory.restart();
+    long scanned = memory.open.scanned() + memory.closed.scanned();
+
+    take(T + 13_000, by(call("late", 1), "c500"));
+
+    assertEquals("late=1", rows().get(1_000));
+    long passed = memory.open.scanned() + memory.closed.scanned() - scanned;
+    assertTrue(passed <= 5, "rows passed: " + passed);
+  }
+
+  @Test
+  void lateCallsOfOneRow_readTheStoresAsOftenAsOne() {
+    take(T + 100, call("a", 1), call("b", 1), call("c", 1));
+    closeWindow();
+    CallEvent[] own = new CallEvent[100];
+    CallEvent[] beyond = new CallEvent[100];
+    Arrays.setAll(own, i -> call("a", 1));
+    Arrays.setAll(beyond, i -> call("c", 1));
+
+    assertEquals(readsOf(call("a", 1)), readsOf(own));
+    assertEquals(
+        readsOf(call("c", 1)) + 99 * 2, readsOf(beyond), "whether it has a row of its own");
+    assertEquals(
+        List.of("others=1", "a=1", "b=1", "a=1", "a=100", "others=1", "others=100"), rows());
+  }
+
+  private long readsOf(CallEvent... late) {
+    long before = memory.open.reads() + memory.closed.reads();
+    batch(T + 13_000, late);
+    return memory.open.reads() + memory.closed.reads() - before;
+  }
+
+  /** Of a row of others, too, the first line says the period, and each later row has it. */
+  @Test
+  void othersOfAClientWithACalendar_areOfThePeriodOfTheirFirstLine_openAndClosed() {
+    BilledIn nepal =
+        new BilledIn(
+            BillingPeriod.own("2001-09-09", "Asia/Kathmandu", T - MONTH / 2, T + MONTH / 2), null);
+    BilledIn paris =
+        new BilledIn(
+            BillingPeriod.own("2001-09-09", "Europe/Paris", T - MONTH / 2, T + MONTH / 2), null);
+    take(T + 100, call("a", 1), call("b", 2).billedIn(paris), call("c", 4).billedIn(nepal));
+    take(T + 200, call("d", 8).billedIn(nepal), call("e", 16), call("c", 32).billedIn(paris));
+    memory.restart();
+    closeWindow();
+    take(T + 13_000, call("f", 64).billedIn(nepal), call("d", 128), call("b", 256).billedIn(paris));
+
+    assertEquals(List.of("others=60", "a=1", "b=2", "others=192", "b=256"), rows());
+    assertEquals(
+        Arrays.asList(nepal.period(), null, paris.period(), nepal.period(), paris.period()),
+        memory.rows().stream().map(UsageRow::ownPeriod).toList());
+    PartitionProgress progress = memory.publish();
+    assertEquals(3, progress.periodConflicts());
+    assertEquals(6, progress.inOtherRows());
+    for (UsageRow row : memory.rows()) {
+      boolean isOfVersion2 = text(row).startsWith("{\"schema_version\":2,");
+      assertEquals(row.ownPeriod() != null, isOfVersion2, text(row));
+    }
   }
 
   @Test

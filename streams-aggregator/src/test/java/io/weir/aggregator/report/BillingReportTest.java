@@ -19,6 +19,7 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneId;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -296,6 +297,36 @@ final class BillingReportTest {
     List<String> lines = text(ReportFormats.ndjson(query, rows)).lines().toList();
     assertTrue(lines.get(0).endsWith("\"endpoint\":\"other\",\"others\":true}"), lines.get(0));
     assertTrue(lines.get(1).endsWith("\"endpoint\":\"other\"}"), lines.get(1));
+  }
+
+  @Test
+  void formats_ofPeriodsByEndpoint_sayThePeriodOfTheOthers_andMarkThem() {
+    UsageQuery query = query("group_by", "endpoint");
+    count("2026-11-20T00:00:00Z", NEPAL, UsageKey.others("acme", "calls"));
+    count("2026-11-20T01:00:00Z", NEPAL, UsageKey.others("acme", "calls"));
+    count("2026-11-20T01:00:00Z", NEPAL, "other");
+    count("2026-11-20T02:00:00Z", null, UsageKey.others("acme", "calls"));
+    List<UsageReport.Row> rows = report(query, "2026-11-20T10:00:00Z").rows();
+
+    List<String> csv = text(ReportFormats.csv(query, rows)).lines().toList();
+    assertEquals(4, csv.size());
+    assertTrue(
+        csv.get(0)
+            .endsWith(
+                ",billing_period,billing_period_start_ms,billing_period_end_ms,billing_zone"
+                    + ",endpoint,others"),
+        csv.get(0));
+    assertTrue(csv.get(1).contains(",1,1,0,0,2026-11,"), csv.get(1));
+    assertTrue(csv.get(1).endsWith(",UTC,other,true"), csv.get(1));
+    assertTrue(csv.get(2).contains(",2,2,0,0,2026-11-15,"), csv.get(2));
+    assertTrue(csv.get(2).endsWith(",Asia/Kathmandu,other,true"), csv.get(2));
+    assertTrue(csv.get(3).endsWith(",Asia/Kathmandu,other,false"), csv.get(3));
+    assertEquals(
+        List.of("3", "1"),
+        report(query(), "2026-11-20T10:00:00Z").rows().stream()
+            .map(row -> Long.toString(row.quantity()))
+            .sorted(Comparator.reverseOrder())
+            .toList());
   }
 
   private static String text(byte[] bytes) {
