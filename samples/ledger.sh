@@ -6,5 +6,6 @@ set -euo pipefail
 
 kcat -b "${1:-${WEIR_KAFKA:-localhost:9092}}" -X isolation.level=read_committed -t weir.usage.ledger.v1 -C -e -q |
   jq -c 'select(.record_type != "CLOSE") |
-    {record_type, client, endpoint, meter, quantity, calls_denied,
-     from: (.window_start_ms / 1000 | todate), to: (.window_end_ms / 1000 | todate)}'
+    {record_type, client, endpoint, others, meter, quantity, calls_denied,
+     from: (.window_start_ms / 1000 | todate), to: (.window_end_ms / 1000 | todate)} |
+    del(.others | nulls)'

@@ -83,10 +83,10 @@ final class CommandsIT {
   @Test
   @FullSuite(
       reason =
-          "three starts of everything; StopIT ends a process whose part is dead, and MisuseTest"
+          "four starts of everything; StopIT ends a process whose part is dead, and MisuseTest"
               + " has the sentences",
       turn = 1)
-  void up_partDiesOrDataIsOfAnotherWindow_saysSoOnce() throws Exception {
+  void up_partDiesOrDataIsOfAnotherSetting_saysSoOnce() throws Exception {
     Map<String, String> environment = new HashMap<>(freePorts());
     environment.put("WEIR_WINDOW", "PT1M");
     try (WeirProcess up = WeirProcess.start(folder, environment, "up")) {
@@ -101,11 +101,18 @@ final class CommandsIT {
       assertTrue(up.errors().contains(end), up.errors());
       assertTrue(up.errors().contains("; start again over the same WEIR_DATA"), up.errors());
     }
-    environment.put("WEIR_WINDOW", "PT2M");
-    WeirProcess other = WeirProcess.start(folder, environment, "up");
+    assertDataAreOfAnother("WEIR_WINDOW", "PT2M", environment);
+    assertDataAreOfAnother("WEIR_MAX_ENDPOINTS", "20", environment);
+  }
+
+  private void assertDataAreOfAnother(String setting, String value, Map<String, String> environment)
+      throws Exception {
+    Map<String, String> changed = new HashMap<>(environment);
+    changed.put(setting, value);
+    WeirProcess other = WeirProcess.start(folder, changed, "up");
     assertEquals(1, other.awaitExit());
     List<String> said =
-        other.errors().lines().filter(line -> line.contains("counted with WEIR_WINDOW")).toList();
+        other.errors().lines().filter(line -> line.contains("counted with " + setting)).toList();
     assertEquals(1, said.size(), other.errors());
     assertTrue(said.get(0).startsWith("weir: aggregator has stopped: "), other.errors());
     assertFalse(other.errors().contains("full disk"), other.errors());

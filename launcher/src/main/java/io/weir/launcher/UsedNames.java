@@ -22,11 +22,15 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /** The clients, endpoints and meters of counted calls, as listed by the state topic. */
 final class UsedNames {
   private final Set<Used> all = new HashSet<>();
+
+  /** Clients and meters with endpoints that are not listed, since they have no row of their own. */
+  private final Set<Used> unlisted = new HashSet<>();
 
   /** A combination of names that occurs in counted calls. */
   record Used(String client, String endpoint, String meter) {}
@@ -54,7 +58,8 @@ final class UsedNames {
     }
     try {
       UsageKey key = UsageStateCodec.decode(record.value()).key();
-      all.add(new Used(key.client(), key.endpoint(), key.meter()));
+      Used used = new Used(key.client(), key.endpoint(), key.meter());
+      (key.others() ? unlisted : all).add(used);
     } catch (MalformedRecordException notOurs) {
       throw new CommandFailedException(
           record.topic() + "-" + record.partition() + "-" + record.offset() + ": " + notOurs,
@@ -87,7 +92,7 @@ final class UsedNames {
               + String.join(", ", meters)
               + " were counted that take their cost from its bucket");
     }
-    if (advice.isEmpty() && (isOfEveryMeter ? meters.isEmpty() : !isUsed(match))) {
+    if (advice.isEmpty() && !isUsed(match)) {
       advice.add("no call that was counted fits client, endpoint and meter at once");
     }
     return advice;
@@ -99,15 +104,18 @@ final class UsedNames {
     }
   }
 
+  /** Returns whether a counted call matches, or may match by an endpoint that is not listed. */
   private boolean isUsed(PolicyMatch match) {
     Fit fit = matcher(match);
-    return all.stream().anyMatch(fit::fits);
+    Fit ofAnyEndpoint = matcher(new PolicyMatch(match.client(), List.of(), match.meter()));
+    return all.stream().anyMatch(fit::fits) || unlisted.stream().anyMatch(ofAnyEndpoint::fits);
   }
 
   /** Returns the meters of the counted calls that match. */
   private Set<String> metersOf(PolicyMatch match) {
     Fit fit = matcher(match);
-    return all.stream()
+    Set<Used> ofAnyEndpoint = match.endpoint().isEmpty() ? unlisted : Set.of();
+    return Stream.concat(all.stream(), ofAnyEndpoint.stream())
         .filter(fit::fits)
         .map(Used::meter)
         .collect(Collectors.toCollection(TreeSet::new));

@@ -12,15 +12,19 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsageCount;
+import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.model.UsageRow;
+import io.weir.topics.model.UsageState;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -179,6 +183,99 @@ final class VerifyIT {
     topics.ledger.add(topics.close(1, 5));
     topics.states.add(WrittenTopics.inPeriod(topics.state(1, counted), ofState));
     topics.counters = new long[] {4, 3, 1, 0};
+    topics.writeComplete(kafka.bootstrapServers());
+  }
+
+  @Test
+  void othersBesideTheFirstEndpoints_areNoDifference() throws Exception {
+    writeOthers(List.of("other"), 24, List.of("y", "z"));
+
+    String said = assertExit(0);
+
+    assertTrue(said.contains("recounted 6 calls (5 allowed, 1 denied) in 3 windows;"), said);
+  }
+
+  @Test
+  void othersWithAnotherSum_areFound() throws Exception {
+    writeOthers(List.of("other"), 23, List.of("y", "z"));
+
+    assertDiffers("CLIENT calls (others): recount says quantity 24", "ledger says quantity 23");
+  }
+
+  @Test
+  void endpointAmongOthers_thatShouldHaveARow_isFound() throws Exception {
+    writeOthers(List.of(), 28, List.of("other", "y", "z"));
+
+    assertDiffers(
+        "CLIENT calls (others): ledger has a row of others beside 1 endpoints",
+        "WEIR_MAX_ENDPOINTS is 2");
+  }
+
+  @Test
+  void endpointWithARow_thatShouldBeAmongOthers_isFound() throws Exception {
+    writeOthers(List.of("z"), 12, List.of("other", "y"));
+
+    assertDiffers("CLIENT calls z: has a row of its own, but was counted first when others had");
+  }
+
+  @Test
+  void callOfAnEndpointWithARow_countedAmongOthers_isFound() throws Exception {
+    CallEvent own = topics.call("own2", "other", 64);
+    topics.batch(own);
+    topics.counters = new long[] {8, 5, 1, 2};
+    writeOthers(List.of("other"), 24 + 64, List.of("y", "z"));
+
+    assertDiffers(
+        "CLIENT calls other: recount says quantity 68",
+        "CLIENT calls (others): recount says quantity 24");
+  }
+
+  /**
+   * Writes calls of the endpoints other, y and z, of 4, 8 and 16 units, where two endpoints may
+   * have rows of their own: one is that of the topics.
+   *
+   * @param own which of them have rows of their own
+   * @param ofOthers quantity of the row of others
+   * @param beyond which of them are counted in it
+   */
+  private void writeOthers(List<String> own, long ofOthers, List<String> beyond) throws Exception {
+    Map<String, CallEvent> calls = new LinkedHashMap<>();
+    calls.put("other", topics.call("o", "other", 4));
+    calls.put("y", topics.call("y", "y", 8));
+    calls.put("z", topics.call("z", "z", 16));
+    topics.batch(calls.values().toArray(CallEvent[]::new));
+    long quantity = 7 + ofOthers;
+    for (String endpoint : own) {
+      UsageKey key = new UsageKey(topics.key.client(), "calls", endpoint);
+      CallEvent call = Objects.requireNonNull(calls.get(endpoint));
+      UsageCount count = WrittenTopics.count(call);
+      topics.ledger.add(1, topics.row(key, 1, count, count.quantity()));
+      topics.states.add(topics.state(key, 1, call));
+      quantity += count.quantity();
+    }
+    UsageCount exact =
+        WrittenTopics.count(beyond.stream().map(calls::get).toArray(CallEvent[]::new));
+    UsageCount count =
+        new UsageCount(
+            ofOthers,
+            exact.callsAllowed(),
+            0,
+            0,
+            0,
+            0,
+            exact.eventCount(),
+            0,
+            0,
+            exact.eventsDigest(),
+            1);
+    UsageKey others = UsageKey.others(topics.key.client(), "calls");
+    topics.ledger.add(1, topics.row(others, 1, count, count.quantity()));
+    topics.states.add(
+        new UsageState(others, topics.window(), UsageState.Status.FINAL, 1, count, true));
+    topics.ledger.set(topics.ledger.size() - 1, topics.close(2 + own.size(), quantity));
+    topics.counters[0] += 3;
+    topics.counters[1] += 3;
+    topics.others = new long[] {beyond.size(), 2};
     topics.writeComplete(kafka.bootstrapServers());
   }
 

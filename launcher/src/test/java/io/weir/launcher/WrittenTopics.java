@@ -72,6 +72,9 @@ final class WrittenTopics {
   /** Received, counted, duplicate, quarantined. */
   long[] counters = {7, 4, 1, 2};
 
+  /** Lines counted in rows of others, and how many endpoints have rows of their own. */
+  long[] others = {0, 0};
+
   final CallEvent first;
   final CallEvent denied;
   final CallEvent own;
@@ -144,6 +147,24 @@ final class WrittenTopics {
 
   CallEvent call(String id, boolean fromCaller, long cost, boolean allowed) {
     return call(id, fromCaller, cost, allowed, start + 1_000);
+  }
+
+  /** An allowed call of another endpoint. */
+  CallEvent call(String id, String endpoint, long cost) {
+    return new CallEvent(
+        id,
+        false,
+        key.client(),
+        endpoint,
+        key.meter(),
+        cost,
+        true,
+        DecidedBy.CACHE,
+        null,
+        1,
+        start + 2_000,
+        null,
+        List.of());
   }
 
   /** Adds a batch of the node, behind the last one. */
@@ -238,6 +259,10 @@ final class WrittenTopics {
   }
 
   UsageRow row(long revision, UsageCount count, long total) {
+    return row(key, revision, count, total);
+  }
+
+  UsageRow row(UsageKey key, long revision, UsageCount count, long total) {
     return new UsageRow(
         key,
         window(),
@@ -254,6 +279,10 @@ final class WrittenTopics {
   }
 
   UsageState state(long revision, CallEvent... counted) {
+    return state(key, revision, counted);
+  }
+
+  UsageState state(UsageKey key, long revision, CallEvent... counted) {
     return new UsageState(
         key,
         window(),
@@ -355,6 +384,8 @@ final class WrittenTopics {
         new PartitionProgress.Counters(counters[0], counters[1], counters[2], 0, counters[3]),
         0,
         0,
+        others[0],
+        others[1],
         List.of());
   }
 

@@ -119,6 +119,18 @@ enum Mutant implements Edges {
     }
   },
 
+  FORGET_ENDPOINTS("after a restart every window has room for as many endpoints again") {
+    @Override
+    public Stores stores(Stores real, TransactionalStore ids) {
+      return new Stores(
+          new UncountedStore(real.open()),
+          new UncountedStore(real.closed()),
+          real.progress(),
+          real.buckets(),
+          real.ids());
+    }
+  },
+
   OFFSET_WITHOUT_STORES("the offset is committed, the stores and outputs are not") {
     @Override
     public boolean commitsOffsetAlone() {

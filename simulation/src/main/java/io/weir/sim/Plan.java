@@ -72,19 +72,41 @@ record Plan(
       }
     }
     return new Plan(
-        chance.between(1, 3),
-        chance.between(1, 3),
-        chance.between(1, 5),
-        policies(chance),
+            chance.between(1, 3),
+            chance.between(1, 3),
+            chance.between(1, 5),
+            policies(chance),
+            ofMaxHold(chance.pick(List.of(12_000L, 25_000L, 60_000L))),
+            faults,
+            chance.pick(List.of(700L, 2_000L, 5_000L)),
+            chance.pick(List.of(50_000L, 100_000L, 250_000L)),
+            chance.percent(20))
+        .ofMaxEndpoints(chance.pick(List.of(1, 2, 3, 1_000)));
+  }
+
+  private static CountSettings ofMaxHold(long maxHoldMillis) {
+    return new CountSettings(WINDOW_MILLIS, GRACE_MILLIS, maxHoldMillis, LATENESS_MILLIS);
+  }
+
+  /** Drawn last, so that a seed keeps its history whatever is drawn here. */
+  private Plan ofMaxEndpoints(int maxEndpoints) {
+    CountSettings settled =
         new CountSettings(
-            WINDOW_MILLIS,
-            GRACE_MILLIS,
-            chance.pick(List.of(12_000L, 25_000L, 60_000L)),
-            LATENESS_MILLIS),
+            settings.windowMillis(),
+            settings.graceMillis(),
+            settings.maxHoldMillis(),
+            settings.latenessMillis(),
+            maxEndpoints);
+    return new Plan(
+        nodes,
+        partitions,
+        clients,
+        policies,
+        settled,
         faults,
-        chance.pick(List.of(700L, 2_000L, 5_000L)),
-        chance.pick(List.of(50_000L, 100_000L, 250_000L)),
-        chance.percent(20));
+        faultGapMillis,
+        callGapMicros,
+        beginsCold);
   }
 
   boolean has(Fault fault) {

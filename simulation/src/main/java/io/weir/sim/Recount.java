@@ -19,11 +19,16 @@ import java.util.TreeMap;
 
 /**
  * Counts a partition again in the slow, obvious way: each line of a journal once, each id of a
- * caller once for each verdict, and of each call the first settlement. Knows nothing of batch
- * numbers, watermarks or stores.
+ * caller once for each verdict, and of each call the first settlement; in rows of the first
+ * endpoints of a window, and of all others. Knows nothing of batch numbers, watermarks or stores.
  */
 final class Recount {
+  private final int maxEndpoints;
   private final TreeMap<String, Sum> rows = new TreeMap<>();
+
+  /** The endpoints that have rows of their own, by the name of the row of all others. */
+  private final Map<String, Set<String>> ownEndpoints = new HashMap<>();
+
   private final Set<String> lines = new HashSet<>();
   private final Set<String> ids = new HashSet<>();
   private final Map<String, Standing> settled = new HashMap<>();
@@ -56,7 +61,8 @@ final class Recount {
     }
   }
 
-  Recount(List<LogLines.Line> all) {
+  Recount(List<LogLines.Line> all, int maxEndpoints) {
+    this.maxEndpoints = maxEndpoints;
     for (LogLines.Line line : all) {
       if (lines.add(line.position().toString())) {
         add(line.call(), line.position());
@@ -71,14 +77,24 @@ final class Recount {
     }
     boolean settles = settlement != null;
     UsageWindow window = UsageWindow.holding(call.decidedAtEpochMillis(), Plan.WINDOW_MILLIS);
-    rows.computeIfAbsent(
-            name(new UsageKey(call.client(), call.meter(), call.endpoint()), window),
-            unseen -> new Sum())
+    rows.computeIfAbsent(name(rowOf(call, window), window), unseen -> new Sum())
         .add(
             call.quantity(),
             settles || !call.allowed() ? 0 : 1,
             settles || call.allowed() ? 0 : 1,
             call.digest());
+  }
+
+  /** The first endpoints of a client and meter in a window have rows; all others share one. */
+  private UsageKey rowOf(CallEvent call, UsageWindow window) {
+    UsageKey others = UsageKey.others(call.client(), call.meter());
+    Set<String> own = ownEndpoints.computeIfAbsent(name(others, window), first -> new HashSet<>());
+    if (own.size() < maxEndpoints) {
+      own.add(call.endpoint());
+    }
+    return own.contains(call.endpoint())
+        ? new UsageKey(call.client(), call.meter(), call.endpoint())
+        : others;
   }
 
   private boolean isRepeated(CallEvent call) {
@@ -126,7 +142,7 @@ final class Recount {
         + " "
         + key.meter()
         + " "
-        + key.endpoint()
+        + (key.others() ? "(others)" : key.endpoint())
         + " "
         + window.startEpochMillis();
   }

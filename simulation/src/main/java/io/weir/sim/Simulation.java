@@ -290,7 +290,7 @@ final class Simulation {
     for (int partition = 0; partition < world.kafka().partitions(); partition++) {
       List<LogLines.Line> lines = LogLines.of(partition, world.kafka().calls(partition));
       all.addAll(lines);
-      Recount recount = new Recount(lines);
+      Recount recount = new Recount(lines, world.plan().settings().maxEndpoints());
       world.ledger(partition).check(recount.rows());
       checkVerdicts(recount, partition);
       PartitionProgress.Counters counters = counters(partition);

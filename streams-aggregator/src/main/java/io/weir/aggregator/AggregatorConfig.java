@@ -38,6 +38,8 @@ import java.util.Set;
  * @param quarantineRecords records of the calls topic that an operator has given up because they
  *     make the counting fail; each goes into the quarantine as a whole ({@code
  *     WEIR_QUARANTINE_RECORDS}, none; partition@offset, separated by commas)
+ * @param maxEndpoints how many endpoints of a client and meter have rows of their own in a window
+ *     of the ledger ({@code WEIR_MAX_ENDPOINTS}, 1000; 1 to 100,000)
  * @param singleCopy whether topics may have fewer copies than surviving the loss of a broker
  *     requires ({@code WEIR_SINGLE_COPY}, refuse)
  */
@@ -57,6 +59,7 @@ public record AggregatorConfig(
     Optional<String> advertisedReports,
     String applicationPrefix,
     Set<RecordPlace> quarantineRecords,
+    int maxEndpoints,
     SingleCopy singleCopy) {
 
   /** Default of {@code WEIR_APPLICATION_PREFIX}. */
@@ -64,6 +67,9 @@ public record AggregatorConfig(
 
   private static final int MAX_STREAM_THREADS = 64;
   private static final int MAX_STANDBYS = 4;
+
+  /** Bounds the rows that are read to count them: of one client and meter, in one window. */
+  private static final int MAX_ENDPOINTS = 100_000;
 
   /** Bounds nothing: an age of 100 years. */
   private static final Duration LONGEST = Duration.ofDays(36_500);
@@ -102,6 +108,9 @@ public record AggregatorConfig(
         advertised(settings),
         name(settings, "WEIR_APPLICATION_PREFIX", DEFAULT_APPLICATION_PREFIX),
         places(settings),
+        (int)
+            settings.integer(
+                "WEIR_MAX_ENDPOINTS", CountSettings.DEFAULT_MAX_ENDPOINTS, 1, MAX_ENDPOINTS),
         settings.choice(SingleCopy.VARIABLE, SingleCopy.REFUSE));
   }
 
@@ -147,9 +156,9 @@ public record AggregatorConfig(
     }
   }
 
-  /** Returns the lengths of time that the counting rules need. */
+  /** Returns the settings that the counting rules need. */
   CountSettings countSettings() {
     return new CountSettings(
-        window.toMillis(), grace.toMillis(), maxHold.toMillis(), lateness.toMillis());
+        window.toMillis(), grace.toMillis(), maxHold.toMillis(), lateness.toMillis(), maxEndpoints);
   }
 }

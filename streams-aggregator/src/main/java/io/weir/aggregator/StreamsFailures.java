@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
+import io.weir.aggregator.count.OtherEndpointsException;
 import io.weir.aggregator.count.OtherWindowException;
 import io.weir.aggregator.topology.PartitionStoppedException;
 import io.weir.aggregator.topology.StoppedPartitions;
@@ -10,6 +11,7 @@ import java.util.function.BooleanSupplier;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.FencedInstanceIdException;
 import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler;
+import org.jspecify.annotations.Nullable;
 import org.rocksdb.RocksDBException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -69,12 +71,9 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
       LOG.error("application stopped application={}: {}", application, reason, failure);
       return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
     }
-    if (root instanceof OtherWindowException other) {
-      reason =
-          "the data were counted with WEIR_WINDOW=%s, and this process has %s; set it back, or begin"
-                  .formatted(
-                      Duration.ofMillis(other.storedMillis()), Duration.ofMillis(other.setMillis()))
-              + " with other topics and another WEIR_DATA";
+    String change = changeOfData(root);
+    if (change != null) {
+      reason = change + "; set it back, or begin with other topics and another WEIR_DATA";
       // whoever runs the application reports the reason when the process exits
       LOG.debug("application stopped application={}: {}", application, reason);
       return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
@@ -86,5 +85,18 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
     }
     LOG.error("application stopped application={}", application, failure);
     return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
+  }
+
+  /** Returns which setting is another one than that of the data, or null if none is. */
+  private static @Nullable String changeOfData(Throwable root) {
+    if (root instanceof OtherWindowException other) {
+      return "the data were counted with WEIR_WINDOW=%s, and this process has %s"
+          .formatted(Duration.ofMillis(other.storedMillis()), Duration.ofMillis(other.setMillis()));
+    }
+    if (root instanceof OtherEndpointsException other) {
+      return "the data were counted with WEIR_MAX_ENDPOINTS=%d, and this process has %d"
+          .formatted(other.stored(), other.set());
+    }
+    return null;
   }
 }

@@ -23,6 +23,7 @@ final class AggregatorConfigTest {
     assertEquals(8081, config.reportsPort());
     assertEquals("aggregator", config.instance());
     assertEquals(Duration.ofSeconds(10), config.sessionTimeout());
+    assertEquals(1_000, config.countSettings().maxEndpoints());
   }
 
   @ParameterizedTest
@@ -48,6 +49,9 @@ final class AggregatorConfigTest {
     "WEIR_LATENESS,PT1M",
     "WEIR_STREAM_THREADS,0",
     "WEIR_STANDBYS,-1",
+    "WEIR_MAX_ENDPOINTS,0",
+    "WEIR_MAX_ENDPOINTS,100001",
+    "WEIR_MAX_ENDPOINTS,all",
     "WEIR_INSTANCE,a/b",
     "WEIR_SESSION_TIMEOUT,PT5.999S",
     "WEIR_SESSION_TIMEOUT,PT5M0.001S",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
+import static java.util.stream.Collectors.toSet;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -19,6 +20,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.junit.jupiter.api.AfterAll;
@@ -33,6 +35,11 @@ final class MeterIT {
 
   /** So long ago were calls decided that a promise of now closes their windows. */
   private static final long AGO_MILLIS = 20_000;
+
+  /** Endpoints of each client, more than have rows of their own. */
+  private static final int ENDPOINTS = 7;
+
+  private static final int MAX_ENDPOINTS = 3;
 
   private static Broker broker;
 
@@ -71,6 +78,7 @@ final class MeterIT {
     assertEquals(1_000, rows.stream().mapToLong(UsageRow::quantityTotal).sum());
     assertEquals(rows.size(), rows.stream().map(LedgerRow::recordId).distinct().count());
     assertTrue(rows.stream().allMatch(UsageRow::complete));
+    assertRowsOfTwoWindows(rows);
     assertControlTotals(0);
   }
 
@@ -124,6 +132,7 @@ final class MeterIT {
     List<UsageRow> rows = rowsOf(client);
     assertEquals(6_000, rows.stream().mapToLong(UsageRow::quantityTotal).sum());
     assertEquals(rows.size(), rows.stream().map(LedgerRow::recordId).distinct().count());
+    assertRowsOfTwoWindows(rows);
     assertControlTotals(2);
   }
 
@@ -140,6 +149,7 @@ final class MeterIT {
     builder.environment().put("WEIR_REPORTS_PORT", "0");
     builder.environment().put("WEIR_WINDOW", config.window().toString());
     builder.environment().put("WEIR_GRACE", config.grace().toString());
+    builder.environment().put("WEIR_MAX_ENDPOINTS", Integer.toString(config.maxEndpoints()));
     builder.environment().put("WEIR_INSTANCE", config.instance());
     builder.environment().put("WEIR_APPLICATION_PREFIX", config.applicationPrefix());
     return builder
@@ -167,19 +177,32 @@ final class MeterIT {
             "PT2S",
             "WEIR_GRACE",
             "PT1S",
+            "WEIR_MAX_ENDPOINTS",
+            Integer.toString(MAX_ENDPOINTS),
             "WEIR_INSTANCE",
             "it",
             "WEIR_APPLICATION_PREFIX",
             prefix + "-"));
   }
 
-  /** Batches of ten calls of cost 1, decided at the time given. */
+  /** Each window has the first endpoints in rows of their own, and the rest in one. */
+  private static void assertRowsOfTwoWindows(List<UsageRow> rows) {
+    assertEquals(2 * (MAX_ENDPOINTS + 1), rows.size());
+    assertEquals(2, rows.stream().filter(row -> row.key().others()).count());
+    assertEquals(
+        Set.of("other", "GET /items/1", "GET /items/2", "GET /items/3"),
+        rows.stream().limit(MAX_ENDPOINTS + 1).map(row -> row.key().endpoint()).collect(toSet()));
+  }
+
+  /** Batches of ten calls of cost 1 and of all endpoints, decided at the time given. */
   private static void send(
       int partition, String client, int firstBatch, int lastBatch, long decidedAt) {
     for (int sequence = firstBatch; sequence <= lastBatch; sequence++) {
       List<CallEvent> calls = new ArrayList<>();
       for (int i = 0; i < 10; i++) {
-        calls.add(Calls.allowed(client + "-" + sequence + "-" + i, client, 1, decidedAt));
+        String id = client + "-" + sequence + "-" + i;
+        String endpoint = "GET /items/" + (sequence + i) % ENDPOINTS;
+        calls.add(Calls.call(id, false, client, endpoint, 1, true, decidedAt));
       }
       broker.send(
           partition,

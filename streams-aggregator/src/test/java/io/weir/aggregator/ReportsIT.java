@@ -39,13 +39,16 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The reports API of two aggregators that share the partitions of a real broker. */
 final class ReportsIT {
-  private static final int PARTITIONS = 6;
+  private static final int PARTITIONS = 7;
 
   /** Of the one test that sends calls of a while ago: others would have closed their window. */
   private static final int CLOSING = 4;
 
   /** The same, of another test. */
   private static final int BILLED = 5;
+
+  /** The same, of another test. */
+  private static final int OTHERS = 6;
 
   private static final AtomicLong SEQUENCE = new AtomicLong();
 
@@ -197,6 +200,70 @@ final class ReportsIT {
     } while (!page.isEmpty());
 
     assertEquals(List.of("e0", "e1", "e2", "e3", "e4"), endpoints);
+  }
+
+  @Test
+  void usage_moreEndpointsThanHaveRows_showsOthersBesideThem_andExactTotals() throws Exception {
+    String client = Calls.clientOf("inventor", OTHERS, PARTITIONS);
+    long decidedAt = System.currentTimeMillis() - 10_000; // a promise of now closes its window
+    List<CallEvent> calls = new ArrayList<>();
+    for (int i = 0; i < 1_002; i++) {
+      calls.add(Calls.call(client + i, false, client, "e" + (2_000 + i), 1, true, decidedAt));
+    }
+    calls.set(7, Calls.call(client + 7, false, client, "other", 1, true, decidedAt));
+    calls.add(Calls.call(client + "beyond", false, client, "GET /beyond", 5, true, decidedAt));
+    String position = send(OTHERS, calls);
+    String query = Reports.TOTAL + client + "&group_by=endpoint";
+
+    for (Aggregator aggregator : reports.both()) {
+      JsonNode report = Reports.document(aggregator, query, "Usage-Position", position);
+      JsonNode others = report.path("data").path(0);
+      assertEquals("other", others.path("endpoint").asText(), others.toString());
+      assertTrue(others.path("others").asBoolean(), others.toString());
+      assertEquals(2 + 5, others.path("quantity").asLong());
+      assertTrue(report.path("has_more").asBoolean(), "a row for each of 1,000 and of others");
+      JsonNode total = Reports.document(aggregator, Reports.TOTAL + client);
+      assertEquals(1_002 + 5, total.at("/data/0/quantity").asLong(), total.toString());
+    }
+    HttpResponse<String> csv =
+        Reports.answer(reports.two, query + "&limit=1001", "Accept", "text/csv");
+    List<String> lines = csv.body().lines().toList();
+    assertEquals(1_002, lines.size());
+    assertTrue(lines.get(0).endsWith(",endpoint,others"), lines.get(0));
+    assertTrue(lines.get(1).endsWith(",7,3,0,0,other,true"), lines.get(1));
+    assertTrue(lines.get(1_001).endsWith(",1,1,0,0,other,false"), lines.get(1_001));
+
+    List<UsageRow> rows =
+        Reports.ask(
+            "the ledger's rows",
+            () -> {
+              heartbeat(OTHERS);
+              return usageRows(client);
+            },
+            found -> found.size() == 1_001);
+    assertEquals(1_002 + 5, rows.stream().mapToLong(row -> row.count().quantity()).sum());
+    UsageRow othersRow = rows.stream().filter(row -> row.key().others()).findFirst().orElseThrow();
+    assertEquals(7, othersRow.count().quantity());
+    String events =
+        "/v1/usage/"
+            + client
+            + "/events?endpoint=GET%20/beyond&from="
+            + Instant.ofEpochMilli(decidedAt);
+    JsonNode event =
+        Reports.ask(
+                "where the call stands",
+                () -> Reports.document(reports.one, events),
+                found -> found.at("/data/0/ledger/status").asText().equals("final"))
+            .path("data")
+            .path(0);
+    assertTrue(event.at("/ledger/others").asBoolean(), event.toString());
+    assertEquals(othersRow.recordId(), event.at("/ledger/record_id").asText());
+    double counted = 0;
+    for (Aggregator aggregator : reports.both()) {
+      counted +=
+          Reports.metric(aggregator, "weir_other_rows_lines_total{partition=\"" + OTHERS + "\"}");
+    }
+    assertEquals(3, counted);
   }
 
   @Test

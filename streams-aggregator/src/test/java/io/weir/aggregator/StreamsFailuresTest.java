@@ -3,6 +3,7 @@ package io.weir.aggregator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.weir.aggregator.count.OtherEndpointsException;
 import org.apache.kafka.common.errors.FencedInstanceIdException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.streams.errors.StreamsException;
@@ -35,6 +36,17 @@ final class StreamsFailuresTest {
     StreamsException failure = new StreamsException(new FencedInstanceIdException("fenced"));
 
     assertEquals(StreamThreadExceptionResponse.REPLACE_THREAD, failures.handle(failure));
+  }
+
+  @Test
+  void anotherNumberOfEndpoints_stopsTheApplication_andSaysWhatToDo() {
+    StreamsException failure = new StreamsException(new OtherEndpointsException(1_000, 20));
+
+    assertEquals(StreamThreadExceptionResponse.SHUTDOWN_CLIENT, failures.handle(failure));
+    assertEquals(
+        "the data were counted with WEIR_MAX_ENDPOINTS=1000, and this process has 20; set it back,"
+            + " or begin with other topics and another WEIR_DATA",
+        failures.reason());
   }
 
   @Test

@@ -11,7 +11,6 @@ import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.UsageStateCodec;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -39,9 +38,12 @@ final class FullWindows {
    * @param units units that it adds to the sum
    */
   private record Line(UsageKey key, long decidedAtEpochMillis, long units) {
-    boolean isOf(UsageState state) {
-      return key.equals(state.key())
-          && state.window().startEpochMillis() <= decidedAtEpochMillis
+    UsageKey others() {
+      return UsageKey.others(key.client(), key.meter());
+    }
+
+    boolean isIn(UsageState state) {
+      return state.window().startEpochMillis() <= decidedAtEpochMillis
           && decidedAtEpochMillis < state.window().endEpochMillis();
     }
 
@@ -66,28 +68,37 @@ final class FullWindows {
 
   /** Returns the lines that would be refused again, by the newest figures of their windows. */
   Set<Source> withoutRoom(String bootstrapServers, int partitions) {
-    Set<Source> full = new HashSet<>();
     Map<UsageKey, List<Map.Entry<Source, Line>>> ofKeys =
         lines.entrySet().stream().collect(Collectors.groupingBy(line -> line.getValue().key()));
+    Map<UsageKey, List<Map.Entry<Source, Line>>> ofOthers =
+        lines.entrySet().stream().collect(Collectors.groupingBy(line -> line.getValue().others()));
     Set<Integer> wanted =
         ofKeys.keySet().stream()
             .map(key -> ClientPartitioner.partition(key.client(), partitions))
             .collect(Collectors.toSet());
+    Map<Source, Boolean> own = new HashMap<>();
+    Map<Source, Boolean> others = new HashMap<>();
     if (wanted.isEmpty()) {
-      return full;
+      return Set.of();
     }
     try (TopicReader topic = new TopicReader(bootstrapServers, Topics.STATE, wanted::contains)) {
       topic.read(
           topic.ends(),
           record -> {
             UsageState state = usage(record);
-            if (state != null) {
-              judge(state, ofKeys.getOrDefault(state.key(), List.of()), full);
+            if (state != null && state.key().others()) {
+              judge(state, ofOthers.getOrDefault(state.key(), List.of()), others);
+            } else if (state != null) {
+              judge(state, ofKeys.getOrDefault(state.key(), List.of()), own);
             }
           },
           done -> {});
     }
-    return full;
+    others.putAll(own); // an endpoint that has a row of its own is counted there
+    return others.entrySet().stream()
+        .filter(Map.Entry::getValue)
+        .map(Map.Entry::getKey)
+        .collect(Collectors.toSet());
   }
 
   private static @Nullable UsageState usage(
@@ -104,15 +115,15 @@ final class FullWindows {
     }
   }
 
-  /** Judges the lines of one key; later figures replace the result of earlier ones. */
+  /**
+   * Judges lines by the figures of a row in which they may be counted, which replace the earlier
+   * ones of that row.
+   */
   private static void judge(
-      UsageState state, List<Map.Entry<Source, Line>> ofItsKey, Set<Source> full) {
-    for (Map.Entry<Source, Line> each : ofItsKey) {
-      if (each.getValue().isOf(state)) {
-        full.remove(each.getKey());
-        if (!each.getValue().fitsInto(state.count().quantity())) {
-          full.add(each.getKey());
-        }
+      UsageState state, List<Map.Entry<Source, Line>> lines, Map<Source, Boolean> full) {
+    for (Map.Entry<Source, Line> each : lines) {
+      if (each.getValue().isIn(state)) {
+        full.put(each.getKey(), !each.getValue().fitsInto(state.count().quantity()));
       }
     }
   }

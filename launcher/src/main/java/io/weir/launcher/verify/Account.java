@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * ledger, and the state topic. Mutable; not thread-safe.
  */
 final class Account {
-  private static final int BYTES = 3 * Tally.BYTES + 2 * Long.BYTES + 3 * Integer.BYTES;
+  private static final int BYTES = 3 * Tally.BYTES + 3 * Long.BYTES + 3 * Integer.BYTES;
   private static final int NO_TEXT = -1;
 
   private static final long NOT_SHOWN = -1;
@@ -24,6 +24,12 @@ final class Account {
 
   /** Revision in the state topic; 0 while the window is running, −1 if there is no record. */
   long shownRevision = NOT_SHOWN;
+
+  /**
+   * Number of the first line counted, among all counted ones; 0 if there is none, or if it is not
+   * known.
+   */
+  long firstCounted;
 
   /** Billing period by the first line counted; null if there is none. */
   @Nullable String countedPeriod;
@@ -39,6 +45,11 @@ final class Account {
     return shownRevision != NOT_SHOWN;
   }
 
+  /** Returns whether the ledger or the state topic has a row. */
+  boolean hasRow() {
+    return billedRevision > 0 || isShown();
+  }
+
   byte[] toBytes() {
     byte[] counting = utf8(countedPeriod);
     byte[] billing = utf8(billedPeriod);
@@ -48,7 +59,7 @@ final class Account {
     counted.write(bytes);
     billed.write(bytes);
     shown.write(bytes);
-    bytes.putLong(billedRevision).putLong(shownRevision);
+    bytes.putLong(billedRevision).putLong(shownRevision).putLong(firstCounted);
     put(bytes, countedPeriod, counting);
     put(bytes, billedPeriod, billing);
     put(bytes, shownPeriod, showing);
@@ -81,6 +92,7 @@ final class Account {
     account.shown = Tally.read(bytes);
     account.billedRevision = bytes.getLong();
     account.shownRevision = bytes.getLong();
+    account.firstCounted = bytes.getLong();
     account.countedPeriod = text(bytes);
     account.billedPeriod = text(bytes);
     account.shownPeriod = text(bytes);

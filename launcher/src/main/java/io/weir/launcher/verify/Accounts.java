@@ -4,6 +4,7 @@ package io.weir.launcher.verify;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The accounts of all keys and windows, kept on disk, with those in use in memory. Not thread-safe.
@@ -24,16 +25,33 @@ final class Accounts {
    * this method.
    */
   Account of(Slot slot) {
-    Account account = inMemory.get(slot);
+    Account account = find(slot);
     if (account == null) {
-      if (inMemory.size() >= MAX_IN_MEMORY) {
-        save();
-      }
-      byte[] known = scratch.get(key(slot));
-      account = known == null ? new Account() : Account.ofBytes(known);
-      inMemory.put(slot, account);
+      account = new Account();
+      keep(slot, account);
     }
     return account;
+  }
+
+  /** Returns the account of a key and window as {@link #of} does, or null if there is none. */
+  @Nullable Account find(Slot slot) {
+    Account account = inMemory.get(slot);
+    if (account == null) {
+      byte[] known = scratch.get(key(slot));
+      if (known == null) {
+        return null;
+      }
+      account = Account.ofBytes(known);
+      keep(slot, account);
+    }
+    return account;
+  }
+
+  private void keep(Slot slot, Account account) {
+    if (inMemory.size() >= MAX_IN_MEMORY) {
+      save();
+    }
+    inMemory.put(slot, account);
   }
 
   private void save() {

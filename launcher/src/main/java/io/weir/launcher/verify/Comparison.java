@@ -22,6 +22,7 @@ final class Comparison {
   private final Recount recount;
   private final Accounts accounts;
   private final Differences differences;
+  private final EndpointOrder endpoints;
   private final List<String> unproven = new ArrayList<>();
   private long windows;
   private long open;
@@ -54,10 +55,12 @@ final class Comparison {
     this.recount = recount;
     this.accounts = accounts;
     this.differences = differences;
+    this.endpoints = new EndpointOrder(state::progress, differences);
   }
 
   Verification run() {
     accounts.forEach(range.fromEpochMillis(), range.endEpochMillis(), this::compare);
+    endpoints.finish();
     long duplicates = 0;
     long refused = 0;
     proveClosed();
@@ -95,6 +98,7 @@ final class Comparison {
       open++;
       return;
     }
+    endpoints.add(slot, account);
     windows++;
     allowed += account.counted.allowed;
     denied += account.counted.denied;

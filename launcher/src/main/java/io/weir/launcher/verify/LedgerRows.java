@@ -96,9 +96,7 @@ final class LedgerRows {
               + " (WEIR_WINDOW)");
       return;
     }
-    Slot slot =
-        new Slot(
-            row.key().client(), row.key().meter(), row.key().endpoint(), start, record.partition());
+    Slot slot = Slot.of(row.key(), start, record.partition());
     if (isRepeated(where, isAsked, key(slot, row.revision()), record, row)) {
       return;
     }

@@ -31,6 +31,7 @@ final class Recount implements AutoCloseable {
   private final Differences differences;
   private final LineReader reader = new LineReader();
   private final Map<Integer, RecountedPartition> parts = new HashMap<>();
+  private long linesCounted;
   private int[] checksums = new int[0];
 
   /**
@@ -328,13 +329,7 @@ final class Recount implements AutoCloseable {
           "its client belongs to another partition");
       require(!part.broker().isFuture(at), "decided in the future");
       require(!part.broker().isTooOld(at), "decided too long ago");
-      Slot slot =
-          new Slot(
-              line.client(),
-              line.meter(),
-              line.endpoint(),
-              at - Math.floorMod(at, windowMillis),
-              record.partition());
+      Slot slot = slotOf(line, record.partition());
       UsagePosition settledCall = line.settledCall();
       require(
           settledCall == null || isCounted(part, record.partition(), settledCall),
@@ -360,6 +355,10 @@ final class Recount implements AutoCloseable {
       }
       part.counted++;
       count(account.counted, line);
+      linesCounted++;
+      if (account.firstCounted == 0) {
+        account.firstCounted = linesCounted;
+      }
       if (account.countedPeriod == null) {
         account.countedPeriod = line.billingPeriodOfWindow(slot.startEpochMillis());
       }
@@ -373,6 +372,27 @@ final class Recount implements AutoCloseable {
       quarantine.refused(record, lineNumber, start, length, String.valueOf(refused.getMessage()));
       return false;
     }
+  }
+
+  /**
+   * Returns the slot of a line: that of its endpoint, unless only the others of the window have a
+   * row. Which endpoints should have one is compared afterwards.
+   */
+  private Slot slotOf(CallLine line, int partition) {
+    long at = line.decidedAtEpochMillis();
+    Slot own =
+        new Slot(
+            line.client(),
+            line.meter(),
+            line.endpoint(),
+            at - Math.floorMod(at, windowMillis),
+            partition);
+    Account account = accounts.find(own);
+    if (account != null && account.hasRow()) {
+      return own;
+    }
+    Account others = accounts.find(own.others());
+    return others != null && others.hasRow() ? own.others() : own;
   }
 
   /**
@@ -431,7 +451,9 @@ final class Recount implements AutoCloseable {
           if (settlement.decidedAtEpochMillis() < part.heldFromEpochMillis()) {
             return; // its call may have expired
           }
-          Tally tally = accounts.of(slot).counted;
+          Account account = accounts.of(slot);
+          account.firstCounted = 0; // it may have been this one
+          Tally tally = account.counted;
           tally.quantity -= settlement.units();
           tally.digest -= settlement.digest();
           part.counted--;

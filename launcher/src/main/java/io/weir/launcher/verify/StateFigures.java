@@ -66,13 +66,7 @@ final class StateFigures {
       return;
     }
     Account account =
-        accounts.of(
-            new Slot(
-                state.key().client(),
-                state.key().meter(),
-                state.key().endpoint(),
-                state.window().startEpochMillis(),
-                record.partition()));
+        accounts.of(Slot.of(state.key(), state.window().startEpochMillis(), record.partition()));
     account.shown = new Tally();
     account.shown.add(state.count());
     account.shownRevision = state.revision();

@@ -2,8 +2,8 @@
 package io.weir.aggregator.count;
 
 /**
- * The lengths of time by which calls are counted, in milliseconds. The content of the ledger
- * depends on them, so all instances of an aggregator must have the same.
+ * The settings by which calls are counted; lengths of time are in milliseconds. The content of the
+ * ledger depends on them, so all instances of an aggregator must have the same.
  *
  * @param windowMillis size of a ledger window; divides a day, so that days and months are sums of
  *     windows
@@ -11,9 +11,18 @@ package io.weir.aggregator.count;
  * @param maxHoldMillis by how much a node's low watermark may lag behind the newest one before
  *     windows close without that node
  * @param latenessMillis how old a call may be when it arrives; older ones are quarantined
+ * @param maxEndpoints how many endpoints of a client and meter have rows of their own in a window;
+ *     all further ones share a row
  */
 public record CountSettings(
-    long windowMillis, long graceMillis, long maxHoldMillis, long latenessMillis) {
+    long windowMillis,
+    long graceMillis,
+    long maxHoldMillis,
+    long latenessMillis,
+    int maxEndpoints) {
+
+  /** Default of {@code maxEndpoints}. */
+  public static final int DEFAULT_MAX_ENDPOINTS = 1_000;
 
   /** By how much a call may be dated after the broker took it: clocks differ by less. */
   public static final long MAX_AHEAD_MILLIS = 5 * 60_000L;
@@ -36,6 +45,15 @@ public record CountSettings(
       throw new IllegalArgumentException(
           "lateness must be at least a window, is " + latenessMillis + " ms");
     }
+    if (maxEndpoints < 1) {
+      throw new IllegalArgumentException("max endpoints must be positive, is " + maxEndpoints);
+    }
+  }
+
+  /** Creates settings with {@value #DEFAULT_MAX_ENDPOINTS} endpoints. */
+  public CountSettings(
+      long windowMillis, long graceMillis, long maxHoldMillis, long latenessMillis) {
+    this(windowMillis, graceMillis, maxHoldMillis, latenessMillis, DEFAULT_MAX_ENDPOINTS);
   }
 
   /**

@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
 final class LateUsage {
   private final Map<Part, Late> sums = new LinkedHashMap<>();
   private final Map<RowKey, Long> quantities = new HashMap<>();
+
+  /** The billing period of each row for which something is summed. */
   private final Map<RowKey, RowPeriod> periods = new HashMap<>();
 
   /**
@@ -49,25 +51,23 @@ final class LateUsage {
   record RowPeriod(@Nullable BillingPeriod own) {}
 
   /**
-   * Returns whether a call says another billing period than its row has.
+   * Adds a call, or a settlement, that stood in the record with this offset.
    *
    * @param known gives the period of the row that there is, or null if there is none: the first
    *     call in it decides; called once a row
+   * @return whether the call says another billing period than its row has
    */
-  boolean isOfOtherPeriod(RowKey key, CallEvent call, Function<RowKey, @Nullable RowPeriod> known) {
+  boolean add(
+      RowKey key, CallEvent call, long offset, Function<RowKey, @Nullable RowPeriod> known) {
     RowPeriod said = new RowPeriod(key.ownPeriod(call));
     RowPeriod ofRow =
         periods.computeIfAbsent(key, row -> Objects.requireNonNullElse(known.apply(row), said));
-    return !ofRow.equals(said);
-  }
-
-  /** Adds a call, or a settlement, that stood in the record with this offset. */
-  void add(RowKey key, CallEvent call, long offset) {
     sums.computeIfAbsent(
             new Part(key, reason(call)), absent -> new Late(new Tally(), key.ownPeriod(call)))
         .tally()
         .add(call, offset);
     quantities.computeIfPresent(key, (row, quantity) -> quantity + call.quantity());
+    return !ofRow.equals(said);
   }
 
   private static UsageRow.Reason reason(CallEvent call) {
@@ -91,6 +91,11 @@ final class LateUsage {
     }
     long quantity = quantities.computeIfAbsent(key, quantityBefore::applyAsLong);
     return Tally.isInRange(quantity, call.quantity());
+  }
+
+  /** Returns whether something is summed for a row. */
+  boolean contains(RowKey key) {
+    return periods.containsKey(key);
   }
 
   /** Returns whether the batch had nothing for closed windows. */

@@ -97,6 +97,11 @@ final class Ledger {
     return old.size() < maxRows;
   }
 
+  /** Returns whether a row of a closed window is in the ledger. */
+  boolean hasClosed(RowKey key) {
+    return closed.get(key.toBytes()) != null;
+  }
+
   /** Returns the quantity of a row of a closed window, whether its FINAL is written or not. */
   long quantityOf(RowKey key) {
     OpenRow waiting = open.find(key);

@@ -41,21 +41,20 @@ final class OpenRows {
     this.store = store;
   }
 
+  /** Creates the row of a key that has none, for its first call. */
+  OpenRow create(RowKey key, CallEvent first) {
+    OpenRow row = new OpenRow(key, key.toBytes(), new Tally(), key.ownPeriod(first));
+    inMemory.put(key, row);
+    return row;
+  }
+
   /**
-   * Counts a call in its row, which is created if there is none. The row is written by the next
-   * {@link #saveTouched}: once, however many calls it got.
-   *
-   * @return the row
+   * Counts a call in its row. The row is written by the next {@link #saveTouched}: once, however
+   * many calls it got.
    */
-  OpenRow add(RowKey key, CallEvent call, long offset) {
-    OpenRow row = find(key);
-    if (row == null) {
-      row = new OpenRow(key, key.toBytes(), new Tally(), key.ownPeriod(call));
-      inMemory.put(key, row);
-    }
+  void add(OpenRow row, CallEvent call, long offset) {
     row.tally.add(call, offset);
     touch(row);
-    return row;
   }
 
   /**

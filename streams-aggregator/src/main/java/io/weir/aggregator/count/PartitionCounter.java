@@ -92,7 +92,7 @@ public final class PartitionCounter {
    *
    * @param partition the partition
    * @param partitions how many there are
-   * @param settings the lengths of time by which calls are counted
+   * @param settings the settings by which calls are counted
    * @param stores the stores of the partition
    * @param output receives what is written
    * @param partitionOfClient the rule that all modules share, from a client to its partition
@@ -119,7 +119,9 @@ public final class PartitionCounter {
     OpenRows open = new OpenRows(stores.open());
     this.ledger =
         new Ledger(partition, settings, open, stores.closed(), state, output, clockEpochMillis);
-    this.rows = new WindowRows(settings, open, ledger, nodes, state);
+    EndpointRows endpoints =
+        new EndpointRows(stores.open(), stores.closed(), settings.maxEndpoints());
+    this.rows = new WindowRows(settings, open, endpoints, ledger, nodes, state);
     this.reconciler =
         new BucketReconciler(
             partition, partitions, stores.buckets(), stores.progress(), state, output);
@@ -226,6 +228,8 @@ public final class PartitionCounter {
         state.counters(),
         state.idConflicts,
         state.periodConflicts,
+        state.inOtherRows,
+        state.inOtherRows == 0 ? 0 : settings.maxEndpoints(),
         nodes.nodes(state.newestLowWatermarkEpochMillis));
   }
 

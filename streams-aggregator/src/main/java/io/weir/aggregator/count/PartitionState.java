@@ -15,15 +15,16 @@ import java.util.Deque;
  * boundaries. Stored as one entry of the progress store. Not thread-safe.
  */
 final class PartitionState implements PartitionTime {
-  /** The state of a partition in which every row is of a month of UTC. */
-  private static final int VERSION = 3;
+  private static final int VERSION = 5;
 
   /**
-   * The state of a partition in whose rows periods of clients' own calendars stand: a program that
-   * does not know them would leave them out where it makes a row, and would stop only at the first
-   * such row that it reads. So it refuses the partition when it is loaded.
+   * Without the number of endpoints, of the lines of those that are beyond it, and of the lines
+   * that say another billing period than their row; every row is of a month of UTC.
    */
-  private static final int VERSION_WITH_PERIODS = 4;
+  private static final int VERSION_OF_MONTHS = 3;
+
+  /** Without the number of endpoints, and of the lines of those that are beyond it. */
+  private static final int VERSION_WITHOUT_ENDPOINTS = 4;
 
   private static final byte[] KEY = {'p'};
 
@@ -38,14 +39,11 @@ final class PartitionState implements PartitionTime {
   /** Calls that came under the id of another call; they are counted. */
   long idConflicts;
 
-  /**
-   * Lines that say another billing period than the row in which they are counted; 0 unless {@link
-   * #hasOwnPeriods}.
-   */
+  /** Lines that say another billing period than the row in which they are counted. */
   long periodConflicts;
 
-  /** Whether any line has said a billing period of its client's own calendar. */
-  boolean hasOwnPeriods;
+  /** Lines of {@code counted} and {@code lateAdjusted} in rows of endpoints without their own. */
+  long inOtherRows;
 
   /** Offset of the last record taken; −1 before the first. */
   long offset = -1;
@@ -172,6 +170,7 @@ final class PartitionState implements PartitionTime {
    * Loads the state.
    *
    * @throws OtherWindowException when the state was counted with another window size
+   * @throws OtherEndpointsException when it was counted with another number of endpoints
    */
   static PartitionState load(ByteStore store, CountSettings settings) {
     PartitionState state = new PartitionState();
@@ -179,11 +178,17 @@ final class PartitionState implements PartitionTime {
     if (bytes == null) {
       return state;
     }
-    Unpacker value = Unpacker.ofVersions(bytes, VERSION, VERSION_WITH_PERIODS);
-    state.hasOwnPeriods = value.version() == VERSION_WITH_PERIODS;
+    Unpacker value = Unpacker.ofVersions(bytes, VERSION_OF_MONTHS, VERSION);
     long windowMillis = value.integer();
     if (windowMillis != settings.windowMillis()) {
       throw new OtherWindowException(windowMillis, settings.windowMillis());
+    }
+    if (value.version() == VERSION) {
+      long maxEndpoints = value.integer();
+      if (maxEndpoints != settings.maxEndpoints()) {
+        throw new OtherEndpointsException(maxEndpoints, settings.maxEndpoints());
+      }
+      state.inOtherRows = value.integer();
     }
     state.received = value.integer();
     state.counted = value.integer();
@@ -210,15 +215,19 @@ final class PartitionState implements PartitionTime {
           new PendingClose(
               boundary, at, hasGap ? new Interval(value.integer(), value.integer()) : null));
     }
-    state.periodConflicts = state.hasOwnPeriods ? value.integer() : 0;
+    if (value.version() >= VERSION_WITHOUT_ENDPOINTS) {
+      state.periodConflicts = value.integer();
+    }
     return state;
   }
 
   void save(ByteStore store, CountSettings settings, Packer value) {
     value
         .reset()
-        .integer(hasOwnPeriods ? VERSION_WITH_PERIODS : VERSION)
+        .integer(VERSION)
         .integer(settings.windowMillis())
+        .integer(settings.maxEndpoints())
+        .integer(inOtherRows)
         .integer(received)
         .integer(counted)
         .integer(duplicate)
@@ -242,9 +251,6 @@ final class PartitionState implements PartitionTime {
         value.integer(gap.fromEpochMillis()).integer(gap.untilEpochMillis());
       }
     }
-    if (hasOwnPeriods) {
-      value.integer(periodConflicts);
-    }
-    store.put(KEY, value.toBytes());
+    store.put(KEY, value.integer(periodConflicts).toBytes());
   }
 }

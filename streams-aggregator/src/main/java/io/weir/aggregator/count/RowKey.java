@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param windowStartEpochMillis first millisecond of the window
  * @param client who called
  * @param meter what is counted
- * @param endpoint what was called
+ * @param endpoint what was called; empty, as no caller's endpoint is, for all endpoints of the
+ *     client and meter that have no row of their own
  */
 record RowKey(long windowStartEpochMillis, String client, String meter, String endpoint) {
 
@@ -54,13 +55,31 @@ record RowKey(long windowStartEpochMillis, String client, String meter, String e
     return new String(utf8, StandardCharsets.UTF_8);
   }
 
+  /** Returns whether this is the row of the endpoints without a row of their own. */
+  boolean isOthers() {
+    return endpoint.isEmpty();
+  }
+
+  /** Returns the key of the endpoints without a row of their own, of this window and meter. */
+  RowKey others() {
+    return new RowKey(windowStartEpochMillis, client, meter, "");
+  }
+
+  /** Returns the exclusive upper bound of the keys of this window, client and meter. */
+  byte[] endOfMeter() {
+    byte[] end = others().toBytes();
+    // no endpoint is as long as that
+    end[end.length - 2] = Byte.MAX_VALUE;
+    return end;
+  }
+
   /** Returns the lower bound of the keys of all windows that start at or after a time. */
   static byte[] from(long epochMillis) {
     return ByteBuffer.allocate(Long.BYTES).putLong(epochMillis).array();
   }
 
   UsageKey usageKey() {
-    return new UsageKey(client, meter, endpoint);
+    return isOthers() ? UsageKey.others(client, meter) : new UsageKey(client, meter, endpoint);
   }
 
   /**

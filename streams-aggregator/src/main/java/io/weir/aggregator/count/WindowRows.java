@@ -10,10 +10,17 @@ import java.util.Objects;
 /**
  * The rows in which the calls and settlements of a partition are counted: those of open windows,
  * and, for windows that are closed, adjustments that are written to the ledger. Not thread-safe.
+ *
+ * <p>In each window the first endpoints of a client and meter, in the order in which they are
+ * counted, have rows of their own; once there are {@link CountSettings#maxEndpoints} of them, every
+ * further endpoint is counted in one row of the others. An endpoint is therefore always found in
+ * the same row of a window, that of its first line: settlements, repetitions and late calls follow
+ * it there.
  */
 final class WindowRows {
   private final CountSettings settings;
   private final OpenRows open;
+  private final EndpointRows endpoints;
   private final LateUsage late = new LateUsage();
   private final Ledger ledger;
   private final NodeWatermarks nodes;
@@ -22,20 +29,35 @@ final class WindowRows {
   WindowRows(
       CountSettings settings,
       OpenRows open,
+      EndpointRows endpoints,
       Ledger ledger,
       NodeWatermarks nodes,
       PartitionState state) {
     this.settings = settings;
     this.open = open;
+    this.endpoints = endpoints;
     this.ledger = ledger;
     this.nodes = nodes;
     this.state = state;
   }
 
-  /** Returns the row in which an event is counted. */
+  /** Returns the row in which an event is counted, which may not exist yet. */
   RowKey of(CallEvent event) {
     long start = settings.boundaryAtOrBefore(event.decidedAtEpochMillis());
-    return new RowKey(start, event.client(), event.meter(), event.endpoint());
+    RowKey own = new RowKey(start, event.client(), event.meter(), event.endpoint());
+    if (exists(own)) {
+      return own;
+    }
+    RowKey others = own.others();
+    return endpoints.hasRoom(others) ? own : others;
+  }
+
+  private boolean exists(RowKey key) {
+    if (!isLate(key)) {
+      return open.find(key) != null;
+    }
+    // late lines mostly come many at a time: only the first one of a row reads the stores
+    return late.contains(key) || open.find(key) != null || ledger.hasClosed(key);
   }
 
   private boolean isLate(RowKey key) {
@@ -51,19 +73,40 @@ final class WindowRows {
 
   /** Counts an event in its row. */
   void count(RowKey key, CallEvent event) {
-    state.hasOwnPeriods |= event.billing() != null;
+    state.inOtherRows += key.isOthers() ? 1 : 0;
     boolean isOfOtherPeriod;
     if (isLate(key)) {
       state.lateAdjusted++;
-      isOfOtherPeriod = late.isOfOtherPeriod(key, event, ledger::periodOf);
-      late.add(key, event, state.offset);
+      isOfOtherPeriod = countLate(key, event);
     } else {
       state.counted++;
-      OpenRow row = open.add(key, event, state.offset);
-      isOfOtherPeriod = !Objects.equals(row.ownPeriod, key.ownPeriod(event));
+      isOfOtherPeriod = countOpen(key, event);
     }
-    if (isOfOtherPeriod) {
-      state.periodConflicts++;
+    state.periodConflicts += isOfOtherPeriod ? 1 : 0;
+  }
+
+  /** Counts an event of an open window; returns whether it says another period than its row. */
+  private boolean countOpen(RowKey key, CallEvent event) {
+    OpenRow row = open.find(key);
+    if (row == null) {
+      row = open.create(key, event);
+      begin(key);
+    }
+    open.add(row, event, state.offset);
+    return !Objects.equals(row.ownPeriod, key.ownPeriod(event));
+  }
+
+  /** Counts an event of a closed window; returns whether it says another period than its row. */
+  private boolean countLate(RowKey key, CallEvent event) {
+    if (!exists(key)) {
+      begin(key);
+    }
+    return late.add(key, event, state.offset, ledger::periodOf);
+  }
+
+  private void begin(RowKey key) {
+    if (!key.isOthers()) {
+      endpoints.added(key);
     }
   }
 
@@ -88,5 +131,6 @@ final class WindowRows {
           });
     }
     late.clear();
+    endpoints.trim();
   }
 }

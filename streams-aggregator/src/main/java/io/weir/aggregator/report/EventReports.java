@@ -150,8 +150,10 @@ final class EventReports {
     Optional<UsageState> row =
         windows
             .computeIfAbsent(key, none -> new HashMap<>())
-            .computeIfAbsent(
-                window.startEpochMillis(), start -> table.window(partition, key, start));
+            .computeIfAbsent(window.startEpochMillis(), start -> row(partition, key, start));
+    if (row.isPresent() && row.get().key().others()) {
+      members.put("others", true);
+    }
     if (row.isEmpty() || row.get().status() == UsageState.Status.RUNNING) {
       members.put("status", "open");
       return members;
@@ -159,8 +161,16 @@ final class EventReports {
     UsageState closed = row.get();
     members.put("status", closed.status().name().toLowerCase(Locale.ROOT));
     members.put("revision", closed.revision());
-    members.put("record_id", UsageRow.recordId(key, closed.window(), closed.revision()));
+    members.put("record_id", UsageRow.recordId(closed.key(), closed.window(), closed.revision()));
     return members;
+  }
+
+  /** Returns the row in which counted calls of a key stand: their own, else that of the others. */
+  private Optional<UsageState> row(int partition, UsageKey key, long startEpochMillis) {
+    Optional<UsageState> own = table.window(partition, key, startEpochMillis);
+    return own.isPresent()
+        ? own
+        : table.window(partition, UsageKey.others(key.client(), key.meter()), startEpochMillis);
   }
 
   /**

@@ -78,6 +78,14 @@ final class PartitionMetrics {
             .tag("partition", Integer.toString(partition))
             .register(registry));
     meters.add(
+        FunctionCounter.builder(
+                "weir.other.rows.lines",
+                newest,
+                all -> of(all, partition).map(PartitionProgress::inOtherRows).orElse(0L))
+            .description("lines of endpoints beyond WEIR_MAX_ENDPOINTS, billed in rows of 'other'")
+            .tag("partition", Integer.toString(partition))
+            .register(registry));
+    meters.add(
         gauge(
             partition,
             "weir.watermark.lag.ms",

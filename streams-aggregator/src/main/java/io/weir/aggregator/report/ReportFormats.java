@@ -60,6 +60,9 @@ final class ReportFormats {
     }
     if (query.byEndpoint()) {
       members.put("endpoint", row.endpoint());
+      if (row.others()) {
+        members.put("others", true);
+      }
     }
     return members;
   }
@@ -102,13 +105,16 @@ final class ReportFormats {
     lines
         .append(",denied,fail_open")
         .append(query.byBillingPeriod() ? BILLING_COLUMNS : "")
-        .append(query.byEndpoint() ? ",endpoint\r\n" : "\r\n");
+        .append(query.byEndpoint() ? ",endpoint,others\r\n" : "\r\n");
     for (UsageReport.Row row : rows) {
       lines.append(quoted(query.client())).append(',').append(quoted(query.meter()));
-      members(query, row)
-          .forEach(
-              (name, value) ->
-                  lines.append(',').append(value instanceof String text ? quoted(text) : value));
+      Map<String, Object> members = members(query, row);
+      if (query.byEndpoint()) {
+        members.putIfAbsent("others", false);
+      }
+      members.forEach(
+          (name, value) ->
+              lines.append(',').append(value instanceof String text ? quoted(text) : value));
       lines.append("\r\n");
     }
     return lines.toString().getBytes(StandardCharsets.UTF_8);

@@ -34,8 +34,10 @@ final class UsageReport {
    * @param isFinal whether every window in it is closed
    * @param revision greatest revision of a window in it; 0 while not final
    * @param endpoint the endpoint; empty if rows are not divided by endpoint
+   * @param others whether the row is that of the endpoints without rows of their own
    * @param period the billing period; null if the bucket is one of the clock
-   * @param place what tells the row from others that start at the same time, in the rows' order
+   * @param place what tells the row from others that start at the same time, in the rows' order;
+   *     the row of the endpoints without rows of their own is before the endpoints
    */
   record Row(
       Instant from,
@@ -47,6 +49,7 @@ final class UsageReport {
       long denied,
       long failOpen,
       String endpoint,
+      boolean others,
       @Nullable BillingPeriod period,
       String place) {}
 
@@ -59,7 +62,7 @@ final class UsageReport {
     boolean hasRunning;
   }
 
-  /** The rows of one bucket, by endpoint. */
+  /** The rows of one bucket, by endpoint; empty for the others, and if endpoints are summed. */
   private static final class Bucket {
     final Instant from;
     final Instant to;
@@ -158,7 +161,8 @@ final class UsageReport {
     }
     Sum sum =
         bucket.sums.computeIfAbsent(
-            query.byEndpoint() ? state.key().endpoint() : "", none -> newSum());
+            query.byEndpoint() && !state.key().others() ? state.key().endpoint() : "",
+            none -> newSum());
     sum.quantity = sum(sum.quantity, state.count().quantity());
     sum.allowed += state.count().callsAllowed();
     sum.denied += state.count().callsDenied();
@@ -275,6 +279,7 @@ final class UsageReport {
   private Row row(Bucket bucket, String endpoint, Sum sum) {
     // a window that starts in a billing period may end behind it
     long end = -Math.floorDiv(-bucket.to.toEpochMilli(), atomMillis) * atomMillis;
+    boolean others = query.byEndpoint() && endpoint.isEmpty();
     boolean isFinal = !sum.hasRunning && end <= closedThroughEpochMillis;
     return new Row(
         bucket.from,
@@ -285,7 +290,8 @@ final class UsageReport {
         sum.allowed,
         sum.denied,
         sum.failOpen,
-        endpoint,
+        others ? UsageKey.OTHER : endpoint,
+        others,
         bucket.period,
         bucket.place + endpoint);
   }

@@ -359,32 +359,23 @@ final class BillingPeriodsTest {
     assertEquals(9, memory.rows().stream().mapToLong(row -> row.count().eventCount()).sum());
   }
 
-  /** Programs of version 3 read version 3 alone: `Unpacker.ofVersion(bytes, 3)`. */
+  /** They read version 3 alone, or 3 and 4, and would leave the period out of rows. */
   @Test
-  void firstRowOfVersion2_changesTheVersionOfThePartition_soThatOlderProgramsRefuseItAtOnce() {
+  void partition_hasAVersionThatOlderProgramsRefuse_beforeARowOfVersion2IsInIt() {
     take("2026-11-20T10:05:00Z", utc("2026-11-20T10:01:00Z"));
-    assertEquals(3, versionOfPartition());
-
-    take("2026-11-20T10:06:00Z", billed(NEPAL, "2026-11-20T10:02:00Z"));
-    assertEquals(4, versionOfPartition());
+    assertEquals(5, versionOfPartition());
     byte[] state = memory.progress.get(new byte[] {'p'});
     assertNotNull(state);
     assertThrows(IllegalStateException.class, () -> Unpacker.ofVersion(state, 3));
+    assertThrows(IllegalStateException.class, () -> Unpacker.ofVersions(state, 3, 4));
 
+    take("2026-11-20T10:06:00Z", billed(NEPAL, "2026-11-20T10:02:00Z"));
     memory.restart();
     take("2026-11-20T10:07:00Z", utc("2026-11-20T10:03:00Z"));
-    assertEquals(4, versionOfPartition(), "it stays so");
+
+    assertEquals(5, versionOfPartition());
     assertEquals(3, memory.counter.progress().counters().counted());
     assertEquals(1, memory.counter.progress().periodConflicts());
-  }
-
-  @Test
-  void firstLateRowOfVersion2_changesTheVersionOfThePartition() {
-    closeThrough("2026-11-20T11:00:00Z");
-    assertEquals(3, versionOfPartition());
-
-    take("2026-11-20T11:30:00Z", billed(NEPAL, "2026-11-20T10:30:00Z"));
-    assertEquals(4, versionOfPartition());
   }
 
   private long versionOfPartition() {

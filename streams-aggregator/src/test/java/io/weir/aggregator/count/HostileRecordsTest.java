@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Whoever may call, or write to the calls topic, must not be able to stop the counting. */
 final class HostileRecordsTest {
   private static final CountSettings SETTINGS =
-      new CountSettings(10_000, 2_000, 600_000, 3_600_000);
+      new CountSettings(10_000, 2_000, 600_000, 3_600_000, 10_000);
 
   private static final long T = 1_700_000_000_000L;
   private static final long MOST = CallEvent.MAX_QUANTITY;

@@ -24,8 +24,9 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Random histories of ingest nodes, with batches doubled, lost, late and out of order, nodes that
- * fall silent, stop or lose their journal, clients whose calendar changes, and restarts of the
- * counting: rows, counters and closes are those of {@link SlowCount}.
+ * fall silent, stop or lose their journal, clients whose calendar changes, more endpoints than have
+ * rows of their own, and restarts of the counting: rows, counters and closes are those of {@link
+ * SlowCount}.
  */
 final class PartitionCounterModelTest {
   private static final int HISTORIES = 400;
@@ -33,6 +34,9 @@ final class PartitionCounterModelTest {
   private static final long BEGIN = 1_000_000_000_000L;
   private static final long MONTH = 30L * 86_400_000;
   private static final CountSettings SETTINGS = new CountSettings(10_000, 3_000, 40_000, 400_000);
+
+  /** Endpoints of a client in a window; few, so that many are beyond the settings. */
+  private static final List<String> ENDPOINTS = List.of("e0", "e1", "other", "e3", "e4");
 
   @Test
   void take_randomHistories_countsAsTheSlowVersion() {
@@ -61,8 +65,9 @@ final class PartitionCounterModelTest {
   private static final class History {
     private final long seed;
     private final Random random;
-    private final Memory memory = new Memory(SETTINGS);
-    private final SlowCount slow = new SlowCount(SETTINGS);
+    private final int endpoints;
+    private final Memory memory;
+    private final SlowCount slow;
     private final List<Node> nodes = new ArrayList<>();
     private long now = BEGIN;
     private final List<CallEvent> made = new ArrayList<>();
@@ -71,10 +76,23 @@ final class PartitionCounterModelTest {
     History(long seed) {
       this.seed = seed;
       this.random = new Random(seed);
+      CountSettings settings = ofEndpoints(1 + random.nextInt(4));
+      this.endpoints = 2 + random.nextInt(ENDPOINTS.size() - 1);
+      this.memory = new Memory(settings);
+      this.slow = new SlowCount(settings);
       int count = 1 + random.nextInt(3);
       for (int i = 0; i < count; i++) {
         nodes.add(new Node("n" + i, now));
       }
+    }
+
+    private static CountSettings ofEndpoints(int maxEndpoints) {
+      return new CountSettings(
+          SETTINGS.windowMillis(),
+          SETTINGS.graceMillis(),
+          SETTINGS.maxHoldMillis(),
+          SETTINGS.latenessMillis(),
+          maxEndpoints);
     }
 
     void run() {
@@ -97,6 +115,8 @@ final class PartitionCounterModelTest {
             slow.periodConflicts,
             memory.counter.progress().periodConflicts(),
             () -> "seed " + seed);
+        assertEquals(
+            slow.inOtherRows(), memory.counter.progress().inOtherRows(), () -> "seed " + seed);
       }
       memory.counter.close(() -> false);
       compare();
@@ -195,7 +215,7 @@ final class PartitionCounterModelTest {
               fromCaller ? "id" + random.nextInt(20) : "s" + ids++,
               fromCaller,
               client,
-              "e" + random.nextInt(2),
+              ENDPOINTS.get(random.nextInt(endpoints)),
               1 + random.nextInt(5),
               random.nextInt(4) > 0,
               now - age));
@@ -279,7 +299,7 @@ final class PartitionCounterModelTest {
           row.revision(),
           row.window().startEpochMillis(),
           row.key().client(),
-          row.key().endpoint(),
+          row.key().others() ? SlowCount.OTHERS : row.key().endpoint(),
           row.count().quantity(),
           row.count().callsAllowed(),
           row.count().callsDenied(),

@@ -37,6 +37,9 @@ final class SlowCount {
       long closedThrough,
       String period) {}
 
+  /** Stands for all endpoints without a row of their own; no endpoint is called so. */
+  static final String OTHERS = "";
+
   private record Arrived(BatchHeader header, long at, int order) {}
 
   private record Part(Key key, String reason) {}
@@ -72,6 +75,9 @@ final class SlowCount {
   /** The billing period of each key and window: what its first counted line says. */
   private final Map<Key, String> periods = new HashMap<>();
 
+  /** Each row in which something was counted. */
+  private final Set<Key> began = new HashSet<>();
+
   private long boundary;
   private long watermark;
   private long now;
@@ -80,6 +86,7 @@ final class SlowCount {
   private long duplicate;
   private long late;
   private long quarantined;
+  private long inOtherRows;
 
   /** Lines that say another billing period than the first line of their key and window. */
   long periodConflicts;
@@ -90,6 +97,10 @@ final class SlowCount {
 
   Counters counters() {
     return new Counters(received, counted, duplicate, late, quarantined);
+  }
+
+  long inOtherRows() {
+    return inOtherRows;
   }
 
   void refuse(long lines) {
@@ -125,7 +136,7 @@ final class SlowCount {
       return;
     }
     long start = decidedAt / settings.windowMillis() * settings.windowMillis();
-    Key key = new Key(start, call.client(), call.endpoint());
+    Key key = rowOf(start, call);
     boolean isLate = start + settings.windowMillis() <= boundary;
     String kind =
         call.settlement() == null
@@ -140,12 +151,12 @@ final class SlowCount {
       }
     } else if (isLate) {
       late++;
-      notePeriod(key, call);
+      begin(key, call);
       String reason = call.settlement() == null ? "late" : kind;
       lateSums.computeIfAbsent(new Part(key, reason), k -> new Sum()).add(call);
     } else {
       counted++;
-      notePeriod(key, call);
+      begin(key, call);
       openSums.computeIfAbsent(key, k -> new Sum()).add(call);
     }
   }
@@ -154,6 +165,25 @@ final class SlowCount {
     String said = period(call, key.windowStart());
     String first = periods.putIfAbsent(key, said);
     periodConflicts += first == null || first.equals(said) ? 0 : 1;
+  }
+
+  /** The endpoint's own row if it has one or may have one, else that of the others. */
+  private Key rowOf(long start, CallEvent call) {
+    Key own = new Key(start, call.client(), call.endpoint());
+    long ownRows =
+        began.stream()
+            .filter(key -> key.windowStart() == start && key.client().equals(call.client()))
+            .filter(key -> !key.endpoint().equals(OTHERS))
+            .count();
+    return began.contains(own) || ownRows < settings.maxEndpoints()
+        ? own
+        : new Key(start, call.client(), OTHERS);
+  }
+
+  private void begin(Key key, CallEvent call) {
+    began.add(key);
+    inOtherRows += key.endpoint().equals(OTHERS) ? 1 : 0;
+    notePeriod(key, call);
   }
 
   private static String period(CallEvent call, long windowStart) {

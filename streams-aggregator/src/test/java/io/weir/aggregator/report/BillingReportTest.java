@@ -19,6 +19,7 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneId;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -55,11 +56,15 @@ final class BillingReportTest {
   }
 
   private void count(String windowStart, @Nullable BillingCalendar calendar, String endpoint) {
+    count(windowStart, calendar, new UsageKey("acme", "calls", endpoint));
+  }
+
+  private void count(String windowStart, @Nullable BillingCalendar calendar, UsageKey key) {
     long start = Instant.parse(windowStart).toEpochMilli();
     BillingPeriod own = calendar == null ? null : calendar.at(start).period();
     states.add(
         new UsageState(
-            new UsageKey("acme", "calls", endpoint),
+            key,
             new UsageWindow(start, start + HOUR.toMillis()),
             UsageState.Status.FINAL,
             1,
@@ -153,7 +158,8 @@ final class BillingReportTest {
   @Test
   void pages_ofPeriodsThatStartTogether_giveEachRowOnce() {
     BillingCalendar kathmanduByOffset = calendar("+05:45", 15);
-    for (String endpoint : List.of("a", "b:c", "d")) {
+    count("2026-11-20T00:00:00Z", NEPAL, UsageKey.others("acme", "calls"));
+    for (String endpoint : List.of("a", "b:c", "other")) {
       count("2026-11-20T00:00:00Z", NEPAL, endpoint);
       count("2026-11-20T01:00:00Z", kathmanduByOffset, endpoint);
       count("2026-11-20T02:00:00Z", INDIA, endpoint);
@@ -172,7 +178,7 @@ final class BillingReportTest {
               : "";
     } while (!page.isEmpty());
 
-    assertEquals(9, all.size());
+    assertEquals(10, all.size());
     assertEquals(all, paged);
   }
 
@@ -261,6 +267,66 @@ final class BillingReportTest {
     UsageQuery aNanosecondMore =
         query("from", "2026-11-14T18:14:59.999999999Z", "to", "2026-12-14T18:15:00.000000001Z");
     assertEquals(3, rows(aNanosecondMore, "2026-12-20T00:00:00Z").size());
+  }
+
+  /** A caller's own endpoint may be called so, too. */
+  @Test
+  void formats_rowOfTheOthers_isMarked_andCannotBeMistaken() {
+    UsageQuery query =
+        UsageQuery.of(
+            Map.of(
+                "client", List.of("acme"),
+                "group_by", List.of("endpoint"),
+                "window", List.of("total")),
+            HOUR,
+            NOW);
+    count("2026-11-20T00:00:00Z", null, "other");
+    count("2026-11-20T00:00:00Z", null, UsageKey.others("acme", "calls"));
+    count("2026-11-20T01:00:00Z", null, UsageKey.others("acme", "calls"));
+    List<UsageReport.Row> rows = report(query, "2026-11-20T10:00:00Z").rows();
+
+    assertEquals(
+        List.of("2 other true", "1 other false"),
+        rows.stream()
+            .map(row -> row.quantity() + " " + row.endpoint() + " " + row.others())
+            .toList());
+    List<String> csv = text(ReportFormats.csv(query, rows)).lines().toList();
+    assertTrue(csv.get(0).endsWith(",endpoint,others"), csv.get(0));
+    assertTrue(csv.get(1).endsWith(",2,2,0,0,other,true"), csv.get(1));
+    assertTrue(csv.get(2).endsWith(",1,1,0,0,other,false"), csv.get(2));
+    List<String> lines = text(ReportFormats.ndjson(query, rows)).lines().toList();
+    assertTrue(lines.get(0).endsWith("\"endpoint\":\"other\",\"others\":true}"), lines.get(0));
+    assertTrue(lines.get(1).endsWith("\"endpoint\":\"other\"}"), lines.get(1));
+  }
+
+  @Test
+  void formats_ofPeriodsByEndpoint_sayThePeriodOfTheOthers_andMarkThem() {
+    UsageQuery query = query("group_by", "endpoint");
+    count("2026-11-20T00:00:00Z", NEPAL, UsageKey.others("acme", "calls"));
+    count("2026-11-20T01:00:00Z", NEPAL, UsageKey.others("acme", "calls"));
+    count("2026-11-20T01:00:00Z", NEPAL, "other");
+    count("2026-11-20T02:00:00Z", null, UsageKey.others("acme", "calls"));
+    List<UsageReport.Row> rows = report(query, "2026-11-20T10:00:00Z").rows();
+
+    List<String> csv = text(ReportFormats.csv(query, rows)).lines().toList();
+    assertEquals(4, csv.size());
+    assertTrue(
+        csv.get(0)
+            .endsWith(
+                ",billing_period,billing_period_start_ms,billing_period_end_ms,billing_zone"
+                    + ",endpoint,others"),
+        csv.get(0));
+    assertTrue(csv.get(1).contains(",1,1,0,0,2026-11,"), csv.get(1));
+    assertTrue(csv.get(1).endsWith(",UTC,other,true"), csv.get(1));
+    assertTrue(csv.get(2).contains(",2,2,0,0,2026-11-15,"), csv.get(2));
+    assertTrue(csv.get(2).endsWith(",Asia/Kathmandu,other,true"), csv.get(2));
+    assertTrue(csv.get(3).endsWith(",Asia/Kathmandu,other,false"), csv.get(3));
+    assertEquals(
+        List.of("3", "1"),
+        report(query(), "2026-11-20T10:00:00Z").rows().stream()
+            .map(row -> Long.toString(row.quantity()))
+            .sorted(Comparator.reverseOrder())
+            .toList());
   }
 
   private static String text(byte[] bytes) {

@@ -80,7 +80,7 @@ final class CsvReportTest {
             Duration.ofMinutes(15),
             NOW);
     UsageReport.Row row =
-        new UsageReport.Row(NOW, NOW, true, 1, 12, 12, 0, 0, endpoint, null, endpoint);
+        new UsageReport.Row(NOW, NOW, true, 1, 12, 12, 0, 0, endpoint, false, null, endpoint);
     return new String(ReportFormats.csv(query, List.of(row)), StandardCharsets.UTF_8);
   }
 

@@ -35,6 +35,7 @@ final class PartitionMetricsTest {
     assertTells("weir_watermark_lag_ms{partition=\"1\"} 2000.0");
     assertTells("weir_lost_journals{partition=\"1\"} 1.0");
     assertTells("weir_period_conflicts_total{partition=\"1\"} 2.0");
+    assertTells("weir_other_rows_lines_total{partition=\"1\"} 3.0");
 
     metrics.update(Map.of(1, Optional.of(progress(1, 6))));
     assertTells(QUARANTINED + "6.0");
@@ -73,6 +74,8 @@ final class PartitionMetricsTest {
         3_000,
         new Counters(10 + quarantined, 10, 0, 0, quarantined),
         0,
+        2,
+        3,
         2,
         List.of(new Node("n", 1, 10, 0, 3_000, State.LOST)));
   }

@@ -18,6 +18,10 @@ import java.util.List;
  *     calls
  * @param periodConflicts lines that say another billing period than the row in which they are
  *     counted
+ * @param inOtherRows lines of {@code counted} and {@code lateAdjusted} whose endpoint has no row of
+ *     its own in the window, and that are counted in the row of the others
+ * @param maxEndpoints how many endpoints of a client and meter have rows of their own in a window;
+ *     0 while {@code inOtherRows} is 0
  * @param nodes every epoch of a node that is awaited in the partition, or departed recently
  */
 public record PartitionProgress(
@@ -29,10 +33,37 @@ public record PartitionProgress(
     Counters counters,
     long idConflicts,
     long periodConflicts,
+    long inOtherRows,
+    long maxEndpoints,
     List<Node> nodes) {
 
   public PartitionProgress {
     nodes = List.copyOf(nodes);
+  }
+
+  /** Creates the progress of a partition in which every endpoint has a row of its own. */
+  public PartitionProgress(
+      int partition,
+      long offset,
+      long watermarkEpochMillis,
+      long closedThroughEpochMillis,
+      long newestLowWatermarkEpochMillis,
+      Counters counters,
+      long idConflicts,
+      long periodConflicts,
+      List<Node> nodes) {
+    this(
+        partition,
+        offset,
+        watermarkEpochMillis,
+        closedThroughEpochMillis,
+        newestLowWatermarkEpochMillis,
+        counters,
+        idConflicts,
+        periodConflicts,
+        0,
+        0,
+        nodes);
   }
 
   /**

@@ -106,12 +106,15 @@ public record UsageRow(
     return recordId(key, window, revision);
   }
 
-  /** Returns the record id of a revision of a key and window. */
+  /**
+   * Returns the record id of a revision of a key and window. The endpoint of others is empty in it,
+   * as no caller's endpoint is.
+   */
   public static String recordId(UsageKey key, UsageWindow window, long revision) {
     return RecordId.of(
         key.client(),
         key.meter(),
-        key.endpoint(),
+        key.others() ? "" : key.endpoint(),
         Long.toString(window.startEpochMillis()),
         Long.toString(window.endEpochMillis()),
         Long.toString(revision));

@@ -45,6 +45,10 @@ public final class PartitionProgressCodec {
           if (progress.periodConflicts() > 0) {
             json.writeNumberField("period_conflicts", progress.periodConflicts());
           }
+          if (progress.inOtherRows() > 0) {
+            json.writeNumberField("in_other_rows", progress.inOtherRows());
+            json.writeNumberField("max_endpoints", progress.maxEndpoints());
+          }
           json.writeArrayFieldStart("nodes");
           for (Node node : progress.nodes()) {
             json.writeStartObject();
@@ -95,6 +99,8 @@ public final class PartitionProgressCodec {
             record.integer("quarantined")),
         record.integer("id_conflicts"),
         record.integer("period_conflicts", 0),
+        record.integer("in_other_rows", 0),
+        record.integer("max_endpoints", 0),
         nodes);
   }
 }

@@ -20,6 +20,9 @@ final class UsageRecordMembers {
     json.writeStringField("client", key.client());
     json.writeStringField("meter", key.meter());
     json.writeStringField("endpoint", key.endpoint());
+    if (key.others()) {
+      json.writeBooleanField("others", true);
+    }
     json.writeStringField("unit", key.unit());
     json.writeNumberField("scale", SCALE);
     json.writeNumberField("window_start_ms", window.startEpochMillis());
@@ -27,7 +30,11 @@ final class UsageRecordMembers {
   }
 
   static UsageKey key(Members record) throws MalformedRecordException {
-    return new UsageKey(record.text("client"), record.text("meter"), record.text("endpoint"));
+    return new UsageKey(
+        record.text("client"),
+        record.text("meter"),
+        record.text("endpoint"),
+        record.has("others") && record.bool("others"));
   }
 
   static UsageWindow window(Members record) throws MalformedRecordException {

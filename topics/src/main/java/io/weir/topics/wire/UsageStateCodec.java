@@ -16,6 +16,12 @@ import java.util.Locale;
  * of UTC in which the window starts. Stateless and thread-safe.
  */
 public final class UsageStateCodec {
+  /**
+   * Stands in keys for the endpoints without a row of their own. No endpoint's own key contains it,
+   * since {@code @} is percent-encoded there.
+   */
+  private static final String OTHERS = "@others";
+
   /** The value of the header {@code weir-type} on a state record. */
   public static final String TYPE = "usage";
 
@@ -24,7 +30,8 @@ public final class UsageStateCodec {
   /**
    * Returns the record's key: client, meter and endpoint percent-encoded (RFC 3986, and therefore
    * without a slash) and the window's start in epoch milliseconds with 15 digits, joined by
-   * slashes.
+   * slashes. The key of {@linkplain UsageKey#others() others} has {@code @others} in place of an
+   * endpoint.
    */
   public static String key(UsageState state) {
     return prefix(state.key()) + start(state.window().startEpochMillis());
@@ -35,7 +42,7 @@ public final class UsageStateCodec {
     return prefix(key.client())
         + encodedName(key.meter())
         + '/'
-        + encodedName(key.endpoint())
+        + (key.others() ? OTHERS : encodedName(key.endpoint()))
         + '/';
   }
 

@@ -38,6 +38,7 @@ final class BillingPeriodsTest {
   private static final BillingPeriod NOVEMBER =
       BillingPeriod.own("2025-11-21", "Asia/Kathmandu", 1_763_662_500_000L, 1_766_254_500_000L);
   private static final UsageKey KEY = new UsageKey("acme/ü", "calls", "GET /v1/items");
+  private static final UsageKey OTHERS = UsageKey.others("acme/ü", "calls");
   private static final UsageWindow WINDOW = new UsageWindow(1_763_690_400_000L, 1_763_691_300_000L);
   private static final UsageCount COUNT =
       new UsageCount(10_432, 10_432, 57, 3, 2, 0, 10_489, 8_000, 8_812, -2L, 7);
@@ -76,18 +77,19 @@ final class BillingPeriodsTest {
 
   @Test
   void usageRows_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
-    assertRow("ledger-final.json", row(UsageRow.Type.FINAL, NOVEMBER));
-    assertRow("ledger-adjustment.json", row(UsageRow.Type.ADJUSTMENT, NOVEMBER));
+    assertRow("ledger-final.json", row(KEY, UsageRow.Type.FINAL, NOVEMBER));
+    assertRow("ledger-adjustment.json", row(KEY, UsageRow.Type.ADJUSTMENT, NOVEMBER));
+    assertRow("ledger-adjustment-others.json", row(OTHERS, UsageRow.Type.ADJUSTMENT, NOVEMBER));
   }
 
-  private static UsageRow row(UsageRow.Type type, BillingPeriod period) {
+  private static UsageRow row(UsageKey key, UsageRow.Type type, BillingPeriod period) {
     boolean isFinal = type == UsageRow.Type.FINAL;
     return new UsageRow(
-        KEY,
+        key,
         WINDOW,
         type,
         isFinal ? 1 : 2,
-        isFinal ? null : UsageRow.recordId(KEY, WINDOW, 1),
+        isFinal ? null : UsageRow.recordId(key, WINDOW, 1),
         isFinal ? null : UsageRow.Reason.LATE,
         COUNT,
         10_432,
@@ -107,12 +109,17 @@ final class BillingPeriodsTest {
 
   @Test
   void usageState_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    assertState("usage-state.json", KEY);
+    assertState("usage-state-others.json", OTHERS);
+  }
+
+  private static void assertState(String name, UsageKey key) throws Exception {
     UsageState state =
-        new UsageState(KEY, WINDOW, UsageState.Status.ADJUSTED, 2, COUNT, true, NOVEMBER);
+        new UsageState(key, WINDOW, UsageState.Status.ADJUSTED, 2, COUNT, true, NOVEMBER);
 
     byte[] bytes = UsageStateCodec.encode(state);
 
-    assertEquals(stored("v2/usage-state.json"), text(bytes));
+    assertEquals(stored("v2/" + name), text(bytes));
     assertEquals(state, UsageStateCodec.decode(bytes));
   }
 
@@ -208,11 +215,15 @@ final class BillingPeriodsTest {
         "call-line v2/call-line-settlement.json",
         "ledger-row v1/ledger-final.json",
         "ledger-row v1/ledger-adjustment.json",
+        "ledger-row v1/ledger-adjustment-others.json",
         "ledger-row v1/ledger-close.json",
         "ledger-row v2/ledger-final.json",
         "ledger-row v2/ledger-adjustment.json",
+        "ledger-row v2/ledger-adjustment-others.json",
         "usage-state v1/usage-state.json",
-        "usage-state v2/usage-state.json"
+        "usage-state v1/usage-state-others.json",
+        "usage-state v2/usage-state.json",
+        "usage-state v2/usage-state-others.json"
       })
   void storedBytes_followTheSchema(String schemaAndName) throws Exception {
     String[] names = schemaAndName.split(" ", 2);

@@ -241,6 +241,53 @@ final class StoredBytesTest {
   }
 
   @Test
+  void adjustmentRowOfOthers_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    UsageKey others = UsageKey.others("acme/ü", "calls");
+    agrees(
+        "ledger-adjustment-others.json",
+        new UsageRow(
+            others,
+            WINDOW,
+            UsageRow.Type.ADJUSTMENT,
+            2,
+            UsageRow.recordId(others, WINDOW, 1),
+            UsageRow.Reason.LATE,
+            new UsageCount(-4, 1, 0, 0, 0, 1, 1, 9_000, 9_000, 5, 7),
+            10_428,
+            3,
+            1_763_691_300_000L,
+            false,
+            1_763_691_900_000L));
+  }
+
+  @Test
+  void usageStateOfOthers_hasAKeyThatNoEndpointHas() throws Exception {
+    UsageKey others = UsageKey.others("acme/ü", "calls");
+    UsageState state = new UsageState(others, WINDOW, UsageState.Status.ADJUSTED, 2, COUNT, true);
+
+    byte[] bytes = UsageStateCodec.encode(state);
+
+    assertEquals(stored("usage-state-others.json"), text(bytes));
+    assertEquals(state, UsageStateCodec.decode(bytes));
+    assertEquals("acme%2F%C3%BC/calls/@others/001763690400000", UsageStateCodec.key(state));
+    assertEquals(
+        "acme%2F%C3%BC/calls/%40others/",
+        UsageStateCodec.prefix(new UsageKey("acme/ü", "calls", "@others")));
+  }
+
+  @Test
+  void othersUnderAnotherName_areRefused() throws Exception {
+    String renamed = stored("usage-state-others.json").replace("\"other\"", "\"GET /v1/items\"");
+
+    MalformedRecordException refused =
+        assertThrows(
+            MalformedRecordException.class,
+            () -> UsageStateCodec.decode(renamed.getBytes(StandardCharsets.UTF_8)));
+
+    assertTrue(String.valueOf(refused.getMessage()).contains("GET /v1/items"));
+  }
+
+  @Test
   void closeRow_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
     agrees(
         "ledger-close.json",
@@ -297,6 +344,30 @@ final class StoredBytesTest {
     byte[] withConflicts = PartitionProgressCodec.encode(conflicting);
     assertTrue(text(withConflicts).contains(",\"period_conflicts\":7,"), text(withConflicts));
     assertEquals(conflicting, PartitionProgressCodec.decode(withConflicts));
+  }
+
+  @Test
+  void progressWithOtherRows_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
+    PartitionProgress progress =
+        PartitionProgressCodec.decode(stored("progress.json").getBytes(StandardCharsets.UTF_8));
+    PartitionProgress withOthers =
+        new PartitionProgress(
+            progress.partition(),
+            progress.offset(),
+            progress.watermarkEpochMillis(),
+            progress.closedThroughEpochMillis(),
+            progress.newestLowWatermarkEpochMillis(),
+            progress.counters(),
+            progress.idConflicts(),
+            progress.periodConflicts(),
+            4,
+            1_000,
+            progress.nodes());
+
+    byte[] bytes = PartitionProgressCodec.encode(withOthers);
+
+    assertEquals(stored("progress-others.json"), text(bytes));
+    assertEquals(withOthers, PartitionProgressCodec.decode(bytes));
   }
 
   @Test
