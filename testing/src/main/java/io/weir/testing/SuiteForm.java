@@ -6,8 +6,10 @@ import java.util.List;
 
 /**
  * How much of the suite a run includes, set by the system property {@code weir.suite}: {@code
- * short} (the default), {@code all}, or {@code turn-0}, {@code turn-1}, {@code turn-2}, each of
- * which is the short form and a third of what it leaves out.
+ * short} (the default), {@code all}, {@code turn-0}, {@code turn-1}, {@code turn-2}, each of which
+ * is the short form and a third of what it leaves out, or {@code third-0}, {@code third-1}, {@code
+ * third-2}, each of which has all unit tests, and of the integration tests a third of those that
+ * always run and the same third of what the short form leaves out.
  *
  * @param name value of the property
  */
@@ -19,6 +21,8 @@ public record SuiteForm(String name) {
   private static final String SHORT = "short";
   private static final String ALL = "all";
   private static final String TURN = "turn-";
+  private static final String THIRD = "third-";
+  private static final String INTEGRATION_TEST = "IT";
 
   /**
    * Creates a form by its name.
@@ -26,10 +30,12 @@ public record SuiteForm(String name) {
    * @throws IllegalArgumentException if there is no such form
    */
   public SuiteForm {
-    if (!name.matches("short|all|turn-[0-" + (TURNS - 1) + "]")) {
+    if (!name.matches("short|all|(turn|third)-[0-" + (TURNS - 1) + "]")) {
       throw new IllegalArgumentException(
           PROPERTY
-              + " must be short, all or turn-0 to turn-"
+              + " must be short, all, turn-0 to turn-"
+              + (TURNS - 1)
+              + " or third-0 to third-"
               + (TURNS - 1)
               + ", is '"
               + name
@@ -52,6 +58,11 @@ public record SuiteForm(String name) {
     return new SuiteForm(TURN + turn);
   }
 
+  /** Returns the form that runs the unit tests, and a third of the integration tests. */
+  public static SuiteForm third(int third) {
+    return new SuiteForm(THIRD + third);
+  }
+
   /** Returns the form that runs only what always runs. */
   public static SuiteForm ofShort() {
     return new SuiteForm(SHORT);
@@ -62,7 +73,18 @@ public record SuiteForm(String name) {
     if (turn < 0 || turn >= TURNS) {
       throw new IllegalArgumentException("turn must be 0 to " + (TURNS - 1) + ", is " + turn);
     }
-    return name.equals(ALL) || name.equals(TURN + turn);
+    return name.equals(ALL) || name.equals(TURN + turn) || name.equals(THIRD + turn);
+  }
+
+  /**
+   * Returns whether this form runs the tests of a class that always run; false only for two thirds
+   * of the integration tests, told by their names, in a form that runs a third of them.
+   */
+  public boolean includesClass(String simpleName) {
+    if (!name.startsWith(THIRD) || !simpleName.endsWith(INTEGRATION_TEST)) {
+      return true;
+    }
+    return includes(Math.floorMod(simpleName.hashCode(), TURNS));
   }
 
   /**

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 final class SuiteFormTest {
@@ -37,8 +38,25 @@ final class SuiteFormTest {
   }
 
   @Test
+  void includesClass_thirdsTogether_haveEachIntegrationTestOnce_andAllUnitTests() {
+    for (int i = 0; i < 100; i++) {
+      String name = "Case" + i + "IT";
+      long thirds =
+          IntStream.range(0, SuiteForm.TURNS)
+              .filter(third -> SuiteForm.third(third).includesClass(name))
+              .count();
+      assertEquals(1, thirds, name);
+      assertTrue(SuiteForm.ofShort().includesClass(name));
+      assertTrue(SuiteForm.turn(1).includesClass(name));
+      assertTrue(SuiteForm.third(i % SuiteForm.TURNS).includesClass("Case" + i + "Test"));
+    }
+    assertTrue(SuiteForm.third(2).includes(2));
+    assertFalse(SuiteForm.third(2).includes(1));
+  }
+
+  @Test
   void new_unknownName_isRefused() {
-    for (String name : List.of("", "long", "turn-3", "turn-", "all ")) {
+    for (String name : List.of("", "long", "turn-3", "turn-", "third-3", "all ")) {
       assertThrows(IllegalArgumentException.class, () -> new SuiteForm(name), name);
     }
   }

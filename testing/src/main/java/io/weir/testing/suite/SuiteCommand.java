@@ -14,6 +14,7 @@ import java.nio.file.attribute.FileTime;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
@@ -72,9 +73,16 @@ public final class SuiteCommand implements Callable<Integer> {
   @Option(
       names = "--turn",
       paramLabel = "N",
-      description =
-          "0, 1 or 2: add this third of what is left out, as CI does, another one each day")
+      description = "0, 1 or 2: add this third of what is left out")
   private @Nullable Integer turn;
+
+  @Option(
+      names = "--third",
+      paramLabel = "N",
+      description =
+          "0, 1 or 2: all unit tests, and this third of the integration tests and of what is left"
+              + " out, as CI does on the oldest JDK, another one each day")
+  private @Nullable Integer third;
 
   @Parameters(paramLabel = "MAVEN", description = "further arguments go to Maven as they are")
   private List<String> mavenArguments = new ArrayList<>();
@@ -140,6 +148,9 @@ public final class SuiteCommand implements Callable<Integer> {
     if (!runsChecks(form)) {
       out.println("  checks: the strict compilation (every turn and --all; mvn -pl checks verify)");
     }
+    if (third != null) {
+      out.println("  two thirds of the integration tests that always run: ./weir test runs all");
+    }
     Summary.printCounts(out, results);
     out.printf(
         "%nweir test: %s, %d tests, %d failed, %d left out, in %s%n",
@@ -153,17 +164,24 @@ public final class SuiteCommand implements Callable<Integer> {
   }
 
   private SuiteForm form() {
-    if (turn == null) {
+    if (turn == null && third == null) {
       return all ? SuiteForm.all() : SuiteForm.ofShort();
     }
-    if (all || turn < 0 || turn >= SuiteForm.TURNS) {
+    if (all || (turn != null && third != null)) {
       throw new ParameterException(
-          spec.commandLine(),
-          all
-              ? "--all has every turn in it; leave --turn out"
-              : "--turn must be 0 to " + (SuiteForm.TURNS - 1) + ", is " + turn);
+          spec.commandLine(), "--all, --turn and --third stand alone: each says what is run");
     }
-    return SuiteForm.turn(turn);
+    return turn == null
+        ? SuiteForm.third(requireTurn("--third", Objects.requireNonNull(third)))
+        : SuiteForm.turn(requireTurn("--turn", turn));
+  }
+
+  private int requireTurn(String option, int number) {
+    if (number < 0 || number >= SuiteForm.TURNS) {
+      throw new ParameterException(
+          spec.commandLine(), option + " must be 0 to " + (SuiteForm.TURNS - 1) + ", is " + number);
+    }
+    return number;
   }
 
   /**

@@ -100,17 +100,22 @@ final class StoredBytesTest {
   }
 
   @Test
-  void callLine_algorithmIsNotKnown_isRefusedWithItsName() throws Exception {
+  void callLine_algorithmIsNotKnown_orOfNoRecord_isRefusedWithItsName() throws Exception {
+    requireRefused("gcra", "'gcra'");
+    requireRefused("sliding-log", "no record tells of a bucket of a sliding-log");
+  }
+
+  private static void requireRefused(String algorithm, String reason) throws Exception {
     byte[] bytes =
         stored("call-line.json")
-            .replace("fixed-window", "sliding-log")
+            .replace("fixed-window", algorithm)
             .getBytes(StandardCharsets.UTF_8);
 
     MalformedRecordException refused =
         assertThrows(
             MalformedRecordException.class, () -> CallLineCodec.decode(bytes, 0, bytes.length));
 
-    assertTrue(String.valueOf(refused.getMessage()).contains("'sliding-log'"));
+    assertTrue(String.valueOf(refused.getMessage()).contains(reason), refused::toString);
   }
 
   @Test

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.bench;
+
+import io.github.bucket4j.BucketConfiguration;
+import io.github.bucket4j.redis.lettuce.Bucket4jLettuce;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.codec.RedisCodec;
+import io.lettuce.core.codec.StringCodec;
+import io.weir.decision.redis.RedisCacheConfig;
+import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.limits.CalendarPeriod;
+import io.weir.limits.CalendarQuota;
+import io.weir.limits.FixedWindow;
+import io.weir.limits.PolicyLimit;
+import io.weir.limits.SlidingLog;
+import io.weir.limits.SlidingWindow;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
+import io.weir.limits.policy.CallFacts;
+import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.KeyPart;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatch;
+import io.weir.limits.policy.PolicyMatcher;
+import io.weir.limits.policy.PolicyMode;
+import io.weir.limits.policy.PolicySet;
+import io.weir.servers.RedisServer;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.IntFunction;
+
+/**
+ * Each algorithm with one policy and with three, over 10,000 clients with 1,024 calls under way:
+ * decisions a second, Redis' CPU for each, and its memory for each client. Beside bucket4j, and
+ * npm's rate-limiter-flexible if Node is there. In rounds, so that all meet the same machine.
+ */
+final class AlgorithmBenchmark {
+  private static final int IN_FLIGHT = 1_024;
+  private static final int KEYS = 10_000;
+  private static final int ROUNDS = 3;
+  private static final long MANY = 1_000_000;
+  private static final Duration WARM_UP = Duration.ofSeconds(2);
+  private static final Duration LENGTH = Duration.ofSeconds(4);
+
+  private static final Map<String, PolicyLimit> LIMITS = limits();
+
+  private final PrintStream out;
+
+  AlgorithmBenchmark(PrintStream out) {
+    this.out = out;
+  }
+
+  private static Map<String, PolicyLimit> limits() {
+    Map<String, PolicyLimit> limits = new LinkedHashMap<>();
+    limits.put("token-bucket", new TokenBucketLimit(MANY, MANY, 1_000_000));
+    limits.put(
+        "quota",
+        new CalendarQuota(MANY, CalendarPeriod.DAY, ZoneOffset.UTC, CalendarQuota.FIRST_OF_MONTH));
+    limits.put(
+        "fixed-window", new FixedWindow(MANY, 60, FixedWindow.Alignment.EPOCH, ZoneOffset.UTC));
+    limits.put("sliding-window", new SlidingWindow(MANY, 10, 1));
+    limits.put("sliding-window, 5 sub-windows", new SlidingWindow(MANY, 10, 5));
+    limits.put("sliding-log", new SlidingLog(SlidingLog.MAX_TOKENS, 10_000_000));
+    return limits;
+  }
+
+  /** One way of deciding, which is measured round by round. */
+  private record Contender(String name, String keys, IntFunction<CompletionStage<Boolean>> take) {}
+
+  void run(Path folder) throws IOException, InterruptedException {
+    try (RedisServer redis = RedisServer.start(folder.resolve("redis"), 0, "--appendonly", "no")) {
+      RedisClient client = RedisClient.create(redis.uri());
+      try (StatefulRedisConnection<String, byte[]> connection =
+              client.connect(RedisCodec.of(StringCodec.UTF8, ByteArrayCodec.INSTANCE));
+          StatefulRedisConnection<String, byte[]> rivals =
+              client.connect(RedisCodec.of(StringCodec.UTF8, ByteArrayCodec.INSTANCE));
+          RedisDecisionCache cache =
+              RedisDecisionCache.start(
+                  RedisCacheConfig.of(redis.uri()).withDeadline(Duration.ofSeconds(5)))) {
+        List<Contender> contenders = new ArrayList<>();
+        for (int layers : new int[] {1, 3}) {
+          LIMITS.forEach((name, limit) -> contenders.add(weir(cache, name, limit, layers)));
+        }
+        contenders.add(bucket4j(rivals));
+        out.printf(
+            "%d clients, %d calls under way, rounds of %d s%n",
+            KEYS, IN_FLIGHT, LENGTH.toSeconds());
+        for (int round = 1; round <= ROUNDS; round++) {
+          out.printf("round %d%n", round);
+          for (Contender contender : contenders) {
+            measure(contender, connection.sync());
+          }
+          FlexibleLimiter.run(folder, redis.port(), KEYS, IN_FLIGHT, out);
+        }
+      } finally {
+        client.shutdown();
+      }
+    }
+  }
+
+  private static Contender weir(
+      RedisDecisionCache cache, String name, PolicyLimit limit, int layers) {
+    List<Policy> policies = new ArrayList<>();
+    for (int i = 0; i < layers; i++) {
+      policies.add(
+          new Policy(
+              "p" + i,
+              PolicyMatch.ANY,
+              List.of(KeyPart.CLIENT),
+              limit,
+              PolicyMode.ENFORCE,
+              FailureMode.OPEN));
+    }
+    PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, policies));
+    List<CallFacts> calls = new ArrayList<>();
+    for (int i = 0; i < KEYS; i++) {
+      calls.add(new CallFacts("client-" + i, "-", "calls"));
+    }
+    return new Contender(
+        "weir " + name + (layers == 1 ? "" : ", " + layers + " layers"),
+        "w1:*",
+        key -> {
+          Check check = matcher.match(calls.get(key), System.currentTimeMillis()).check(1);
+          return cache.submit(check).thenApply(AlgorithmBenchmark::isAllowed);
+        });
+  }
+
+  private static boolean isAllowed(Decision decision) {
+    return decision instanceof Decision.Allowed;
+  }
+
+  private static Contender bucket4j(StatefulRedisConnection<String, byte[]> connection) {
+    BucketConfiguration limit =
+        BucketConfiguration.builder()
+            .addLimit(each -> each.capacity(MANY).refillGreedy(MANY, Duration.ofSeconds(1)))
+            .build();
+    var manager = Bucket4jLettuce.casBasedBuilder(connection).build();
+    CompletableFuture<BucketConfiguration> configuration = CompletableFuture.completedFuture(limit);
+    return new Contender(
+        "bucket4j 8.19, token bucket",
+        "b4j-*",
+        key -> manager.asAsync().builder().build("b4j-" + key, () -> configuration).tryConsume(1));
+  }
+
+  private void measure(Contender contender, RedisCommands<String, byte[]> redis)
+      throws InterruptedException {
+    redis.flushall();
+    LongAdder calls = new LongAdder();
+    LongAdder refused = new LongAdder();
+    double before = RedisFigures.cpuSeconds(redis.info("cpu"));
+    Callers.Result result =
+        PipelinedCaller.run(
+            contender.name,
+            IN_FLIGHT,
+            KEYS,
+            WARM_UP,
+            LENGTH,
+            key ->
+                contender
+                    .take
+                    .apply(key)
+                    .whenComplete(
+                        (allowed, error) -> {
+                          calls.increment();
+                          if (!Boolean.TRUE.equals(allowed)) {
+                            refused.increment();
+                          }
+                        }));
+    double cpuMicros = (RedisFigures.cpuSeconds(redis.info("cpu")) - before) * 1e6 / calls.sum();
+    if (refused.sum() > 0) {
+      throw new IllegalStateException(refused.sum() + " calls were refused or not decided");
+    }
+    out.printf(
+        "%s   Redis %.2f µs each, %,d bytes a client%n",
+        result, cpuMicros, RedisFigures.bytes(redis, contender.keys) / KEYS);
+  }
+}
