@@ -5,7 +5,6 @@ import io.github.bucket4j.BucketConfiguration;
 import io.github.bucket4j.redis.lettuce.Bucket4jLettuce;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.codec.StringCodec;
@@ -39,9 +38,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.LongAdder;
-import java.util.function.IntFunction;
 
 /**
  * Each algorithm with one policy and with three, over 10,000 clients with 1,024 calls under way:
@@ -49,12 +45,8 @@ import java.util.function.IntFunction;
  * npm's rate-limiter-flexible if Node is there. In rounds, so that all meet the same machine.
  */
 final class AlgorithmBenchmark {
-  private static final int IN_FLIGHT = 1_024;
-  private static final int KEYS = 10_000;
   private static final int ROUNDS = 3;
   private static final long MANY = 1_000_000;
-  private static final Duration WARM_UP = Duration.ofSeconds(2);
-  private static final Duration LENGTH = Duration.ofSeconds(4);
 
   private static final Map<String, PolicyLimit> LIMITS = limits();
 
@@ -78,9 +70,6 @@ final class AlgorithmBenchmark {
     return limits;
   }
 
-  /** One way of deciding, which is measured round by round. */
-  private record Contender(String name, String keys, IntFunction<CompletionStage<Boolean>> take) {}
-
   void run(Path folder) throws IOException, InterruptedException {
     try (RedisServer redis = RedisServer.start(folder.resolve("redis"), 0, "--appendonly", "no")) {
       RedisClient client = RedisClient.create(redis.uri());
@@ -98,13 +87,13 @@ final class AlgorithmBenchmark {
         contenders.add(bucket4j(rivals));
         out.printf(
             "%d clients, %d calls under way, rounds of %d s%n",
-            KEYS, IN_FLIGHT, LENGTH.toSeconds());
+            Contender.KEYS, Contender.IN_FLIGHT, Contender.LENGTH.toSeconds());
         for (int round = 1; round <= ROUNDS; round++) {
           out.printf("round %d%n", round);
           for (Contender contender : contenders) {
-            measure(contender, connection.sync());
+            contender.measure(List.of(connection.sync()), out);
           }
-          FlexibleLimiter.run(folder, redis.port(), KEYS, IN_FLIGHT, out);
+          FlexibleLimiter.run(folder, redis.port(), Contender.KEYS, Contender.IN_FLIGHT, out);
         }
       } finally {
         client.shutdown();
@@ -127,7 +116,7 @@ final class AlgorithmBenchmark {
     }
     PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, policies));
     List<CallFacts> calls = new ArrayList<>();
-    for (int i = 0; i < KEYS; i++) {
+    for (int i = 0; i < Contender.KEYS; i++) {
       calls.add(new CallFacts("client-" + i, "-", "calls"));
     }
     return new Contender(
@@ -135,12 +124,8 @@ final class AlgorithmBenchmark {
         "w1:*",
         key -> {
           Check check = matcher.match(calls.get(key), System.currentTimeMillis()).check(1);
-          return cache.submit(check).thenApply(AlgorithmBenchmark::isAllowed);
+          return cache.submit(check).thenApply(Decision.Allowed.class::isInstance);
         });
-  }
-
-  private static boolean isAllowed(Decision decision) {
-    return decision instanceof Decision.Allowed;
   }
 
   private static Contender bucket4j(StatefulRedisConnection<String, byte[]> connection) {
@@ -154,38 +139,5 @@ final class AlgorithmBenchmark {
         "bucket4j 8.19, token bucket",
         "b4j-*",
         key -> manager.asAsync().builder().build("b4j-" + key, () -> configuration).tryConsume(1));
-  }
-
-  private void measure(Contender contender, RedisCommands<String, byte[]> redis)
-      throws InterruptedException {
-    redis.flushall();
-    LongAdder calls = new LongAdder();
-    LongAdder refused = new LongAdder();
-    double before = RedisFigures.cpuSeconds(redis.info("cpu"));
-    Callers.Result result =
-        PipelinedCaller.run(
-            contender.name,
-            IN_FLIGHT,
-            KEYS,
-            WARM_UP,
-            LENGTH,
-            key ->
-                contender
-                    .take
-                    .apply(key)
-                    .whenComplete(
-                        (allowed, error) -> {
-                          calls.increment();
-                          if (!Boolean.TRUE.equals(allowed)) {
-                            refused.increment();
-                          }
-                        }));
-    double cpuMicros = (RedisFigures.cpuSeconds(redis.info("cpu")) - before) * 1e6 / calls.sum();
-    if (refused.sum() > 0) {
-      throw new IllegalStateException(refused.sum() + " calls were refused or not decided");
-    }
-    out.printf(
-        "%s   Redis %.2f µs each, %,d bytes a client%n",
-        result, cpuMicros, RedisFigures.bytes(redis, contender.keys) / KEYS);
   }
 }

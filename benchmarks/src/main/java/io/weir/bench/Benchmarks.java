@@ -11,9 +11,10 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Runs benchmarks by name: {@code cache}, {@code algorithms}, {@code check}, {@code meter}, {@code
- * heal}, {@code overload}, {@code open-overload}, {@code verify}, {@code replay}, {@code
- * watermark}; all without a name. Or draws a recording: {@code flame RECORDING SVG}.
+ * Runs benchmarks by name: {@code cache}, {@code algorithms}, {@code cluster}, {@code check},
+ * {@code meter}, {@code heal}, {@code overload}, {@code open-overload}, {@code verify}, {@code
+ * replay}, {@code watermark}; all without a name. Or draws a recording: {@code flame RECORDING
+ * SVG}.
  */
 public final class Benchmarks {
   private static final Duration WARM_UP = Duration.ofSeconds(8);
@@ -31,6 +32,7 @@ public final class Benchmarks {
             ? List.of(
                 "cache",
                 "algorithms",
+                "cluster",
                 "check",
                 "meter",
                 "heal",
@@ -57,6 +59,7 @@ public final class Benchmarks {
         switch (name) {
           case "cache" -> new CacheBenchmark(WARM_UP, LENGTH, out).run(folder);
           case "algorithms" -> new AlgorithmBenchmark(out).run(folder);
+          case "cluster" -> new ClusterBenchmark(out).run(folder);
           case "check" -> new CheckBenchmark(WARM_UP.multipliedBy(4), LENGTH, out).run(folder);
           case "meter" -> new MeterBenchmark(METER_CALLS, out).run(folder);
           case "heal" -> {
@@ -72,7 +75,7 @@ public final class Benchmarks {
               throw new IllegalArgumentException(
                   "no benchmark '"
                       + name
-                      + "'; there are cache, algorithms, check, meter, heal, overload, open-overload, verify, replay, watermark");
+                      + "'; there are cache, algorithms, cluster, check, meter, heal, overload, open-overload, verify, replay, watermark");
         }
       } finally {
         delete(folder);

@@ -5,14 +5,18 @@ import io.lettuce.core.KeyScanCursor;
 import io.lettuce.core.ScanArgs;
 import io.lettuce.core.ScanCursor;
 import io.lettuce.core.api.sync.RedisCommands;
+import java.util.List;
 
 /** What a server says of its use of CPU and memory. */
 final class RedisFigures {
   private RedisFigures() {}
 
-  /** Returns the CPU seconds of a server, user and system, from its section {@code cpu}. */
-  static double cpuSeconds(String info) {
-    return value(info, "used_cpu_user:") + value(info, "used_cpu_sys:");
+  /** Returns the CPU seconds, user and system, of servers together. */
+  static double cpuSeconds(List<RedisCommands<String, byte[]>> servers) {
+    return servers.stream()
+        .map(server -> server.info("cpu"))
+        .mapToDouble(info -> value(info, "used_cpu_user:") + value(info, "used_cpu_sys:"))
+        .sum();
   }
 
   private static double value(String info, String name) {
@@ -20,8 +24,12 @@ final class RedisFigures {
     return Double.parseDouble(info.substring(start, info.indexOf('\r', start)));
   }
 
-  /** Returns the bytes that all keys of a pattern take. */
-  static long bytes(RedisCommands<String, byte[]> redis, String pattern) {
+  /** Returns the bytes that all keys of a pattern take on servers together. */
+  static long bytes(List<RedisCommands<String, byte[]>> servers, String pattern) {
+    return servers.stream().mapToLong(server -> bytes(server, pattern)).sum();
+  }
+
+  private static long bytes(RedisCommands<String, byte[]> redis, String pattern) {
     long bytes = 0;
     ScanCursor cursor = ScanCursor.INITIAL;
     while (!cursor.isFinished()) {
