@@ -6,6 +6,7 @@ import io.weir.limits.BucketKey;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.BucketState;
 import io.weir.limits.Refill;
+import io.weir.limits.SlidingWindowLimit;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
@@ -192,9 +193,43 @@ final class BucketWitness implements CacheWitness {
                   + " tokens more than capacity, refill and named terms of "
                   + bucket.allowance);
         }
+        if (request.limit() instanceof SlidingWindowLimit sliding) {
+          requireWindow(request.bucket(), sliding, allowed.decidedAtEpochMicros());
+        }
       }
     }
     return () -> charged.forEach(bucket -> bucket.level += check.cost());
+  }
+
+  /**
+   * Requires the bound of a sliding window: what its sub-windows have admitted, of the oldest the
+   * part that the window covers, is at most its limit.
+   */
+  private void requireWindow(String bucket, SlidingWindowLimit limit, long nowEpochMicros) {
+    List<String> covered = new ArrayList<>(limit.earlierBuckets(bucket));
+    covered.add(bucket);
+    double part = (double) (limit.subWindowEndsAtMicros() - nowEpochMicros) / limit.windowMicros();
+    double used = 0;
+    double allowance = 0;
+    for (int i = 0; i < covered.size(); i++) {
+      Admissions admissions = buckets.get(covered.get(i));
+      if (admissions != null) {
+        double weight = i == 0 ? Math.max(0, Math.min(part, 1)) : 1;
+        used += weight * (admissions.limit.capacityTokens() - admissions.level);
+        allowance += admissions.allowance;
+      }
+    }
+    if (used > limit.capacityTokens() + allowance + ROUNDING_TOKENS) {
+      throw new InvariantBroken(
+          Invariant.ADMITTED,
+          bucket
+              + " admits "
+              + used
+              + " tokens with its earlier sub-windows, "
+              + limit.capacityTokens()
+              + " at most, named terms of "
+              + allowance);
+    }
   }
 
   /** Notes tokens that a node has taken in advance; they count as admitted when they are taken. */

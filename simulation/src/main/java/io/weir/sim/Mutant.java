@@ -9,6 +9,7 @@ import io.weir.ingest.record.journal.Journal;
 import io.weir.limits.BucketState;
 import io.weir.limits.KeptBuckets;
 import io.weir.limits.check.BucketReply;
+import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
 import io.weir.limits.check.Decision;
@@ -20,9 +21,11 @@ import io.weir.topics.model.BatchHeader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -280,6 +283,21 @@ enum Mutant implements Edges {
                     .findFirst()
                     .orElse(state);
           });
+    }
+  },
+
+  FORGET_SUB_WINDOWS("a sliding window does not count its earlier sub-windows") {
+    @Override
+    public CheckDecider.Outcome decide(
+        Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
+      Set<String> asked =
+          check.buckets().stream().map(BucketRequest::bucket).collect(Collectors.toSet());
+      return CheckDecider.decide(
+          check,
+          peek,
+          warm,
+          nowEpochMicros,
+          bucket -> asked.contains(bucket) ? kept.state(bucket) : null);
     }
   },
 
