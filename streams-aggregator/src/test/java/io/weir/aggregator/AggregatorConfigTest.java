@@ -24,6 +24,7 @@ final class AggregatorConfigTest {
     assertEquals("aggregator", config.instance());
     assertEquals(Duration.ofSeconds(10), config.sessionTimeout());
     assertEquals(1_000, config.countSettings().maxEndpoints());
+    assertEquals(12, config.rankedWindows());
   }
 
   @ParameterizedTest
