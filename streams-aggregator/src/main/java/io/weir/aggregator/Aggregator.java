@@ -2,6 +2,8 @@
 package io.weir.aggregator;
 
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.weir.aggregator.count.CountSettings;
+import io.weir.aggregator.ranking.Rankings;
 import io.weir.aggregator.report.Instances;
 import io.weir.aggregator.report.LiveCache;
 import io.weir.aggregator.report.ProgressSignal;
@@ -9,6 +11,7 @@ import io.weir.aggregator.report.ReportServer;
 import io.weir.aggregator.report.ReportSettings;
 import io.weir.aggregator.table.TableException;
 import io.weir.aggregator.table.TableFollower;
+import io.weir.aggregator.table.TableObserver;
 import io.weir.aggregator.table.TableStore;
 import io.weir.aggregator.topology.CountClients;
 import io.weir.aggregator.topology.MeterTopology;
@@ -21,6 +24,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Optional;
 import java.util.Properties;
 import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
@@ -144,9 +148,15 @@ public final class Aggregator implements AutoCloseable {
     StreamsFailures failures = new StreamsFailures("meter-core", () -> NameCheck.isTaken(settings));
     meterCore.setUncaughtExceptionHandler(failures);
     ProgressSignal signal = new ProgressSignal();
+    Optional<Rankings> rankings = rankings(config, store, metrics.registry());
     TableFollower follower =
         TableFollower.start(
-            store, config.bootstrapServers(), instances::here, signal::signal, metrics.registry());
+            store,
+            config.bootstrapServers(),
+            instances::here,
+            signal::signal,
+            rankings.<TableObserver>map(observer -> observer).orElse(TableObserver.NONE),
+            metrics.registry());
     // reports are still answered while the counting stops, and the table is still followed while
     // reports are answered
     parts.remove(reports);
@@ -162,17 +172,34 @@ public final class Aggregator implements AutoCloseable {
         instances,
         store,
         follower,
+        rankings,
         signal,
         new ReportSettings(
             config.bootstrapServers(),
             topics.partitions(),
             config.window(),
             config.lateness(),
-            POSITION_WAIT),
+            POSITION_WAIT,
+            config.rankedWindows()),
         stopped,
         cache);
     LOG.info("aggregator started instance={} reports={}", config.instance(), self);
     return new Aggregator(meterCore, failures, rebalances, instances, follower, reports, parts);
+  }
+
+  private static Optional<Rankings> rankings(
+      AggregatorConfig config, TableStore store, PrometheusMeterRegistry registry) {
+    if (config.rankedWindows() == 0) {
+      return Optional.empty();
+    }
+    Rankings rankings =
+        new Rankings(
+            store,
+            config.window(),
+            config.rankedWindows(),
+            Duration.ofMillis(CountSettings.MAX_AHEAD_MILLIS));
+    rankings.register(registry);
+    return Optional.of(rankings);
   }
 
   private static ReportServer listen(

@@ -40,6 +40,8 @@ import java.util.Set;
  *     WEIR_QUARANTINE_RECORDS}, none; partition@offset, separated by commas)
  * @param maxEndpoints how many endpoints of a client and meter have rows of their own in a window
  *     of the ledger ({@code WEIR_MAX_ENDPOINTS}, 1000; 1 to 100,000)
+ * @param rankedWindows how many windows the heaviest clients and endpoints are known of, the
+ *     running one included ({@code WEIR_RANKED_WINDOWS}, 12; 0 to 400)
  * @param singleCopy whether topics may have fewer copies than surviving the loss of a broker
  *     requires ({@code WEIR_SINGLE_COPY}, refuse)
  */
@@ -60,6 +62,7 @@ public record AggregatorConfig(
     String applicationPrefix,
     Set<RecordPlace> quarantineRecords,
     int maxEndpoints,
+    int rankedWindows,
     SingleCopy singleCopy) {
 
   /** Default of {@code WEIR_APPLICATION_PREFIX}. */
@@ -70,6 +73,9 @@ public record AggregatorConfig(
 
   /** Bounds the rows that are read to count them: of one client and meter, in one window. */
   private static final int MAX_ENDPOINTS = 100_000;
+
+  /** Bounds memory, and what one request adds up. */
+  private static final int MAX_RANKED_WINDOWS = 400;
 
   /** Bounds nothing: an age of 100 years. */
   private static final Duration LONGEST = Duration.ofDays(36_500);
@@ -111,6 +117,7 @@ public record AggregatorConfig(
         (int)
             settings.integer(
                 "WEIR_MAX_ENDPOINTS", CountSettings.DEFAULT_MAX_ENDPOINTS, 1, MAX_ENDPOINTS),
+        (int) settings.integer("WEIR_RANKED_WINDOWS", 12, 0, MAX_RANKED_WINDOWS),
         settings.choice(SingleCopy.VARIABLE, SingleCopy.REFUSE));
   }
 

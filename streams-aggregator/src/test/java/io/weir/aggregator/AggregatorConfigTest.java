@@ -24,6 +24,7 @@ final class AggregatorConfigTest {
     assertEquals("aggregator", config.instance());
     assertEquals(Duration.ofSeconds(10), config.sessionTimeout());
     assertEquals(1_000, config.countSettings().maxEndpoints());
+    assertEquals(12, config.rankedWindows());
   }
 
   @ParameterizedTest
@@ -52,6 +53,8 @@ final class AggregatorConfigTest {
     "WEIR_MAX_ENDPOINTS,0",
     "WEIR_MAX_ENDPOINTS,100001",
     "WEIR_MAX_ENDPOINTS,all",
+    "WEIR_RANKED_WINDOWS,-1",
+    "WEIR_RANKED_WINDOWS,401",
     "WEIR_INSTANCE,a/b",
     "WEIR_SESSION_TIMEOUT,PT5.999S",
     "WEIR_SESSION_TIMEOUT,PT5M0.001S",

@@ -142,6 +142,24 @@ final class ArchitectureTest {
   }
 
   @Test
+  void sketches_areKnownToRankingsAlone_whichDoNotKnowReports() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackage("io.weir.aggregator.ranking")
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("org.apache.datasketches..")
+        .check(classes);
+    noClasses()
+        .that()
+        .resideInAPackage("io.weir.aggregator.ranking")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("io.weir.aggregator.report..", "io.weir.aggregator.topology..")
+        .check(classes);
+  }
+
+  @Test
   void topologies_doNotKnowReports() {
     noClasses()
         .that()

@@ -5,6 +5,7 @@ import static java.util.stream.Collectors.toSet;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.BatchHeader;
@@ -17,6 +18,7 @@ import io.weir.topics.wire.MalformedRecordException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -72,6 +74,7 @@ final class MeterIT {
       Await.until("ready", restarted::ready);
       promise(0, 100);
       Await.until("closed", () -> closedThrough(0) > start + 2 * WINDOW_MILLIS);
+      assertHeaviest(restarted, client, start);
     }
 
     List<UsageRow> rows = rowsOf(client);
@@ -177,12 +180,36 @@ final class MeterIT {
             "PT2S",
             "WEIR_GRACE",
             "PT1S",
+            "WEIR_RANKED_WINDOWS",
+            "400",
             "WEIR_MAX_ENDPOINTS",
             Integer.toString(MAX_ENDPOINTS),
             "WEIR_INSTANCE",
             "it",
             "WEIR_APPLICATION_PREFIX",
             prefix + "-"));
+  }
+
+  /** The rankings, which are not stored, are what they were. */
+  private static void assertHeaviest(Aggregator restarted, String client, long start)
+      throws Exception {
+    String query = "?order=quantity&from=" + Instant.ofEpochMilli(start);
+    JsonNode clients =
+        Reports.ask(
+            "the heaviest client",
+            () -> Reports.document(restarted, "/v1/clients" + query),
+            found -> found.at("/clients/0/quantity").asLong() >= 1_000);
+    assertEquals(client, clients.at("/clients/0/client").asText(), clients.toString());
+    assertEquals(1_000, clients.at("/clients/0/upper_bound").asLong(), clients.toString());
+    JsonNode endpoints = Reports.document(restarted, "/v1/endpoints" + query);
+    long sum = 0;
+    for (JsonNode endpoint : endpoints.path("endpoints")) {
+      sum += endpoint.path("quantity").asLong();
+      assertEquals(0, endpoint.path("error").asLong(), endpoints.toString());
+    }
+    assertEquals(1_000, sum, endpoints.toString());
+    assertEquals("other", endpoints.at("/endpoints/0/endpoint").asText(), endpoints.toString());
+    assertTrue(endpoints.at("/endpoints/0/others").asBoolean(), endpoints.toString());
   }
 
   /** Each window has the first endpoints in rows of their own, and the rest in one. */

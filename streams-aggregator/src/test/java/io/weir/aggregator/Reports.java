@@ -140,6 +140,8 @@ final class Reports implements AutoCloseable {
             "PT2S",
             "WEIR_GRACE",
             "PT1S",
+            "WEIR_RANKED_WINDOWS",
+            "400",
             "WEIR_INSTANCE",
             instance));
   }

@@ -359,6 +359,76 @@ final class ReportsIT {
     assertProblem("page", "/v1/clients?page=2");
   }
 
+  @Test
+  void heaviest_ofAllPartitions_areInOrder_whicheverInstanceIsAsked() throws Exception {
+    List<String> clients = new ArrayList<>();
+    for (int partition = 0; partition < CLOSING; partition++) {
+      String client = Calls.clientOf("heavy/\u00e9", partition, PARTITIONS);
+      List<CallEvent> calls = new ArrayList<>();
+      long now = System.currentTimeMillis();
+      calls.add(Calls.call(client, false, client, "GET /heavy", 10L << partition, true, now));
+      calls.add(Calls.call(client + 1, false, client, "GET /heavy/2", 1, true, now));
+      for (int denied = partition; denied < CLOSING; denied++) {
+        calls.add(Calls.denied(client + "d" + denied, client, 1, now, "GET /heavy"));
+      }
+      String position = send(partition, calls);
+      String path = Reports.TOTAL + URLEncoder.encode(client, StandardCharsets.UTF_8);
+      Reports.document(reports.one, path, "Usage-Position", position);
+      clients.add(client);
+    }
+    for (Aggregator aggregator : reports.both()) {
+      JsonNode denied = Reports.whole(aggregator, "/v1/clients?order=denied&prefix=heavy%2F");
+      assertEquals(clients, texts(denied, "clients", "client"), denied.toString());
+      assertEquals(4, denied.at("/clients/0/denied").asLong(), denied.toString());
+      assertEquals(0, denied.path("unlisted_at_most").asLong(1), denied.toString());
+      assertTrue(denied.path("up_to_date").asBoolean(), denied.toString());
+
+      JsonNode most =
+          Reports.whole(aggregator, "/v1/clients?order=quantity&limit=3&prefix=heavy%2F");
+      List<String> heaviest = new ArrayList<>(clients.subList(1, CLOSING));
+      Collections.reverse(heaviest);
+      assertEquals(heaviest, texts(most, "clients", "client"), most.toString());
+      assertEquals(81, most.at("/clients/0/quantity").asLong(), most.toString());
+      assertEquals(0, most.at("/clients/0/error").asLong(1), most.toString());
+      assertEquals("call", most.path("unit").asText(), most.toString());
+      assertTrue(most.path("has_more").asBoolean(), most.toString());
+      assertEquals(11, most.path("unlisted_at_most").asLong(), most.toString());
+
+      JsonNode endpoints = Reports.whole(aggregator, "/v1/endpoints?prefix=GET%20/heavy");
+      assertEquals(
+          List.of("GET /heavy", "GET /heavy/2"),
+          texts(endpoints, "endpoints", "endpoint"),
+          endpoints.toString());
+      // other tests have more endpoints than a sketch holds
+      assertBetween(150, endpoints.at("/endpoints/0"));
+      assertBetween(4, endpoints.at("/endpoints/1"));
+      JsonNode refused = Reports.whole(aggregator, "/v1/endpoints?order=denied");
+      assertTrue(refused.at("/endpoints/0/denied").asLong() >= 10, refused.toString());
+    }
+    assertProblem("order", "/v1/clients?order=calls");
+    assertProblem("meter", "/v1/clients?order=denied&meter=calls");
+    assertProblem("from", "/v1/clients?order=quantity&from=2026-01-01");
+    assertProblem("from", "/v1/clients?from=2026-01-01");
+    assertProblem("client", "/v1/endpoints?client=acme");
+    String metrics = Reports.get(reports.one, "/metrics").body();
+    assertTrue(metrics.contains("\nweir_ranked_names "), metrics);
+    assertEquals(0, Reports.metric(reports.one, "weir_ranking_partitions"));
+    assertTrue(Reports.metric(reports.one, "weir_ranked_partitions") > 0, metrics);
+  }
+
+  private static void assertBetween(long exact, JsonNode row) {
+    assertTrue(row.path("lower_bound").asLong() <= exact, row.toString());
+    assertTrue(row.path("upper_bound").asLong() >= exact, row.toString());
+    long error = row.path("upper_bound").asLong() - row.path("lower_bound").asLong();
+    assertEquals(error, row.path("error").asLong(), row.toString());
+  }
+
+  private static List<String> texts(JsonNode document, String list, String member) {
+    List<String> texts = new ArrayList<>();
+    document.path(list).forEach(one -> texts.add(one.path(member).asText()));
+    return texts;
+  }
+
   private static List<String> texts(JsonNode array) {
     List<String> texts = new ArrayList<>();
     array.forEach(text -> texts.add(text.asText()));

@@ -9,6 +9,8 @@ import io.micrometer.core.instrument.binder.jetty.JettyConnectionMetrics;
 import io.micrometer.core.instrument.binder.jetty.JettyServerThreadPoolMetrics;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.weir.aggregator.audit.bucket.BucketAuditCodec;
+import io.weir.aggregator.ranking.Rankings;
+import io.weir.aggregator.ranking.Selection;
 import io.weir.aggregator.table.TableFollower;
 import io.weir.aggregator.table.TableStore;
 import io.weir.aggregator.topology.MeterTopology;
@@ -30,6 +32,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import org.apache.kafka.streams.KafkaStreams;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -71,6 +74,8 @@ public final class ReportServer implements AutoCloseable {
       ClientReports names,
       CompletenessReports completeness,
       AccuracyReports accuracy,
+      Optional<RankingReports> rankings,
+      ReportSettings settings,
       ReportMetrics metrics,
       Readiness readiness) {}
 
@@ -113,6 +118,7 @@ public final class ReportServer implements AutoCloseable {
       Instances instances,
       TableStore store,
       TableFollower follower,
+      Optional<Rankings> rankings,
       ProgressSignal signal,
       ReportSettings settings,
       StoppedPartitions stopped,
@@ -137,6 +143,9 @@ public final class ReportServer implements AutoCloseable {
             new ClientReports(table, instances::peers, peers, partitions),
             new CompletenessReports(table, instances, peers, partitions),
             new AccuracyReports(table, instances, peers, partitions),
+            rankings.map(
+                all -> new RankingReports(table, all, instances::peers, peers, partitions)),
+            settings,
             new ReportMetrics(registry, table, instances, partitions, clock, stopped),
             new Readiness(table, instances, rebalances, stopped, partitions));
     javalin.start();
@@ -180,6 +189,8 @@ public final class ReportServer implements AutoCloseable {
     config.routes.get("/v1/usage/{client}/current", ctx -> serving().clients().current(ctx));
     config.routes.get("/v1/usage/{client}/events", ctx -> serving().clients().events(ctx));
     config.routes.get(ClientReports.PATH, this::clients);
+    config.routes.get("/v1/endpoints", ctx -> ranking(ctx, Selection.Subject.ENDPOINTS));
+    config.routes.get(RankingReports.INTERNAL_PATH, this::localRanking);
     config.routes.get(CompletenessReports.PATH, this::completeness);
     config.routes.get("/v1/accuracy", this::accuracy);
     config.routes.get(
@@ -244,16 +255,36 @@ public final class ReportServer implements AutoCloseable {
   }
 
   private void clients(Context ctx) throws InterruptedException {
-    Parameters parameters =
-        new Parameters(ctx.queryParamMap()).onlyKnown(Set.of("prefix", "limit"));
-    String prefix = parameters.one("prefix", "");
-    if (!prefix.isEmpty()) {
-      Parameters.checkedName("prefix", prefix);
+    Parameters parameters = new Parameters(ctx.queryParamMap()).onlyKnown(RankingQuery.PARAMETERS);
+    if (!parameters.one("order", "").isEmpty()) {
+      ranking(ctx, Selection.Subject.CLIENTS);
+      return;
     }
+    for (String ofRankings : List.of("meter", "from", "to")) {
+      if (!parameters.one(ofRankings, "").isEmpty()) {
+        throw Parameters.bad(ofRankings, "needs order=quantity or order=denied");
+      }
+    }
+    String prefix = RankingQuery.prefix(parameters);
     int limit = parameters.count("limit", DEFAULT_CLIENTS, ClientReports.MAX_CLIENTS);
     String query = ctx.queryString();
     String pathAndQuery = ClientReports.PATH + (query == null ? "" : "?" + query);
     send(ctx, serving().names().answer(prefix, limit, pathAndQuery, isForwarded(ctx)));
+  }
+
+  private void ranking(Context ctx, Selection.Subject subject) throws InterruptedException {
+    RankingQuery query =
+        RankingQuery.of(subject, ctx.queryParamMap(), serving().settings(), clock.instant());
+    send(ctx, serving().rankings().orElseThrow().answer(query));
+  }
+
+  private void localRanking(Context ctx) throws InterruptedException {
+    Optional<RankingReports> rankings = serving().rankings();
+    send(
+        ctx,
+        rankings.isPresent()
+            ? rankings.get().local(ctx.queryParamMap())
+            : Answer.json(200, Map.of("partitions", List.of())));
   }
 
   private void completeness(Context ctx) throws InterruptedException {

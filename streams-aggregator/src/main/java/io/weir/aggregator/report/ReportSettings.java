@@ -11,10 +11,12 @@ import java.time.Duration;
  * @param window size of a ledger window
  * @param lateness how late a call may be
  * @param positionWait how long a request waits for a position
+ * @param rankedWindows how many windows are ranked, the running one included; 0 if none are
  */
 public record ReportSettings(
     String bootstrapServers,
     int partitions,
     Duration window,
     Duration lateness,
-    Duration positionWait) {}
+    Duration positionWait,
+    int rankedWindows) {}

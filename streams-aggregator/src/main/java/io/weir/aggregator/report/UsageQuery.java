@@ -82,13 +82,13 @@ record UsageQuery(
     // today may have begun in the period before the one that runs
     Instant defaultFrom =
         byBilling
-            ? floor(now, unit)
+            ? Windows.floor(now, unit)
             : now.atZone(zone).toLocalDate().atStartOfDay(zone).toInstant();
     Instant defaultTo = byBilling ? defaultFrom.plus(unit) : now;
     Instant from = parameters.moment("from", defaultFrom, zone);
     Instant to = page == null ? parameters.moment("to", defaultTo, zone) : page.to();
-    Instant first = page == null ? floor(from, unit) : page.from();
-    Instant behind = ceil(to, unit);
+    Instant first = page == null ? Windows.floor(from, unit) : page.from();
+    Instant behind = Windows.ceil(to, unit);
     if (page == null && !given.containsKey("from") && !given.containsKey("window")) {
       first = later(first, behind.minus(atom.multipliedBy(Buckets.MAX_BUCKETS)));
     }
@@ -180,14 +180,5 @@ record UsageQuery(
       throw Parameters.bad("page", "must be the next_page of an answer");
     }
     return page;
-  }
-
-  private static Instant floor(Instant moment, Duration atom) {
-    long millis = moment.toEpochMilli();
-    return Instant.ofEpochMilli(millis - Math.floorMod(millis, atom.toMillis()));
-  }
-
-  private static Instant ceil(Instant moment, Duration atom) {
-    return floor(moment.plus(atom).minusNanos(1), atom);
   }
 }

@@ -2,6 +2,7 @@
 package io.weir.aggregator.table;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -54,10 +55,18 @@ final class ReadablePartitions {
   /**
    * Adds the partitions whose end has been reached. Asks again for those whose end could not be
    * determined.
+   *
+   * @return the partitions that were added
    */
-  void settle() {
+  Set<Integer> settle() {
+    if (firstReading.isEmpty()) {
+      return Set.of();
+    }
     firstReading.forEach(this::settle);
-    firstReading.keySet().removeAll(readable);
+    Set<Integer> added = new HashSet<>(firstReading.keySet());
+    added.retainAll(readable);
+    firstReading.keySet().removeAll(added);
+    return added;
   }
 
   private void settle(int partition, Barrier first) {

@@ -4,9 +4,11 @@ package io.weir.aggregator.table;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import io.weir.topics.process.SupervisedThread;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -54,6 +56,7 @@ public final class TableFollower implements AutoCloseable {
   private final String bootstrapServers;
   private final Supplier<Set<Integer>> wanted;
   private final Runnable onChange;
+  private final TableObserver observer;
   private final MeterRegistry registry;
   private final Barriers barriers = new Barriers();
   private final ReadablePartitions readable = new ReadablePartitions(barriers);
@@ -70,11 +73,13 @@ public final class TableFollower implements AutoCloseable {
       String bootstrapServers,
       Supplier<Set<Integer>> wanted,
       Runnable onChange,
+      TableObserver observer,
       MeterRegistry registry) {
     this.store = store;
     this.bootstrapServers = bootstrapServers;
     this.wanted = wanted;
     this.onChange = onChange;
+    this.observer = observer;
     this.registry = registry;
   }
 
@@ -84,6 +89,7 @@ public final class TableFollower implements AutoCloseable {
    * @param store the table; must stay open until this follower is closed
    * @param wanted returns the partitions that are placed here; called several times a second
    * @param onChange called after the table has changed; must return quickly
+   * @param observer follows the changes of the table
    * @param registry receives the metrics of the Kafka consumer
    */
   public static TableFollower start(
@@ -91,8 +97,10 @@ public final class TableFollower implements AutoCloseable {
       String bootstrapServers,
       Supplier<Set<Integer>> wanted,
       Runnable onChange,
+      TableObserver observer,
       MeterRegistry registry) {
-    TableFollower follower = new TableFollower(store, bootstrapServers, wanted, onChange, registry);
+    TableFollower follower =
+        new TableFollower(store, bootstrapServers, wanted, onChange, observer, registry);
     follower.thread.start();
     return follower;
   }
@@ -202,7 +210,8 @@ public final class TableFollower implements AutoCloseable {
         place(records);
         barriers.findEnds(StateConsumer.assigned(records), ends);
         settle(records); // usually the ends are reached already
-        take(poll(records));
+        boolean hasWork = observer.work();
+        take(poll(records, hasWork));
         settle(records);
       } catch (WakeupException somebodyAsks) {
         LOG.trace("asked");
@@ -244,11 +253,13 @@ public final class TableFollower implements AutoCloseable {
     } else {
       records.seek(one, position);
     }
+    observer.end(one.partition());
     readable.begin(one.partition());
   }
 
   private void forget(TopicPartition one) {
     readable.remove(one.partition());
+    observer.end(one.partition());
   }
 
   private void drop(int partition) {
@@ -272,14 +283,14 @@ public final class TableFollower implements AutoCloseable {
     }
   }
 
-  private ConsumerRecords<byte[], byte[]> poll(Consumer<byte[], byte[]> records) {
+  private ConsumerRecords<byte[], byte[]> poll(Consumer<byte[], byte[]> records, boolean hasWork) {
     if (records.assignment().isEmpty()) {
       thread.pause(NAP.toMillis());
       return ConsumerRecords.empty();
     }
     polling.set(true);
     // a request that arrives from here on wakes the poll
-    return records.poll(barriers.hasAsked() ? Duration.ZERO : NAP);
+    return records.poll(hasWork || barriers.hasAsked() ? Duration.ZERO : NAP);
   }
 
   private void take(ConsumerRecords<byte[], byte[]> records) {
@@ -288,13 +299,12 @@ public final class TableFollower implements AutoCloseable {
       return;
     }
     try (TableStore.Changes changes = store.changes()) {
-      for (ConsumerRecord<byte[], byte[]> record : records) {
-        if (record.key() != null) { // only foreign records lack a key
-          changes.put(record.partition(), record.key(), record.value());
-        }
-      }
       for (TopicPartition one : records.partitions()) {
         List<ConsumerRecord<byte[], byte[]>> of = records.records(one);
+        for (ConsumerRecord<byte[], byte[]> record : newest(of)) {
+          observer.change(one.partition(), record.key(), record.value());
+          changes.put(one.partition(), record.key(), record.value());
+        }
         changes.position(one.partition(), of.get(of.size() - 1).offset() + 1);
       }
       changes.write();
@@ -302,9 +312,21 @@ public final class TableFollower implements AutoCloseable {
     onChange.run();
   }
 
+  /** Returns the last record of each key: an observer compares it with what the table holds. */
+  static Collection<ConsumerRecord<byte[], byte[]>> newest(
+      List<ConsumerRecord<byte[], byte[]>> records) {
+    Map<ByteBuffer, ConsumerRecord<byte[], byte[]>> newest = new LinkedHashMap<>();
+    for (ConsumerRecord<byte[], byte[]> record : records) {
+      if (record.key() != null) { // only foreign records lack a key
+        newest.put(ByteBuffer.wrap(record.key()), record);
+      }
+    }
+    return newest.values();
+  }
+
   private void settle(Consumer<byte[], byte[]> records) {
     barriers.settle(partition -> StateConsumer.position(records, partition));
-    readable.settle();
+    readable.settle().forEach(observer::begin);
   }
 
   @Override

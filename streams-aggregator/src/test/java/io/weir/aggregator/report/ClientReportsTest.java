@@ -6,21 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpServer;
-import io.weir.aggregator.table.Freshness;
 import io.weir.testing.Await;
-import io.weir.topics.model.PartitionAccuracy;
-import io.weir.topics.model.PartitionProgress;
-import io.weir.topics.model.UsageKey;
-import io.weir.topics.model.UsageState;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.SortedMap;
-import java.util.TreeMap;
-import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -51,7 +42,7 @@ final class ClientReportsTest {
     Peer peer = new Peer("127.0.0.1", other.getAddress().getPort());
     reports =
         new ClientReports(
-            new Table(Map.of(0, List.of("acme", "cobb"), 1, List.of("bell"))),
+            new TableOfNames(Map.of(0, List.of("acme", "cobb"), 1, List.of("bell"))),
             () -> List.of(peer),
             new PeerReports(),
             4);
@@ -99,50 +90,5 @@ final class ClientReportsTest {
           return last[0].path("missing_partitions").toString().equals("[3]");
         });
     return last[0];
-  }
-
-  private record Table(Map<Integer, List<String>> here) implements UsageTable {
-    @Override
-    public boolean isHere(int partition) {
-      return here.containsKey(partition);
-    }
-
-    @Override
-    public Freshness refresh(int partition) {
-      return Freshness.UP_TO_DATE;
-    }
-
-    @Override
-    public SortedMap<Integer, Freshness> refreshAll(int partitions) {
-      SortedMap<Integer, Freshness> all = new TreeMap<>();
-      here.keySet().forEach(partition -> all.put(partition, Freshness.UP_TO_DATE));
-      return all;
-    }
-
-    @Override
-    public Optional<PartitionProgress> progress(int partition) {
-      return Optional.empty();
-    }
-
-    @Override
-    public Optional<PartitionAccuracy> accuracy(int partition) {
-      return Optional.empty();
-    }
-
-    @Override
-    public Optional<UsageState> window(int partition, UsageKey key, long startEpochMillis) {
-      return Optional.empty();
-    }
-
-    @Override
-    public List<String> clients(int partition, String prefix, int max) {
-      return here.getOrDefault(partition, List.of());
-    }
-
-    @Override
-    public void read(
-        int partition, UsageKey anyEndpoint, long from, long to, Consumer<UsageState> into) {
-      throw new UnsupportedOperationException("no figures are asked for");
-    }
   }
 }

@@ -16,7 +16,7 @@ public enum Routes {
   /** The API that answers reports. */
   REPORTS_API(
       "the reports API, on port WEIR_REPORTS_PORT of an aggregator (8081)",
-      "usage|clients|completeness|accuracy");
+      "usage|clients|endpoints|completeness|accuracy");
 
   private final String place;
   private final Pattern paths;

@@ -39,11 +39,15 @@ public final class UsageStateCodec {
 
   /** Returns the common prefix of the keys of all windows of one usage key. */
   public static String prefix(UsageKey key) {
-    return prefix(key.client())
-        + encodedName(key.meter())
-        + '/'
-        + (key.others() ? OTHERS : encodedName(key.endpoint()))
-        + '/';
+    return prefix(key.client()) + encodedName(key.meter()) + '/' + encodedEndpoint(key) + '/';
+  }
+
+  /**
+   * Returns the endpoint of a key as it appears in keys: percent-encoded, or {@code @others} for
+   * the {@linkplain UsageKey#others() others}.
+   */
+  public static String encodedEndpoint(UsageKey key) {
+    return key.others() ? OTHERS : encodedName(key.endpoint());
   }
 
   /** Returns the common prefix of the keys of all windows of one client. */

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.ranking;
+
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.aggregator.table.TableObserver;
+import io.weir.aggregator.table.TableStore;
+import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.PartitionProgressCodec;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The greatest figures of the newest windows of all partitions that the table follows: the heaviest
+ * clients and endpoints. Nothing of it is stored; after a start it is computed from the table, in
+ * the background. Thread-safe, but the methods of {@link TableObserver} are for its thread.
+ */
+public final class Rankings implements TableObserver {
+  private static final Logger LOG = LoggerFactory.getLogger(Rankings.class);
+
+  /** Longest piece of work in the background, for which a request may have to wait. */
+  private static final long WORK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+  private final TableStore store;
+  private final long windowMillis;
+  private final int windows;
+  private final Map<Integer, PartitionRanking> partitions = new ConcurrentHashMap<>();
+
+  /**
+   * Creates rankings of no partition.
+   *
+   * @param store the table
+   * @param window size of a ledger window
+   * @param ranked how many windows are ranked, the running one included; positive
+   * @param maxAhead by how much a call may be dated after the broker took it; so much older windows
+   *     are held beside those that are ranked
+   */
+  public Rankings(TableStore store, Duration window, int ranked, Duration maxAhead) {
+    this.store = store;
+    this.windowMillis = window.toMillis();
+    long aheadWindows = (maxAhead.toMillis() + windowMillis - 1) / windowMillis;
+    // and one more: the clock that says which window runs is that of who is asked
+    this.windows = Math.toIntExact(ranked + aheadWindows + 1);
+  }
+
+  /** Adds the metrics of the rankings. */
+  public void register(MeterRegistry registry) {
+    Gauge.builder("weir.ranked.partitions", this, Rankings::read)
+        .description("partitions whose heaviest clients and endpoints are known here")
+        .register(registry);
+    Gauge.builder("weir.ranking.partitions", this, all -> all.partitions.size() - all.read())
+        .description("partitions that are read from the table for their heaviest clients")
+        .register(registry);
+    Gauge.builder("weir.ranked.names", this, Rankings::names)
+        .description("names that the sketches of all partitions and windows hold in memory")
+        .register(registry);
+  }
+
+  private long read() {
+    return partitions.values().stream().filter(PartitionRanking::isRead).count();
+  }
+
+  private long names() {
+    return partitions.values().stream().mapToLong(PartitionRanking::size).sum();
+  }
+
+  /**
+   * Returns the greatest figures of a partition; empty if they are not known here: the partition is
+   * not followed, is still being read, or no longer has all of the windows.
+   */
+  public Optional<PartitionWeights> weights(int partition, Selection selection) {
+    return Optional.ofNullable(partitions.get(partition))
+        .flatMap(ranking -> ranking.weights(selection));
+  }
+
+  @Override
+  public void begin(int partition) {
+    partitions.put(
+        partition,
+        new PartitionRanking(partition, store, windowMillis, windows, closedThrough(partition)));
+  }
+
+  /**
+   * Returns the end of the last window that was closed, so that older windows need not be read; 0
+   * if that is not known.
+   */
+  private long closedThrough(int partition) {
+    byte[] progress =
+        store.get(
+            partition, PartitionProgressCodec.key(partition).getBytes(StandardCharsets.UTF_8));
+    try {
+      return progress == null
+          ? 0
+          : PartitionProgressCodec.decode(progress).closedThroughEpochMillis();
+    } catch (MalformedRecordException malformed) {
+      LOG.warn("the state topic holds a bad record partition={}", partition, malformed);
+      return 0;
+    }
+  }
+
+  @Override
+  public void end(int partition) {
+    partitions.remove(partition);
+  }
+
+  @Override
+  public void change(int partition, byte[] key, byte @Nullable [] value) {
+    PartitionRanking ranking = partitions.get(partition);
+    if (ranking != null) {
+      ranking.change(key, value);
+    }
+  }
+
+  /** Reads on in the table for a partition that has begun. */
+  boolean read(int partition, BooleanSupplier isEnough) {
+    PartitionRanking ranking = Objects.requireNonNull(partitions.get(partition));
+    boolean isLeft = ranking.read(isEnough);
+    if (!isLeft) {
+      LOG.info("heaviest clients are known of partition={}", partition);
+    }
+    return isLeft;
+  }
+
+  @Override
+  public boolean work() {
+    long begunNanos = System.nanoTime();
+    for (Map.Entry<Integer, PartitionRanking> one : partitions.entrySet()) {
+      boolean isRead = one.getValue().isRead();
+      if (!isRead && read(one.getKey(), () -> System.nanoTime() - begunNanos > WORK_NANOS)) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

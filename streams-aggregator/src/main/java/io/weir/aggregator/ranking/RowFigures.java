@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.ranking;
+
+import io.weir.topics.model.UsageCount;
+import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.UsageStateCodec;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The figures of a row that are ranked, or their changes.
+ *
+ * @param quantity billed quantity
+ * @param denied denied calls
+ */
+record RowFigures(long quantity, long denied) {
+  private static final Logger LOG = LoggerFactory.getLogger(RowFigures.class);
+
+  static final RowFigures NONE = new RowFigures(0, 0);
+
+  /** Greatest figure that is believed: the counting refuses sums from 2^53 on. */
+  private static final long MAX_FIGURE = 1L << 60;
+
+  /**
+   * Decodes the value of a row. One that is absent, or that reports could not read either, has no
+   * figures.
+   */
+  static RowFigures of(byte @Nullable [] value) {
+    if (value == null) {
+      return NONE;
+    }
+    try {
+      UsageCount count = UsageStateCodec.decode(value).count();
+      return new RowFigures(bounded(count.quantity()), bounded(count.callsDenied()));
+    } catch (MalformedRecordException malformed) {
+      LOG.warn("the state topic holds a bad record, which is not ranked", malformed);
+      return NONE;
+    }
+  }
+
+  private static long bounded(long figure) {
+    return Math.max(-MAX_FIGURE, Math.min(figure, MAX_FIGURE));
+  }
+
+  RowFigures minus(RowFigures earlier) {
+    return new RowFigures(quantity - earlier.quantity, denied - earlier.denied);
+  }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.ranking;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Stream;
+
+/**
+ * The greatest figures of one window of a partition, by client and by endpoint. Not thread-safe.
+ */
+final class WindowWeights {
+  /** Size of a sketch's map: its error is at most 0.35 % of all it holds, and 0 up to 768 names. */
+  static final int MAP_SIZE = 1_024;
+
+  /** Meters of a window that have sketches of their own; callers choose the names of meters. */
+  static final int MAX_METERS = 4;
+
+  private final Map<String, Pair> quantities = new HashMap<>();
+
+  /** Quantities of all further meters, under the meter, a slash, and the name. */
+  private final Pair furtherQuantities = new Pair();
+
+  private final Pair denied = new Pair();
+
+  /** The sketches of one figure. */
+  private static final class Pair {
+    final ChangingWeights clients = new ChangingWeights(MAP_SIZE);
+    final ChangingWeights endpoints = new ChangingWeights(MAP_SIZE);
+
+    void add(String prefix, RowKey key, long change, Names names) {
+      if (change != 0) {
+        clients.add(names.of(prefix + key.client()), change);
+        endpoints.add(names.of(prefix + key.endpoint()), change);
+      }
+    }
+
+    int size() {
+      return clients.size() + endpoints.size();
+    }
+  }
+
+  /**
+   * Adds the change of a row of this window.
+   *
+   * @param names returns the names that sketches hold
+   */
+  void add(RowKey key, RowFigures change, Names names) {
+    denied.add("", key, change.denied(), names);
+    String meter = key.meter();
+    if (change.quantity() == 0) {
+      return;
+    }
+    if (quantities.containsKey(meter) || quantities.size() < MAX_METERS) {
+      quantities.computeIfAbsent(meter, first -> new Pair()).add("", key, change.quantity(), names);
+    } else {
+      furtherQuantities.add(meter + '/', key, change.quantity(), names);
+    }
+  }
+
+  /**
+   * Adds what is selected to the sum of several windows. The rows of a meter are all in sketches of
+   * its own, or all in those of further meters, since sketches are never taken away.
+   *
+   * @param meter the meter, as it is encoded in keys
+   */
+  void addTo(ChangingWeights sum, Selection selection, String meter) {
+    Function<Pair, ChangingWeights> of =
+        switch (selection.subject()) {
+          case CLIENTS -> pair -> pair.clients;
+          case ENDPOINTS -> pair -> pair.endpoints;
+        };
+    if (selection.measure() == Selection.Measure.DENIED) {
+      sum.addAll(of.apply(denied));
+    } else if (quantities.containsKey(meter)) {
+      sum.addAll(of.apply(quantities.get(meter)));
+    } else {
+      sum.addThoseOf(meter + '/', of.apply(furtherQuantities));
+    }
+  }
+
+  /** Returns how many names all sketches hold. */
+  int size() {
+    return Stream.concat(quantities.values().stream(), Stream.of(furtherQuantities, denied))
+        .mapToInt(Pair::size)
+        .sum();
+  }
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.aggregator.ranking.PartitionWeights;
+import io.weir.aggregator.ranking.RankedNames;
+import io.weir.aggregator.ranking.Rankings;
+import io.weir.aggregator.ranking.Selection;
+import io.weir.aggregator.table.Freshness;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.wire.UsageStateCodec;
+import java.net.URLDecoder;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reports the heaviest clients and endpoints, whichever aggregators hold their partitions.
+ * Thread-safe.
+ */
+final class RankingReports {
+  /** Path at which one aggregator returns the figures of its partitions to another. Internal. */
+  static final String INTERNAL_PATH = "/internal/v1/rankings";
+
+  private static final Logger LOG = LoggerFactory.getLogger(RankingReports.class);
+
+  /** Stands for the endpoints without a row of their own; every other name is encoded. */
+  private static final String OTHERS = UsageStateCodec.encodedEndpoint(UsageKey.others("-", "-"));
+
+  private final UsageTable table;
+  private final Rankings rankings;
+  private final Supplier<List<Peer>> others;
+  private final PeerReports peers;
+  private final int partitions;
+
+  /**
+   * Creates the reports.
+   *
+   * @param others returns the other aggregators, as known at present
+   */
+  RankingReports(
+      UsageTable table,
+      Rankings rankings,
+      Supplier<List<Peer>> others,
+      PeerReports peers,
+      int partitions) {
+    this.table = table;
+    this.rankings = rankings;
+    this.others = others;
+    this.peers = peers;
+    this.partitions = partitions;
+  }
+
+  /**
+   * The figures of one partition.
+   *
+   * @param watermarkEpochMillis what was decided before is in them; 0 if that is not known
+   * @param upToDate whether all that was published before the request is in them
+   */
+  private record Part(PartitionWeights weights, long watermarkEpochMillis, boolean upToDate) {}
+
+  /** Returns the answer over all partitions that can be reached within a few seconds. */
+  Answer answer(RankingQuery query) throws InterruptedException {
+    SortedMap<Integer, Part> parts = here(query.selection());
+    if (parts.size() < partitions) {
+      for (JsonNode other : peers.askAll(others.get(), pathAndQuery(query.selection()))) {
+        for (JsonNode part : other.path("partitions")) {
+          parts.putIfAbsent(part.path("partition").asInt(), part(part));
+        }
+      }
+    }
+    return Answer.json(200, document(query, parts));
+  }
+
+  /** Returns the answer to another aggregator: the figures of the partitions that are here. */
+  Answer local(Map<String, List<String>> parameters) throws InterruptedException {
+    List<Object> documents = new ArrayList<>();
+    here(selection(new Parameters(parameters)))
+        .forEach(
+            (partition, part) -> {
+              Map<String, Object> document = new LinkedHashMap<>();
+              document.put("partition", partition);
+              document.put("watermark_ms", part.watermarkEpochMillis());
+              document.put("up_to_date", part.upToDate());
+              document.put("increase_error", part.weights().increaseError());
+              document.put("decrease_error", part.weights().decreaseError());
+              Map<String, Object> names = new HashMap<>();
+              part.weights()
+                  .weights()
+                  .forEach(
+                      (name, weight) ->
+                          names.put(name, List.of(weight.increase(), weight.decrease())));
+              document.put("names", names);
+              documents.add(document);
+            });
+    return Answer.json(200, Map.of("partitions", documents));
+  }
+
+  private static Part part(JsonNode document) {
+    Map<String, PartitionWeights.Weight> weights = new HashMap<>();
+    for (Map.Entry<String, JsonNode> name : document.path("names").properties()) {
+      JsonNode bounds = name.getValue();
+      weights.put(
+          name.getKey(),
+          new PartitionWeights.Weight(bounds.path(0).asLong(), bounds.path(1).asLong()));
+    }
+    return new Part(
+        new PartitionWeights(
+            weights,
+            document.path("increase_error").asLong(),
+            document.path("decrease_error").asLong()),
+        document.path("watermark_ms").asLong(),
+        document.path("up_to_date").asBoolean());
+  }
+
+  private static String pathAndQuery(Selection selection) {
+    Map<String, String> parameters = new LinkedHashMap<>();
+    parameters.put("subject", RankingQuery.word(selection.subject()));
+    parameters.put("order", RankingQuery.word(selection.measure()));
+    parameters.put("meter", selection.meter());
+    parameters.put("from", Instant.ofEpochMilli(selection.fromEpochMillis()).toString());
+    parameters.put("to", Instant.ofEpochMilli(selection.toEpochMillis()).toString());
+    parameters.put("prefix", selection.prefix());
+    List<String> pairs = new ArrayList<>();
+    parameters.forEach(
+        (name, value) -> pairs.add(name + '=' + URLEncoder.encode(value, StandardCharsets.UTF_8)));
+    return INTERNAL_PATH + '?' + String.join("&", pairs);
+  }
+
+  /** Reads what {@link #pathAndQuery} has written; its times are those of who was asked. */
+  private static Selection selection(Parameters parameters) {
+    return new Selection(
+        RankingQuery.choice(parameters, "subject", Selection.Subject.CLIENTS),
+        RankingQuery.choice(parameters, "order", Selection.Measure.QUANTITY),
+        parameters.name("meter", ""),
+        parameters.moment("from", Instant.EPOCH, ZoneOffset.UTC).toEpochMilli(),
+        parameters.moment("to", Instant.EPOCH, ZoneOffset.UTC).toEpochMilli(),
+        RankingQuery.prefix(parameters));
+  }
+
+  private SortedMap<Integer, Part> here(Selection selection) throws InterruptedException {
+    SortedMap<Integer, Part> parts = new TreeMap<>();
+    for (Map.Entry<Integer, Freshness> one : table.refreshAll(partitions).entrySet()) {
+      int partition = one.getKey();
+      try {
+        // read first, so that the figures are not older
+        long watermark =
+            table.progress(partition).map(PartitionProgress::watermarkEpochMillis).orElse(0L);
+        Optional<PartitionWeights> weights = rankings.weights(partition, selection);
+        boolean upToDate = one.getValue() == Freshness.UP_TO_DATE;
+        if (weights.isPresent() && table.isHere(partition)) {
+          parts.put(partition, new Part(weights.get(), watermark, upToDate));
+        }
+      } catch (ProblemException unavailable) {
+        LOG.debug("partition not readable partition={}", partition, unavailable);
+      }
+    }
+    return parts;
+  }
+
+  private Map<String, Object> document(RankingQuery query, SortedMap<Integer, Part> parts) {
+    Selection selection = query.selection();
+    List<PartitionWeights> weights = parts.values().stream().map(Part::weights).toList();
+    RankedNames ranked =
+        switch (selection.subject()) {
+          case CLIENTS -> RankedNames.ofSeparate(weights, query.limit());
+          case ENDPOINTS -> RankedNames.ofSums(weights, query.limit());
+        };
+    Map<String, Object> document = new LinkedHashMap<>();
+    document.put("order", RankingQuery.word(selection.measure()));
+    if (selection.measure() == Selection.Measure.QUANTITY) {
+      document.put("meter", selection.meter());
+      document.put("unit", new UsageKey("-", selection.meter(), "-").unit());
+    }
+    document.put("from", Instant.ofEpochMilli(selection.fromEpochMillis()).toString());
+    document.put("to", Instant.ofEpochMilli(selection.toEpochMillis()).toString());
+    document.put(
+        RankingQuery.word(selection.subject()),
+        ranked.rows().stream().map(row -> members(selection, row)).toList());
+    document.put("has_more", ranked.hasMore());
+    document.put("unlisted_at_most", ranked.unlistedAtMost());
+    document.put("as_of", asOf(parts));
+    document.put("up_to_date", parts.values().stream().allMatch(Part::upToDate));
+    document.put(
+        "missing_partitions",
+        IntStream.range(0, partitions).filter(one -> !parts.containsKey(one)).boxed().toList());
+    return document;
+  }
+
+  private static @Nullable String asOf(SortedMap<Integer, Part> parts) {
+    long asOf = parts.values().stream().mapToLong(Part::watermarkEpochMillis).min().orElse(0);
+    return asOf == 0 ? null : Instant.ofEpochMilli(asOf).toString();
+  }
+
+  private static Map<String, Object> members(Selection selection, RankedNames.Row row) {
+    Map<String, Object> members = new LinkedHashMap<>();
+    boolean isOthers = row.name().equals(OTHERS);
+    String name = isOthers ? UsageKey.OTHER : URLDecoder.decode(row.name(), StandardCharsets.UTF_8);
+    members.put(
+        switch (selection.subject()) {
+          case CLIENTS -> "client";
+          case ENDPOINTS -> "endpoint";
+        },
+        name);
+    if (isOthers) {
+      members.put("others", true);
+    }
+    members.put(RankingQuery.word(selection.measure()), row.estimate());
+    members.put("lower_bound", row.lowerBound());
+    members.put("upper_bound", row.upperBound());
+    members.put("error", row.error());
+    return members;
+  }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import java.time.Duration;
+import java.time.Instant;
+
+/** Rounds times to bounds of windows, which are multiples of their size since 1970. */
+final class Windows {
+  private Windows() {}
+
+  static Instant floor(Instant moment, Duration size) {
+    long millis = moment.toEpochMilli();
+    return Instant.ofEpochMilli(millis - Math.floorMod(millis, size.toMillis()));
+  }
+
+  static Instant ceil(Instant moment, Duration size) {
+    return floor(moment.plus(size).minusNanos(1), size);
+  }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.sun.net.httpserver.HttpServer;
+import io.weir.aggregator.ranking.Rankings;
+import io.weir.aggregator.ranking.Selection;
+import io.weir.aggregator.table.TableStore;
+import io.weir.aggregator.table.TableWrites;
+import io.weir.testing.Await;
+import io.weir.topics.model.UsageCount;
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsageState;
+import io.weir.topics.model.UsageWindow;
+import io.weir.topics.wire.UsageStateCodec;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * An aggregator that has the partitions 0 and 1 of four, and has not read 1 yet, and another one
+ * that has 0 to 2.
+ */
+final class RankingReportsTest {
+  private static final long HOUR = 3_600_000;
+
+  private static final String OTHER =
+      """
+      {"partitions":[
+        {"partition":0,"watermark_ms":9,"up_to_date":true,
+         "increase_error":0,"decrease_error":0,"names":{"a%2F":[500,0]}},
+        {"partition":1,"watermark_ms":7000,"up_to_date":true,
+         "increase_error":10,"decrease_error":4,"names":{"b":[100,30],"GET%20%2F":[7,0]}},
+        {"partition":2,"watermark_ms":8000,"up_to_date":false,
+         "increase_error":0,"decrease_error":0,"names":{"@others":[60,1]}}]}
+      """;
+
+  @TempDir Path folder;
+
+  private final ObjectMapper mapper = new ObjectMapper();
+  private HttpServer other;
+  private TableStore store;
+  private Rankings rankings;
+  private RankingReports reports;
+  private volatile String asked = "nothing";
+
+  @BeforeEach
+  void start() throws Exception {
+    other = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    other.createContext(
+        "/",
+        exchange -> {
+          asked = exchange.getRequestURI().toString();
+          byte[] body = OTHER.getBytes(StandardCharsets.UTF_8);
+          exchange.sendResponseHeaders(200, body.length);
+          exchange.getResponseBody().write(body);
+          exchange.close();
+        });
+    other.start();
+    Peer peer = new Peer("127.0.0.1", other.getAddress().getPort());
+    store = TableStore.open(folder, "topic");
+    rankings = new Rankings(store, Duration.ofHours(1), 24, Duration.ZERO);
+    write(new UsageKey("a/", "m n", "GET /"), 5);
+    write(UsageKey.others("a/", "m n"), 3);
+    rankings.begin(0);
+    while (rankings.work()) {
+      assertTrue(asked.equals("nothing"));
+    }
+    rankings.begin(1);
+    reports =
+        new RankingReports(
+            new TableOfNames(Map.of(0, List.of(), 1, List.of())),
+            rankings,
+            () -> List.of(peer),
+            new PeerReports(),
+            4);
+  }
+
+  @AfterEach
+  void stop() {
+    store.close();
+    other.stop(0);
+  }
+
+  @Test
+  void clients_areThoseOfEachPartitionOnce_itsErrorBesideThem() throws Exception {
+    JsonNode answer = answered(Selection.Subject.CLIENTS, 2);
+
+    assertEquals(
+        "[{\"client\":\"b\",\"quantity\":73,\"lower_bound\":66,\"upper_bound\":80,\"error\":14},"
+            + "{\"client\":\"other\",\"others\":true,\"quantity\":59,\"lower_bound\":59,"
+            + "\"upper_bound\":59,\"error\":0}]",
+        answer.path("clients").toString());
+    assertTrue(answer.path("has_more").asBoolean());
+    assertEquals(17, answer.path("unlisted_at_most").asLong(), "GET / of partition 1");
+    assertEquals("m n", answer.path("unit").asText());
+    assertEquals("null", answer.path("as_of").toString(), "partition 0 has no watermark");
+    assertEquals("false", answer.path("up_to_date").toString());
+  }
+
+  @Test
+  void endpoints_areSumsOverPartitions_withTheErrorsOfAll() throws Exception {
+    JsonNode answer = answered(Selection.Subject.ENDPOINTS, 10);
+
+    assertEquals(
+        "{\"endpoint\":\"other\",\"others\":true,\"quantity\":65,\"lower_bound\":58,"
+            + "\"upper_bound\":72,\"error\":14}",
+        answer.at("/endpoints/1").toString());
+    assertEquals(
+        "{\"endpoint\":\"GET /\",\"quantity\":15,\"lower_bound\":8,\"upper_bound\":22,"
+            + "\"error\":14}",
+        answer.at("/endpoints/2").toString());
+    assertEquals(10, answer.path("unlisted_at_most").asLong());
+  }
+
+  @Test
+  void askedByAnotherInstance_answersWhatTheOtherOneReads() throws Exception {
+    answered(Selection.Subject.ENDPOINTS, 10);
+    assertEquals(
+        "/internal/v1/rankings?subject=endpoints&order=quantity&meter=m+n"
+            + "&from=1970-01-01T00%3A00%3A00Z&to=1970-01-01T01%3A00%3A00Z&prefix=",
+        asked);
+
+    Map<String, List<String>> parameters =
+        Map.of(
+            "subject", List.of("endpoints"),
+            "meter", List.of("m n"),
+            "from", List.of("1971-01-01T00:00:00Z"),
+            "to", List.of("1971-01-01T01:00:00Z"));
+    JsonNode none = mapper.readTree(reports.local(parameters).body());
+
+    assertEquals(
+        "{\"partitions\":[{\"partition\":0,\"watermark_ms\":0,\"up_to_date\":true,"
+            + "\"increase_error\":0,\"decrease_error\":0,\"names\":{}}]}",
+        none.toString());
+  }
+
+  /** The answer, once the other one was in time. */
+  private JsonNode answered(Selection.Subject subject, int limit) throws Exception {
+    Selection selection = new Selection(subject, Selection.Measure.QUANTITY, "m n", 0, HOUR, "");
+    JsonNode[] last = new JsonNode[1];
+    Await.until(
+        () -> "the other one's part, was told " + last[0],
+        () -> {
+          last[0] = mapper.readTree(reports.answer(new RankingQuery(selection, limit)).body());
+          return last[0].path("missing_partitions").toString().equals("[3]");
+        });
+    return last[0];
+  }
+
+  private void write(UsageKey key, long quantity) {
+    UsageState state =
+        new UsageState(
+            key,
+            new UsageWindow(0, HOUR),
+            UsageState.Status.RUNNING,
+            0,
+            new UsageCount(quantity, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0),
+            false);
+    TableWrites.write(
+        store,
+        rankings,
+        0,
+        UsageStateCodec.key(state).getBytes(StandardCharsets.UTF_8),
+        UsageStateCodec.encode(state));
+  }
+}
