@@ -63,7 +63,7 @@ final class SlidingLogTest {
   void create_outOfRange_isRefused(long limit, long windowMicros, String problem) {
     IllegalArgumentException refused =
         assertThrows(IllegalArgumentException.class, () -> new SlidingLog(limit, windowMicros));
-    assertTrue(refused.getMessage().contains(problem), refused.getMessage());
+    assertTrue(String.valueOf(refused.getMessage()).contains(problem), refused.getMessage());
   }
 
   private record Taken(long atMicros, long cost) {}
@@ -81,7 +81,7 @@ final class SlidingLogTest {
         now += random.nextInt(12) == 0 ? random.nextInt(2_500) : random.nextInt(60);
         String where = "seed " + seed + " call " + i + " " + limit;
         LoggedBucket bucket = at(limit, log, now);
-        long cost = 1 + random.nextInt(4);
+        long cost = 1L + random.nextInt(4);
         long left = limit.capacityTokens() - used(limit, taken, now);
         assertEquals(left, bucket.remainingTokens(), where);
         assertEquals(left >= cost, bucket.holds(cost), where);

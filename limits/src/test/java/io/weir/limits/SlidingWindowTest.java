@@ -125,7 +125,7 @@ final class SlidingWindowTest {
     IllegalArgumentException refused =
         assertThrows(
             IllegalArgumentException.class, () -> new SlidingWindow(limit, seconds, subWindows));
-    assertTrue(refused.getMessage().contains(problem), refused.getMessage());
+    assertTrue(String.valueOf(refused.getMessage()).contains(problem), refused.getMessage());
   }
 
   @Test
@@ -166,7 +166,7 @@ final class SlidingWindowTest {
                 ? random.nextLong(3 * window.lengthSeconds() * SECOND_MICROS)
                 : random.nextLong(window.lengthSeconds() * SECOND_MICROS / 8);
         String where = "seed " + seed + " call " + i + " " + window;
-        long cost = 1 + random.nextInt(4);
+        long cost = 1L + random.nextInt(4);
         long left = Math.max(0, window.capacityTokens() - used(window, taken, now));
         assertEquals(left, buckets.remaining(window, now), where);
         requireTimes(window, buckets, taken, cost, now, where);

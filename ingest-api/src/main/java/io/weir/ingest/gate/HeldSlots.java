@@ -25,8 +25,9 @@ public record HeldSlots(SlotToken token, long leaseMicros, List<SlotKey> taken) 
   /**
    * Returns the slots of a decided call; null if it holds none.
    *
-   * @param limits the states of the policies that were evaluated, which may be a part of those that
-   *     match
+   * @param decided with the states of the policies that were evaluated, which may be a part of
+   *     those that match
+   * @param decidedAtMicros when it was decided, in microseconds since 1970 by the cache's clock
    */
   static @Nullable HeldSlots of(
       Call call, MatchedPolicies matched, CheckOutcome.Decided decided, long decidedAtMicros) {

@@ -44,10 +44,13 @@ final class SlotStatistics {
 
   /** Counts the slots that a release has freed, and returns whether there are any. */
   boolean countReleased(Decision decision) {
-    long freed =
-        decision instanceof Decision.Allowed allowed
-            ? allowed.buckets().stream().filter(BucketReply::charged).count()
-            : 0;
+    if (!(decision instanceof Decision.Allowed allowed)) {
+      return false;
+    }
+    int freed = 0;
+    for (BucketReply reply : allowed.buckets()) {
+      freed += reply.charged() ? 1 : 0;
+    }
     released.increment(freed);
     return freed > 0;
   }
