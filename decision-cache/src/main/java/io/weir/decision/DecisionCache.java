@@ -35,6 +35,16 @@ public interface DecisionCache extends AutoCloseable {
   /** Submits a {@link #peek}, and returns without waiting for the decision. */
   CompletableFuture<Decision> submitPeek(Check check);
 
+  /**
+   * Submits the release of the slots that a holder has, and returns without waiting for it. It is
+   * allowed whether the holder has any or not; the reply of a bucket is charged if the holder had a
+   * slot there. If the cache is undecided, slots may or may not be released; a release may be
+   * repeated.
+   *
+   * @param check buckets with slots, and the claim of the holder
+   */
+  CompletableFuture<Decision> submitRelease(Check check);
+
   /** Returns whether the cache currently answers. Cheap, repeatable and thread-safe. */
   Health check();
 

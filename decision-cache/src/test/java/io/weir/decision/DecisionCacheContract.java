@@ -8,11 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.limits.ClientCalendar;
+import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.PeriodicLimit;
 import io.weir.limits.QuotaLimit;
 import io.weir.limits.SlidingLog;
 import io.weir.limits.SlidingWindow;
 import io.weir.limits.SlidingWindowLimit;
+import io.weir.limits.SlotClaim;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
@@ -362,6 +364,80 @@ public abstract class DecisionCacheContract {
     // the refused calls took nothing of either
     assertEquals(4, allowed(check(1, enforced("a", 10), log)).buckets().get(0).remainingTokens());
     assertEquals(0, denied(check(1, log)).buckets().get(0).remainingTokens());
+  }
+
+  private Check slots(String id, long limit, String... buckets) {
+    List<BucketRequest> requests = new ArrayList<>();
+    for (String bucket : buckets) {
+      ConcurrencyLimit slots = new ConcurrencyLimit(limit, HOUR_MICROS);
+      requests.add(new BucketRequest(prefix + bucket + "@slots", slots, true));
+    }
+    return new Check(requests, 7, SlotClaim.of("contract", id));
+  }
+
+  @Test
+  void take_slots_areHeldUntilTheyAreReleased_byEachHolderOnce() {
+    BucketReply first = allowed(slots("a", 2, "s")).buckets().get(0);
+    assertEquals(new BucketReply(true, 1, HOUR_MICROS, 0, 0, 0, 0, true), first);
+    assertEquals(0, allowed(slots("b", 2, "s")).buckets().get(0).remainingTokens());
+    // the same call again renews the slot that it has
+    assertFalse(allowed(slots("a", 2, "s")).buckets().get(0).charged());
+
+    Decision.Denied denied = denied(slots("c", 2, "s", "t"));
+    assertEquals(0, denied.decidingBucket());
+    assertFalse(denied.costExceedsCapacity());
+    BucketReply full = denied.buckets().get(0);
+    assertTrue(0 < full.retryAfterMicros() && full.retryAfterMicros() <= HOUR_MICROS);
+    assertEquals(2, denied.buckets().get(1).remainingTokens());
+
+    assertInstanceOf(Decision.Allowed.class, cache().peek(slots("a", 2, "s")));
+    assertInstanceOf(Decision.Denied.class, cache().peek(slots("c", 2, "s")));
+    assertTrue(released(slots("a", 2, "s")).charged());
+    // a second time, and by who has none, nothing changes
+    assertFalse(released(slots("a", 2, "s")).charged());
+    assertFalse(released(slots("c", 2, "s")).charged());
+    assertEquals(1, released(slots("c", 2, "s")).remainingTokens());
+    assertInstanceOf(Decision.Allowed.class, cache().peek(slots("c", 2, "s")));
+    assertEquals(2, allowed(slots("c", 3, "s", "t")).buckets().get(1).remainingTokens());
+  }
+
+  private BucketReply released(Check check) {
+    return assertInstanceOf(Decision.Allowed.class, cache().submitRelease(check).join())
+        .buckets()
+        .get(0);
+  }
+
+  @Test
+  void take_slotsAndBucket_areTakenTogetherOrNotAtAll() {
+    Check withTokens = with(slots("a", 1, "s"), enforced("tokens", 10));
+    allowed(withTokens);
+    assertEquals(
+        1,
+        denied(with(slots("b", 1, "s", "t"), enforced("tokens", 10)))
+            .buckets()
+            .get(1)
+            .remainingTokens());
+    // too few tokens are left: the other slot stays free
+    assertEquals(1, denied(with(slots("b", 1, "t"), enforced("tokens", 10))).decidingBucket());
+    assertEquals(0, allowed(slots("c", 1, "t")).buckets().get(0).remainingTokens());
+  }
+
+  private static Check with(Check slots, BucketRequest bucket) {
+    List<BucketRequest> all = new ArrayList<>(slots.buckets());
+    all.add(bucket);
+    return slots.of(all);
+  }
+
+  @Test
+  void renewal_ofAClaimThatIsOver_keepsASlotThatIsHeld_andTakesNone() {
+    Decision.Allowed taken = allowed(slots("a", 1, "s"));
+    Check over = slots("a", 1, "s");
+    Check renewal = new Check(over.buckets(), 1, SlotClaim.of("contract", "a").until(1));
+    assertEquals(HOUR_MICROS, allowed(renewal).buckets().get(0).resetMicros());
+    released(over);
+    assertEquals(1, denied(renewal).buckets().get(0).retryAfterMicros());
+    long later = taken.decidedAtEpochMicros() + HOUR_MICROS;
+    allowed(new Check(over.buckets(), 1, SlotClaim.of("contract", "a").until(later)));
   }
 
   @Test

@@ -34,6 +34,12 @@ final class TimedDecisionCache implements DecisionCache {
     return timed(begunNanos, cache.submitPeek(check));
   }
 
+  @Override
+  public CompletableFuture<Decision> submitRelease(Check check) {
+    long begunNanos = System.nanoTime();
+    return timed(begunNanos, cache.submitRelease(check));
+  }
+
   private CompletableFuture<Decision> timed(long begunNanos, CompletableFuture<Decision> decision) {
     return decision.whenComplete(
         (decided, failed) ->

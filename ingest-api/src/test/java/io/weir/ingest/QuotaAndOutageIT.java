@@ -81,6 +81,16 @@ final class QuotaAndOutageIT {
           - name: beside
             match: {endpoint: [local]}
             limit: {algorithm: quota, limit: 1000, period: day}
+          - name: exports
+            match: {endpoint: [export]}
+            limit: {algorithm: concurrency, limit: 2, lease: PT1H}
+          - name: brief
+            match: {endpoint: [brief]}
+            key: []
+            limit: {algorithm: concurrency, limit: 1, lease: PT0.3S}
+          - name: many
+            match: {endpoint: [many]}
+            limit: {algorithm: concurrency, limit: 8, lease: PT1H}
         clients:
           tokyo: {time_zone: Asia/Tokyo}
         """);
@@ -159,7 +169,117 @@ final class QuotaAndOutageIT {
   }
 
   @Test
+  void slots_areHeldByCalls_untilTheyAreReleased() throws Exception {
+    JsonNode first = JSON.readTree(check("s", "export", "a").body());
+    assertEquals(3_600_000, first.path("slot_expires_ms").asLong());
+    assertEquals(1, first.path("limits").path(0).path("remaining").asLong(-1));
+    String a = first.path("slot").asText();
+    slot(check("s", "export", "b"));
+    HttpResponse<String> denied = check("s", "export", "c");
+
+    assertEquals(429, denied.statusCode());
+    assertEquals("no-slot-free", JSON.readTree(denied.body()).path("reason").asText());
+    assertFalse(JSON.readTree(denied.body()).has("slot"));
+    long retryAfter = Long.parseLong(header(denied, "Retry-After"));
+    assertTrue(retryAfter > 3_000 && retryAfter <= 3_600, () -> "Retry-After " + retryAfter);
+    assertEquals("\"exports\";q=2;w=3600", header(denied, "RateLimit-Policy"));
+    assertEquals(List.of(), record("b").charges());
+    // the same call again has its slot still
+    assertEquals(200, check("s", "export", "a").statusCode());
+    assertEquals(200, check("other", "export", "a").statusCode());
+
+    assertEquals("{\"released\":true}", slots("release", a).body());
+    assertEquals("{\"released\":false}", slots("release", a).body());
+    String c = slot(check("s", "export", "c"));
+    HttpResponse<String> renewed = slots("renew", c);
+    assertEquals(200, renewed.statusCode());
+    String next = slot(renewed);
+    assertEquals("{\"released\":true}", slots("release", next).body());
+
+    HttpResponse<String> batch =
+        post(
+            "/v1/check/batch",
+            "[{\"client\":\"s\",\"endpoint\":\"export\",\"id\":\"d\"},"
+                + "{\"client\":\"s\",\"endpoint\":\"export\"},{\"client\":\"s\",\"endpoint\":\"-\"}]");
+    JsonNode items = JSON.readTree(batch.body());
+    assertTrue(items.path(0).has("slot"));
+    assertEquals(429, items.path(1).path("status").asInt());
+    assertFalse(items.path(2).has("slot"));
+    assertTrue(get("/metrics").contains("weir_slots_total{change=\"acquired\"}"));
+  }
+
+  @Test
+  void slotWhoseLeaseHasEnded_isAnothers_andIsNotRenewed() throws Exception {
+    String dead = slot(check("s", "brief", "dead"));
+    Await.until("the slot to come back", () -> check("t", "brief", "heir").statusCode() == 200);
+    HttpResponse<String> renewed = slots("renew", dead);
+    assertEquals(409, renewed.statusCode());
+    assertEquals("slot-ended", JSON.readTree(renewed.body()).path("reason").asText());
+    assertEquals("{\"released\":false}", slots("release", dead).body());
+  }
+
+  @Test
+  void whatIsNoSlot_isRefused_andNamesTheMember() throws Exception {
+    for (String body :
+        List.of(
+            "{}",
+            "{\"slot\":7}",
+            "{\"slot\":\"\"}",
+            "{\"slot\":\"w1:{1:s}:7:monthly\"}",
+            "{\"slot\":\"" + "A".repeat(60_000) + "\"}")) {
+      for (String route : List.of("renew", "release")) {
+        HttpResponse<String> refused = post("/v1/slots/" + route, body);
+        assertEquals(400, refused.statusCode(), refused::body);
+        assertEquals("slot", JSON.readTree(refused.body()).path("field").asText());
+      }
+    }
+    assertEquals(
+        413, post("/v1/slots/release", "{\"slot\":\"" + "A".repeat(1 << 20) + "\"}").statusCode());
+    assertEquals(405, status("/v1/slots/renew"));
+  }
+
+  @Test
+  void redisKilled_slotsAreCountedOnTheNode_andTakenOverByRedis() throws Exception {
+    String before = slot(check("k", "many", "before"));
+    redis.kill();
+    String local;
+    try {
+      // a quarter of 8
+      local = slot(check("k", "many", "l0"));
+      slot(check("k", "many", "l1"));
+      assertEquals(429, check("k", "many", "l2").statusCode());
+      HttpResponse<String> renewed = slots("renew", local);
+      assertEquals("local", JSON.readTree(renewed.body()).path("decided_by").asText());
+      local = slot(renewed);
+      HttpResponse<String> unknown = slots("renew", before);
+      assertEquals(503, unknown.statusCode());
+      assertEquals("slots-unavailable", JSON.readTree(unknown.body()).path("reason").asText());
+      assertEquals("1", header(unknown, "Retry-After"));
+    } finally {
+      redis.restart();
+    }
+    awaitCache();
+    // Redis began anew and knows of none: both renewals take a slot
+    for (String slot : List.of(before, local)) {
+      HttpResponse<String> renewed = slots("renew", slot);
+      assertEquals("cache", JSON.readTree(renewed.body()).path("decided_by").asText());
+    }
+    JsonNode third = JSON.readTree(check("k", "many", "third").body());
+    assertEquals(8 - 3, third.path("limits").path(0).path("remaining").asInt());
+  }
+
+  private static String slot(HttpResponse<String> answer) throws IOException {
+    assertEquals(200, answer.statusCode(), answer::body);
+    return JSON.readTree(answer.body()).path("slot").asText();
+  }
+
+  private HttpResponse<String> slots(String route, String slot) throws Exception {
+    return post("/v1/slots/" + route, "{\"slot\":\"" + slot + "\"}");
+  }
+
+  @Test
   void redisKilled_localPolicyAdmitsTheNodesShare_andItsChargesHaveNoStamp() throws Exception {
+    double deniedBefore = deniedLocally();
     redis.kill();
     try {
       // a quarter of 11
@@ -180,11 +300,7 @@ final class QuotaAndOutageIT {
       long retryAfter = Long.parseLong(header(denied, "Retry-After"));
       assertTrue(retryAfter > 14_000 && retryAfter <= 14_400, () -> "Retry-After " + retryAfter);
       assertEquals(200, check("l3", "local", "other-client").statusCode());
-      Await.until(
-          "the denied call among the metrics",
-          () ->
-              get("/metrics")
-                  .contains("weir_checks_total{decided_by=\"local\",verdict=\"denied\"} 1.0"));
+      Await.until("the denied call among the metrics", () -> deniedLocally() == deniedBefore + 1);
     } finally {
       redis.restart();
     }
@@ -200,6 +316,15 @@ final class QuotaAndOutageIT {
     assertEquals(DecidedBy.LOCAL, denied.decidedBy());
     assertEquals(List.of(), denied.charges());
     awaitCache();
+  }
+
+  private double deniedLocally() throws IOException, InterruptedException {
+    String name = "weir_checks_total{decided_by=\"local\",verdict=\"denied\"} ";
+    return get("/metrics")
+        .lines()
+        .filter(line -> line.startsWith(name))
+        .mapToDouble(line -> Double.parseDouble(line.substring(name.length())))
+        .sum();
   }
 
   private static PeriodicLimit.Span periodInTokyo() {
@@ -246,11 +371,20 @@ final class QuotaAndOutageIT {
       throws IOException, InterruptedException {
     String body =
         "{\"client\":\"" + client + "\",\"endpoint\":\"" + endpoint + "\",\"id\":\"" + id + "\"}";
+    return post("/v1/check", body);
+  }
+
+  private HttpResponse<String> post(String path, String body)
+      throws IOException, InterruptedException {
     return http.send(
-        HttpRequest.newBuilder(uri("/v1/check"))
-            .POST(HttpRequest.BodyPublishers.ofString(body))
-            .build(),
+        HttpRequest.newBuilder(uri(path)).POST(HttpRequest.BodyPublishers.ofString(body)).build(),
         HttpResponse.BodyHandlers.ofString());
+  }
+
+  private int status(String path) throws IOException, InterruptedException {
+    return http.send(
+            HttpRequest.newBuilder(uri(path)).build(), HttpResponse.BodyHandlers.ofString())
+        .statusCode();
   }
 
   private String get(String path) throws IOException, InterruptedException {

@@ -135,6 +135,8 @@ final class SimulateCommandIT {
               - name: tried
                 mode: shadow
                 limit: {algorithm: deny}
+              - name: exports
+                limit: {algorithm: concurrency, limit: 1, lease: PT1M}
             """);
 
     assertEnds(0, "simulate", "--policies", policies.toString(), "--log", log.toString());
@@ -142,6 +144,7 @@ final class SimulateCommandIT {
     assertTrue(output.contains("3 calls (60.0 %) of 1 client would have been denied"), output);
     assertTrue(output.contains("'region' looks at attributes, which the traffic"), output);
     assertTrue(output.contains("'tried' is not enforced"), output);
+    assertTrue(output.contains("'exports' counts calls at once"), output);
   }
 
   @Test

@@ -44,6 +44,7 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   private static final char NETWORK_START = '|';
   private static final char PERIOD_START = '@';
   private static final String LOG = "@log";
+  private static final String SLOTS = "@slots";
 
   /**
    * A name as it appears in a key. A name that is longer than {@value #MAX_PLAIN_CHARS} characters,
@@ -61,7 +62,7 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
     private static final int HASH_BYTES = 24;
 
     /** Characters of a hash in Base64. */
-    private static final int HASH_CHARS = HASH_BYTES / 3 * 4;
+    static final int HASH_CHARS = HASH_BYTES / 3 * 4;
 
     /** Prefix of a hash that replaces a name. */
     private static final String HASHED = "h:";
@@ -81,13 +82,13 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
       return isHashed ? HASHED + text : text.length() + ":" + text;
     }
 
-    private int keyChars() {
+    int keyChars() {
       return isHashed
           ? HASHED.length() + text.length()
           : Integer.toString(text.length()).length() + 1 + text.length();
     }
 
-    private static Part parse(String key, int start) {
+    static Part parse(String key, int start) {
       if (key.startsWith(HASHED, start)) {
         int from = start + HASHED.length();
         return new Part(key.substring(from, from + HASH_CHARS), true);
@@ -111,7 +112,21 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
       return true;
     }
 
-    private static String hash(String name) {
+    /** Returns whether a text has the form of a hash. */
+    static boolean isHash(String text) {
+      return text.length() == HASH_CHARS
+          && text.chars()
+              .allMatch(
+                  c ->
+                      (c >= 'a' && c <= 'z')
+                          || (c >= 'A' && c <= 'Z')
+                          || (c >= '0' && c <= '9')
+                          || c == '-'
+                          || c == '_');
+    }
+
+    /** Returns 192 bits of a text's SHA-256 in Base64 for URLs. */
+    static String hash(String name) {
       try {
         byte[] digest =
             MessageDigest.getInstance("SHA-256").digest(name.getBytes(StandardCharsets.UTF_8));
@@ -297,6 +312,15 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
    */
   public static String ofLog(String text) {
     return text + LOG;
+  }
+
+  /**
+   * Returns the key of the slots of a {@link ConcurrencyLimit}, which is of another type in Redis
+   * than what is kept under any other key. It is no text of a {@link BucketKey}, see {@link
+   * SlotKey}.
+   */
+  static String ofSlots(String text) {
+    return text + SLOTS;
   }
 
   /** Returns whether a key's text is that of a bucket that clients share. */

@@ -10,9 +10,14 @@ import org.jspecify.annotations.Nullable;
  * declared here and in {@link BucketArithmetic}, and nowhere else: a new algorithm does not compile
  * until it implements all of it. Immutable.
  */
-public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, SlidingLog {
+public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, CacheOnlyLimit {
   /** Returns the most tokens that the bucket holds; 0 to 2^53 − 1. */
   long capacityTokens();
+
+  /** Returns whether a bucket that nothing was taken of holds a cost. */
+  default boolean canHold(long costTokens) {
+    return costTokens <= capacityTokens();
+  }
 
   /** Returns the algorithm. */
   LimitAlgorithm algorithm();

@@ -13,4 +13,9 @@ public interface KeptBuckets {
   default @Nullable LogState log(String bucket) {
     return null;
   }
+
+  /** Returns the slots kept under a key; null if there are none. */
+  default @Nullable SlotState slots(String bucket) {
+    return null;
+  }
 }

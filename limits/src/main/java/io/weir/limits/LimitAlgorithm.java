@@ -48,6 +48,13 @@ public enum LimitAlgorithm {
     public BucketLimit read(MemberSource members) {
       throw new IllegalArgumentException("no record tells of a bucket of a sliding-log");
     }
+  },
+  /** Slots that calls hold for a lease. Not of buckets that records tell of. */
+  CONCURRENCY("concurrency") {
+    @Override
+    public BucketLimit read(MemberSource members) {
+      return new ConcurrencyLimit(members.member("capacity"), members.member("lease_us"));
+    }
   };
 
   private final String wireName;

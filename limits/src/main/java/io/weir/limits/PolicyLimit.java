@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * Immutable.
  */
 public sealed interface PolicyLimit
-    permits TokenBucketLimit, LeakyBucket, SlidingLog, PeriodicLimit {
+    permits TokenBucketLimit, LeakyBucket, CacheOnlyLimit, PeriodicLimit {
   /** Returns the tokens of a full bucket, or of a whole period; 0 denies every call. */
   long capacityTokens();
 

@@ -4,7 +4,6 @@ package io.weir.limits;
 import io.weir.limits.LimitAlgorithm.MemberSink;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A number of tokens in any window of a length, exactly: the time and the cost of each admitted
@@ -21,8 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param capacityTokens tokens in a window; 1 to {@value #MAX_TOKENS}
  * @param windowMicros length of a window in microseconds; 1 µs to 366 days
  */
-public record SlidingLog(long capacityTokens, long windowMicros)
-    implements PolicyLimit, BucketLimit {
+public record SlidingLog(long capacityTokens, long windowMicros) implements CacheOnlyLimit {
   /** Most tokens in a window, and so most calls that are kept for a bucket. */
   public static final long MAX_TOKENS = 10_000;
 
@@ -37,17 +35,6 @@ public record SlidingLog(long capacityTokens, long windowMicros)
   }
 
   @Override
-  public boolean isRecordable() {
-    return false;
-  }
-
-  /** Returns the arithmetic of a bucket that never refills: tokens are counted one by one. */
-  @Override
-  public BucketArithmetic arithmetic() {
-    return new PeriodBucket(capacityTokens, Numbers.MAX);
-  }
-
-  @Override
   public BucketView view(String bucket, KeptBuckets kept, long nowEpochMicros) {
     LogState log = kept.log(bucket);
     return new LoggedBucket(this, log == null ? LogState.EMPTY : log, nowEpochMicros);
@@ -59,43 +46,13 @@ public record SlidingLog(long capacityTokens, long windowMicros)
   }
 
   @Override
-  public @Nullable Refill refill() {
-    return null;
-  }
-
-  @Override
-  public boolean refills() {
-    return false;
-  }
-
-  @Override
-  public SlidingLog lasting() {
-    return this;
-  }
-
-  @Override
-  public SlidingLog ofBucket(PeriodicLimit.@Nullable Span period) {
-    return this;
+  public String keyOf(String cacheOnlyText) {
+    return BucketKey.ofLog(cacheOnlyText);
   }
 
   @Override
   public SlidingLog shareOf(int nodes) {
     return new SlidingLog(Math.max(1, capacityTokens / nodes), windowMicros);
-  }
-
-  @Override
-  public long fullAtMicros(long byRefillMicros) {
-    return byRefillMicros;
-  }
-
-  @Override
-  public long levelTokens(long fullAtEpochMicros, long usedTokens, long nowEpochMicros) {
-    return capacityTokens - usedTokens;
-  }
-
-  @Override
-  public boolean isOverAt(long epochMicros) {
-    return false;
   }
 
   @Override

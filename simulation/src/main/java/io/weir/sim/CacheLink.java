@@ -311,6 +311,11 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
   }
 
   @Override
+  public CompletableFuture<Decision> submitRelease(Check check) {
+    throw new IllegalStateException("no policy of the simulation has slots");
+  }
+
+  @Override
   public Health check() {
     return new Health(isUp(), "simulated");
   }

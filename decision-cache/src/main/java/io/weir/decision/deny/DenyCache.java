@@ -97,7 +97,7 @@ public final class DenyCache {
       if (!request.enforced()) {
         continue;
       }
-      if (check.cost() > request.limit().capacityTokens()) {
+      if (!request.limit().canHold(check.cost())) {
         return null; // waiting does not help, which is another denial
       }
       Denial denial = denials.getIfPresent(request.bucket());

@@ -7,9 +7,11 @@ import io.weir.limits.BucketKey;
 import io.weir.limits.BucketState;
 import io.weir.limits.KeptBuckets;
 import io.weir.limits.LogState;
+import io.weir.limits.SlotState;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
 import io.weir.limits.check.CheckDecider.LogWrite;
+import io.weir.limits.check.CheckDecider.SlotWrite;
 import io.weir.limits.check.CheckDecider.Write;
 import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
@@ -24,6 +26,7 @@ import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -63,11 +66,23 @@ public final class MemoryDecisionCache implements DecisionCache {
   private boolean warm = true;
   private boolean closed;
 
-  /** A bucket with its state or its log, and the index of its name. */
+  /**
+   * What is kept of a bucket: its state, or its log, or its slots.
+   *
+   * @param state {@link BucketState#NONE} beside a log or slots
+   */
+  private record Content(BucketState state, @Nullable LogState log, @Nullable SlotState slots) {
+    static final Content NONE = of(BucketState.NONE);
+
+    static Content of(BucketState state) {
+      return new Content(state, null, null);
+    }
+  }
+
+  /** A bucket with its content, and the index of its name. */
   private static final class Kept {
     int index;
-    BucketState state = BucketState.NONE;
-    @Nullable LogState log;
+    Content content = Content.NONE;
     long expiresEpochMicros;
 
     Kept(int index) {
@@ -109,20 +124,35 @@ public final class MemoryDecisionCache implements DecisionCache {
     return CompletableFuture.completedFuture(decide(check, true));
   }
 
+  @Override
+  public CompletableFuture<Decision> submitRelease(Check check) {
+    return CompletableFuture.completedFuture(
+        apply(nowMicros -> CheckDecider.release(check, nowMicros, keptAt(nowMicros))));
+  }
+
   private Decision decide(Check check, boolean peek) {
+    return apply(nowMicros -> CheckDecider.decide(check, peek, warm, nowMicros, keptAt(nowMicros)));
+  }
+
+  /** Decides by the time that it is passed, and keeps what follows. */
+  private Decision apply(LongFunction<CheckDecider.Outcome> decider) {
     lock.lock();
     try {
       if (closed) {
         return new Decision.Undecided(Cause.UNAVAILABLE, CLOSED);
       }
       long nowEpochMicros = clockEpochMicros.getAsLong();
-      CheckDecider.Outcome outcome =
-          CheckDecider.decide(check, peek, warm, nowEpochMicros, keptAt(nowEpochMicros));
+      CheckDecider.Outcome outcome = decider.apply(nowEpochMicros);
       for (Write write : outcome.writes()) {
-        keep(write.bucket(), write.state(), null, write.ttlMillis(), nowEpochMicros);
+        keep(write.bucket(), Content.of(write.state()), write.ttlMillis(), nowEpochMicros);
       }
       for (LogWrite write : outcome.logs()) {
-        keep(write.bucket(), BucketState.NONE, write.log(), write.ttlMillis(), nowEpochMicros);
+        Content log = new Content(BucketState.NONE, write.log(), null);
+        keep(write.bucket(), log, write.ttlMillis(), nowEpochMicros);
+      }
+      for (SlotWrite write : outcome.slots()) {
+        Content slots = new Content(BucketState.NONE, null, write.slots());
+        keep(write.bucket(), slots, write.ttlMillis(), nowEpochMicros);
       }
       sweep(nowEpochMicros);
       return outcome.decision();
@@ -150,7 +180,7 @@ public final class MemoryDecisionCache implements DecisionCache {
         CorrectionRule.Result result =
             CorrectionRule.apply(correction, kept(bucket, nowEpochMicros), nowEpochMicros);
         if (result.state() != null) {
-          keep(bucket, result.state(), null, result.ttlMillis(), nowEpochMicros);
+          keep(bucket, Content.of(result.state()), result.ttlMillis(), nowEpochMicros);
         }
         outcomes.add(result.outcome());
       }
@@ -170,18 +200,19 @@ public final class MemoryDecisionCache implements DecisionCache {
 
       @Override
       public @Nullable LogState log(String bucket) {
-        Kept kept = buckets.get(bucket);
-        return kept == null || kept.expiresEpochMicros <= nowEpochMicros ? null : kept.log;
+        Content content = content(bucket, nowEpochMicros);
+        return content == null ? null : content.log();
+      }
+
+      @Override
+      public @Nullable SlotState slots(String bucket) {
+        Content content = content(bucket, nowEpochMicros);
+        return content == null ? null : content.slots();
       }
     };
   }
 
-  private void keep(
-      String bucket,
-      BucketState state,
-      @Nullable LogState log,
-      long ttlMillis,
-      long nowEpochMicros) {
+  private void keep(String bucket, Content content, long ttlMillis, long nowEpochMicros) {
     long expires = nowEpochMicros + ttlMillis * 1_000;
     Kept kept = buckets.get(bucket);
     if (kept == null) {
@@ -190,8 +221,7 @@ public final class MemoryDecisionCache implements DecisionCache {
       names.add(bucket);
       bucketsOfOwner.merge(BucketKey.ownerOf(bucket), 1, Integer::sum);
     }
-    kept.state = state;
-    kept.log = log;
+    kept.content = content;
     kept.expiresEpochMicros = expires;
   }
 
@@ -220,8 +250,13 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   private @Nullable BucketState kept(String bucket, long nowEpochMicros) {
+    Content content = content(bucket, nowEpochMicros);
+    return content == null ? null : content.state();
+  }
+
+  private @Nullable Content content(String bucket, long nowEpochMicros) {
     Kept kept = buckets.get(bucket);
-    return kept == null || kept.expiresEpochMicros <= nowEpochMicros ? null : kept.state;
+    return kept == null || kept.expiresEpochMicros <= nowEpochMicros ? null : kept.content;
   }
 
   /**

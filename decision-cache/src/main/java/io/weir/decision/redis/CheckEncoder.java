@@ -3,15 +3,19 @@ package io.weir.decision.redis;
 
 import io.weir.limits.BucketArithmetic;
 import io.weir.limits.BucketLimit;
+import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.SlidingLog;
 import io.weir.limits.SlidingWindowLimit;
+import io.weir.limits.SlotClaim;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Encodes a check for {@code take_tokens.lua}. Thread-safe. */
@@ -52,6 +56,12 @@ final class CheckEncoder {
   /** Stands for a sliding log in the place of the number of earlier buckets. */
   private static final int LOG = 63;
 
+  /** Stands for slots in the place of the number of earlier buckets. */
+  private static final int SLOTS = 62;
+
+  /** What an encoded check has of its claim for each bucket with slots, beside the limit. */
+  private static final int CLAIM_BYTES = Long.BYTES + SlotClaim.HOLDER_CHARS;
+
   /** Most limits whose encoding is cached; more than a policy set has, and small. */
   private static final int MAX_LIMITS = 4_096;
 
@@ -63,7 +73,7 @@ final class CheckEncoder {
     int bytes = HEAD_BYTES;
     for (int i = 0; i < limitsOfBuckets.length; i++) {
       limitsOfBuckets[i] = packed(buckets.get(i).limit());
-      bytes += 1 + limitsOfBuckets[i].length;
+      bytes += 1 + limitsOfBuckets[i].length + (buckets.get(i).hasSlots() ? CLAIM_BYTES : 0);
     }
     ByteBuffer buffer =
         ByteBuffer.allocate(bytes)
@@ -73,8 +83,17 @@ final class CheckEncoder {
             .putLong(check.cost());
     for (int i = 0; i < limitsOfBuckets.length; i++) {
       buffer.put(mode(buckets.get(i))).put(limitsOfBuckets[i]);
+      if (buckets.get(i).hasSlots()) {
+        put(Objects.requireNonNull(check.claim()), buffer);
+      }
     }
     return buffer.array();
+  }
+
+  private static void put(SlotClaim claim, ByteBuffer buffer) {
+    buffer
+        .putLong(claim.untilEpochMicros())
+        .put(claim.holder().getBytes(StandardCharsets.US_ASCII));
   }
 
   private static byte mode(BucketRequest request) {
@@ -84,6 +103,9 @@ final class CheckEncoder {
             : request.enforced() ? MODE_ENFORCED : MODE_SHADOW;
     if (request.limit() instanceof SlidingWindowLimit sliding) {
       return (byte) (mode + MODES * sliding.subWindows());
+    }
+    if (request.hasSlots()) {
+      return (byte) (mode + MODES * SLOTS);
     }
     return (byte) (request.limit() instanceof SlidingLog ? mode + MODES * LOG : mode);
   }
@@ -101,24 +123,29 @@ final class CheckEncoder {
     return packed;
   }
 
-  /** Returns a limit's integers, and what a sliding window or a sliding log has in addition. */
+  /** Returns a limit's integers, and those that some algorithms have in addition. */
   private static byte[] packForCheck(BucketLimit limit) {
     if (limit instanceof SlidingLog log) {
-      return ByteBuffer.allocate(LIMIT_BYTES + Long.BYTES)
-          .order(ByteOrder.LITTLE_ENDIAN)
-          .put(pack(limit))
-          .putLong(log.windowMicros())
-          .array();
+      return packWith(limit, log.windowMicros());
+    }
+    if (limit instanceof ConcurrencyLimit concurrency) {
+      return packWith(limit, concurrency.leaseMicros());
     }
     if (!(limit instanceof SlidingWindowLimit sliding)) {
       return pack(limit);
     }
-    return ByteBuffer.allocate(LIMIT_BYTES + 2 * Long.BYTES)
-        .order(ByteOrder.LITTLE_ENDIAN)
-        .put(pack(limit))
-        .putLong(sliding.windowMicros())
-        .putLong(sliding.stepMicros())
-        .array();
+    return packWith(limit, sliding.windowMicros(), sliding.stepMicros());
+  }
+
+  private static byte[] packWith(BucketLimit limit, long... more) {
+    ByteBuffer packed =
+        ByteBuffer.allocate(LIMIT_BYTES + more.length * Long.BYTES)
+            .order(ByteOrder.LITTLE_ENDIAN)
+            .put(pack(limit));
+    for (long each : more) {
+      packed.putLong(each);
+    }
+    return packed.array();
   }
 
   /** Returns the integers by which the scripts represent a limit; see {@code bucket.lua}. */

@@ -139,6 +139,11 @@ public final class ClusterDecisionCache implements RedisCache {
     return counted(decide(new Question(check, Purpose.PEEK)));
   }
 
+  @Override
+  public CompletableFuture<Decision> submitRelease(Check check) {
+    return counted(decide(new Question(check, Purpose.GIVE_BACK)));
+  }
+
   private CompletableFuture<Decision> counted(CompletableFuture<Decision> decision) {
     return decision.thenApply(
         decided -> {
@@ -337,7 +342,7 @@ public final class ClusterDecisionCache implements RedisCache {
     if (charged.isEmpty()) {
       return done(allowed);
     }
-    Check check = new Check(charged, part.check().cost());
+    Check check = part.check().of(charged);
     Purpose purpose =
         config.denyCacheAge().isZero() ? Purpose.GIVE_BACK : Purpose.GIVE_BACK_AND_TELL;
     return decide(new Question(check, purpose))

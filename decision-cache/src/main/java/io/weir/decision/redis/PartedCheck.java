@@ -77,7 +77,7 @@ record PartedCheck(Check whole, List<Part> parts) {
     List<Part> parts = new ArrayList<>();
     indexes.forEach(
         (server, at) -> {
-          Check check = new Check(at.stream().map(buckets::get).toList(), whole.cost());
+          Check check = whole.of(at.stream().map(buckets::get).toList());
           boolean isShared =
               check.buckets().stream().allMatch(each -> BucketKey.isShared(each.bucket()));
           parts.add(isShared ? 0 : parts.size(), new Part(server, check, at));

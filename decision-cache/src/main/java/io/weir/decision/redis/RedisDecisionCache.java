@@ -219,6 +219,11 @@ public final class RedisDecisionCache implements RedisCache {
     return submit(check, Purpose.PEEK, false);
   }
 
+  @Override
+  public CompletableFuture<Decision> submitRelease(Check check) {
+    return submit(check, Purpose.GIVE_BACK, false);
+  }
+
   /**
    * Submits a check, and asks the server for it even if its denial is known.
    *

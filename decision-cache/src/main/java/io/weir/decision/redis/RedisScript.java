@@ -24,6 +24,9 @@ record RedisScript(String body, String sha1, ServerKind kind) {
   /** The part that the scripts on buckets share. */
   private static final String BUCKET = "bucket.lua";
 
+  /** The part of the script that takes tokens which is about slots. */
+  private static final String SLOTS = "slots.lua";
+
   /** Precedes every script for a server of a cluster. */
   private static final String OF_CLUSTER = "of_cluster.lua";
 
@@ -36,7 +39,7 @@ record RedisScript(String body, String sha1, ServerKind kind) {
 
   /** Returns the script that decides checks. */
   static RedisScript takeTokens(ServerKind kind) {
-    return of(kind, BUCKET, "take_tokens.lua");
+    return of(kind, BUCKET, SLOTS, "take_tokens.lua");
   }
 
   /** Returns the script that corrects buckets. */

@@ -1,18 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Decides checks in order: each takes its cost from all of its buckets or from none. A denial and a
--- peek write nothing. Mirrors CheckDecider.decide. Preceded by bucket.lua.
+-- peek write nothing. Mirrors CheckDecider.decide. Preceded by bucket.lua and slots.lua.
 -- KEYS     the marker of a warm cache, then the buckets' keys, check after check; each is followed by
 --          those of its earlier sub-windows, the oldest first, if it is one of a sliding window.
 -- ARGV[1]  the run ID known to the caller: the cache is warm if the marker holds exactly this.
 -- ARGV[n]  check n - 1, little-endian: purpose u8 (0 take, 1 peek, 2 give back what was taken for a
 --          call that another server has refused, 3 the same and tell it), buckets u8 (1 to 16), cost i64 (>= 1); then per
 --          bucket: mode u8 (0 shadow, 1 enforced, 2 enforced and not to be used while the cache is
---          cold; plus 4 times the number of earlier sub-windows, or plus 252 for a sliding log), its
---          limit 4 i64; of a sliding window the length of a sub-window and the step in which a
---          weight falls, micros i64; of a sliding log the length of the window, micros i64.
+--          cold; plus 4 times the number of earlier sub-windows, or plus 252 for a sliding log, or
+--          plus 248 for slots), its limit 4 i64; of a sliding window the length of a sub-window and
+--          the step in which a weight falls, micros i64; of a sliding log the length of the window,
+--          micros i64; of slots the lease, micros i64, the time before which the holder may take one
+--          that it does not hold, micros since 1970 i64, and the holder, 32 bytes.
 -- Reply    one string, little-endian: now i64 (microseconds since 1970), warm u8 (0, 1); then per
 --          check: verdict u8 (0 denied, 1 allowed, 2 cost above capacity, 3 corrupt, 4 cold),
---          deciding bucket u8 (255 none); then per bucket: flags u8 (1 sufficient, 2 charged),
+--          deciding bucket u8 (255 none); then per bucket: flags u8 (1 sufficient, 2 charged: of
+--          slots, one was taken that the holder did not have, or given back that it had),
 --          remaining tokens, reset micros, retry-after micros (-1 never), epoch, version, charged
 --          tokens i64 (all 0 if corrupt or cold).
 -- Messages one on the channel RAISED for each bucket to which something is given back, if it is to
@@ -20,7 +23,7 @@
 -- Complexity: O(keys), of a sliding log O(log calls). A stored value that is not a bucket's state makes its check corrupt and
 -- is left unchanged. A key charged twice is written once. Many keys are read by one command, if
 -- this user may use it: a call has fewer than 2,000, which fit on Lua's stack.
-local CHECK, BUCKET, SLIDING, LOG = '<BBi8', '<Bi8i8i8i8', '<i8i8', 63
+local CHECK, BUCKET, SLIDING, LOG, LEASE = '<BBi8', '<Bi8i8i8i8', '<i8i8', 63, '<i8i8c32'
 local REPLY, FIRST_REPLY = '<Bi8i8i8i8i8i8', '<BBBi8i8i8i8i8i8'
 local RAISED = 'w1:@raised'
 local NO_REPLY = pack(REPLY, 0, 0, 0, 0, 0, 0, 0)
@@ -41,6 +44,10 @@ local function read_check(arg)
     if earlier == LOG then
       length, at = unpack('<i8', arg, at)
       check.limits[i].log = length
+    elseif earlier == SLOTS then
+      local lease, until_time, holder
+      lease, until_time, holder, at = unpack(LEASE, arg, at)
+      check.limits[i].slots = { lease = lease, until_time = until_time, holder = holder }
     elseif earlier > 0 then
       length, step, at = unpack(SLIDING, arg, at)
       check.limits[i].sliding = { count = earlier, length = length, step = step, steps = length / step,
@@ -253,7 +260,9 @@ for n = 2, #ARGV do
   for i = 1, count do
     local at, mode, limit, retry = key_index + 1, check.modes[i], check.limits[i], 0
     local sliding, view = limit.sliding, nil
-    if limit.log then view = load_log(KEYS[at], limit) else view = load(KEYS[at], values[at], limit) end
+    if limit.log then view = load_log(KEYS[at], limit)
+    elseif limit.slots then view = load_slots(KEYS[at], limit)
+    else view = load(KEYS[at], values[at], limit) end
     places[i], earlier[i], key_index = at, 0, at + (sliding and sliding.count or 0)
     if mode == 2 and not warm then cold = true end
     if view and sliding then
@@ -261,11 +270,13 @@ for n = 2, #ARGV do
       if counts[i] then counts[i][sliding.count + 1] = limit.capacity - view.units else view = nil end
     end
     if view then
-      if not limit.log then refill(view) end
-      local missing = check.gives and 0 or cost * limit.per_token - level(view, earlier[i])
+      if not limit.log and not limit.slots then refill(view) end
+      local missing = check.gives and 0 or limit.slots and missing_slots(view)
+        or cost * limit.per_token - level(view, earlier[i])
       if missing > 0 then
-        local can_hold = cost <= limit.capacity / limit.per_token
+        local can_hold = limit.slots or cost <= limit.capacity / limit.per_token
         if not can_hold then retry = -1
+        elseif limit.slots then retry = slots_wait(view.set)
         elseif sliding then retry = sliding_wait(sliding, counts[i], limit.capacity - cost)
         elseif limit.log then
           retry = log_wait(view, missing)
@@ -290,10 +301,13 @@ for n = 2, #ARGV do
       local flags = retry == 0 and 1 or 0
       local log = view.limit.log
       if flags == 1 and takes then
-        if log then charge_log(view, cost) else charge(KEYS[places[i]], view, cost) end
         flags = 3
+        if log then charge_log(view, cost)
+        elseif view.set then flags = take_slot(view) and 3 or 1
+        else charge(KEYS[places[i]], view, cost) end
       elseif check.gives then
-        if log then give_back_log(KEYS[places[i]], view, cost, check.tells)
+        if view.set then flags = release_slot(view) and 3 or 1
+        elseif log then give_back_log(KEYS[places[i]], view, cost, check.tells)
         else give_back(KEYS[places[i]], view, cost, check.tells) end
       end
       local limit = view.limit
@@ -303,6 +317,8 @@ for n = 2, #ARGV do
         view.reset = time_to_empty(sliding, counts[i])
       elseif log then
         view.reset = log_reset(view)
+      elseif view.set then
+        view.reset = slots_reset(view.set)
       else
         view.reset = time_to_full(view)
       end
@@ -319,4 +335,5 @@ for n = 2, #ARGV do
 end
 for key, view in pairs(charged_views) do store(key, view) end
 for key, log in pairs(logs) do store_log(key, log) end
+for key, set in pairs(slot_sets) do store_slots(key, set) end
 return table.concat(replies)

@@ -4,9 +4,12 @@ package io.weir.decision.redis;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.QuotaLimit;
+import io.weir.limits.SlotClaim;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
@@ -169,6 +172,56 @@ class ClusterLayersIT {
             Decision.Allowed.class, fixture.cache.take(new Check(List.of(shadow, roomy), 3)));
     assertFalse(bySome.buckets().get(0).charged());
     assertTrue(bySome.buckets().get(1).charged());
+  }
+
+  private static Check slots(String id, long ofClient) {
+    ConcurrencyLimit two = new ConcurrencyLimit(2, HOUR_MICROS);
+    List<BucketRequest> buckets = new ArrayList<>();
+    buckets.add(new BucketRequest("w1:{*5:slots}@slots", two, true));
+    buckets.add(new BucketRequest("w1:{5:owner}:5:slots@slots", two, true));
+    buckets.add(quota("w1:{5:owner}:month", ofClient));
+    return new Check(buckets, 1, SlotClaim.of("owner", id));
+  }
+
+  /** Returns the free slots: those that clients share, and the client's. */
+  private static List<Long> freeSlots() {
+    Check check = slots("nobody", 100);
+    Decision.Decided now =
+        assertInstanceOf(
+            Decision.Decided.class, fixture.cache.peek(check.of(check.buckets().subList(0, 2))));
+    return now.buckets().stream().map(BucketReply::remainingTokens).toList();
+  }
+
+  @Test
+  void slotsOnTwoServers_areTakenAndReleasedTogether_andGivenBackIfOneRefuses() {
+    Check first = slots("first", 1);
+    assertNotSame(
+        fixture.cache.topology().routes().held(first.buckets().get(0).bucket()),
+        fixture.cache.topology().routes().held(first.buckets().get(1).bucket()),
+        "the slots lie on one server, by chance");
+    assertInstanceOf(Decision.Allowed.class, fixture.cache.take(first));
+    assertEquals(List.of(1L, 1L), freeSlots());
+
+    // the client's quota is used up: what was taken of the shared slots is given back
+    Decision.Denied denied =
+        assertInstanceOf(Decision.Denied.class, fixture.cache.take(slots("second", 1)));
+    assertEquals(2, denied.decidingBucket());
+    assertEquals(List.of(1L, 1L), freeSlots());
+    // a retry that is refused leaves the slots that the call has
+    assertInstanceOf(Decision.Denied.class, fixture.cache.take(first));
+    assertEquals(List.of(1L, 1L), freeSlots());
+
+    assertInstanceOf(Decision.Allowed.class, fixture.cache.take(slots("second", 9)));
+    assertInstanceOf(Decision.Denied.class, fixture.cache.take(slots("third", 9)));
+    for (boolean isHeld : new boolean[] {true, false}) {
+      Decision.Allowed released =
+          assertInstanceOf(
+              Decision.Allowed.class,
+              fixture.cache.submitRelease(first.of(first.buckets().subList(0, 2))).join());
+      assertEquals(isHeld, released.buckets().get(0).charged());
+      assertEquals(isHeld, released.buckets().get(1).charged());
+      assertEquals(List.of(1L, 1L), freeSlots());
+    }
   }
 
   @Test

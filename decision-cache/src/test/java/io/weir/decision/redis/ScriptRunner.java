@@ -3,6 +3,7 @@ package io.weir.decision.redis;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisFuture;
+import io.lettuce.core.ScoredValue;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -10,6 +11,7 @@ import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.weir.limits.BucketState;
 import io.weir.limits.LogState;
+import io.weir.limits.SlotState;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
@@ -139,7 +141,8 @@ final class ScriptRunner implements AutoCloseable {
             .toList());
   }
 
-  private List<Decision> run(List<Check> checks, List<CheckEncoder.Purpose> purposes) {
+  /** Asks several checks in one call. */
+  List<Decision> run(List<Check> checks, List<CheckEncoder.Purpose> purposes) {
     List<byte[]> keys = new ArrayList<>(List.of(LifeKeys.marker()));
     List<byte[]> arguments = new ArrayList<>(List.of(LIFE));
     for (int i = 0; i < checks.size(); i++) {
@@ -201,6 +204,16 @@ final class ScriptRunner implements AutoCloseable {
       log = log.with(0, at, cost);
     }
     return log;
+  }
+
+  /** The slots kept under a key; none when there is no such key. */
+  SlotState slots(String bucket) {
+    SlotState slots = SlotState.EMPTY;
+    for (ScoredValue<byte[]> each : redis.zrangeWithScores(bytes(bucket), 0, -1)) {
+      String holder = new String(each.getValue(), StandardCharsets.US_ASCII);
+      slots = slots.with(holder, (long) each.getScore());
+    }
+    return slots;
   }
 
   /** The state kept under a key, null when there is none. */

@@ -2,8 +2,10 @@
 package io.weir.ingest.gate;
 
 import io.weir.limits.IpAddress;
+import io.weir.limits.SlotClaim;
 import io.weir.limits.policy.CallFacts;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,8 +14,33 @@ import org.jspecify.annotations.Nullable;
  * @param facts what policies look at
  * @param cost tokens that the call takes, ≥ 1
  * @param id the caller's idempotency key; null if the server shall create one
+ * @param newId the id that the server has created; null if it has created none yet
  */
-public record Call(CallFacts facts, long cost, @Nullable String id) implements CallRequest {
+public record Call(CallFacts facts, long cost, @Nullable String id, @Nullable String newId)
+    implements CallRequest {
+  /** Creates a call for which the server has created no id. */
+  public Call(CallFacts facts, long cost, @Nullable String id) {
+    this(facts, cost, id, null);
+  }
+
+  /** Returns the same call with an id, whether it has one already or not. */
+  Call identified(Supplier<String> newIds) {
+    return id != null || newId != null ? this : new Call(facts, cost, null, newIds.get());
+  }
+
+  /**
+   * Returns the call's claim to slots.
+   *
+   * @throws IllegalStateException if the call has no id yet
+   */
+  SlotClaim claim() {
+    String ofHolder = id == null ? newId : id;
+    if (ofHolder == null) {
+      throw new IllegalStateException("the call has no id yet");
+    }
+    return SlotClaim.of(facts.client(), ofHolder);
+  }
+
   /** Creates a call without attributes. */
   public Call(
       String client,

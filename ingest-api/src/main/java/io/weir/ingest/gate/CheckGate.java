@@ -8,6 +8,7 @@ import io.weir.limits.BucketLimit;
 import io.weir.limits.IpAddress;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import io.weir.limits.policy.CallFacts;
 import io.weir.limits.policy.IpPrefix;
@@ -59,6 +60,7 @@ public final class CheckGate {
   private final Supplier<String> newIds;
   private final GateStatistics statistics;
   private final @Nullable Leases leases;
+  private final Slots slots;
   private final Semaphore bucketsOfBatches = new Semaphore(MAX_BUCKETS_OF_BATCHES, true);
 
   private record Matched(Call call, MatchedPolicies matched) {}
@@ -113,6 +115,18 @@ public final class CheckGate {
     this.log = log;
     this.newIds = newIds;
     this.statistics = new GateStatistics(registry, local);
+    this.slots = new Slots(policies, cache, local, this::nowEpochMillis, statistics.slots);
+  }
+
+  private long nowEpochMillis() {
+    Ticket ticket = log.begin();
+    ticket.abandon();
+    return ticket.begunAtEpochMillis();
+  }
+
+  /** Returns what renews and releases the slots that calls hold. */
+  public Slots slots() {
+    return slots;
   }
 
   /** Returns the metrics of this gate. */
@@ -146,21 +160,23 @@ public final class CheckGate {
         return KEY_REFUSED;
       }
       matched = match(snapshot, call, nowEpochMillis);
+      call = identified(call, matched);
       statistics.policiesLeftOut.increment(matched.leftOut().size());
       boolean asks = matched.needsCheck();
       leased = leases == null || !asks ? null : leases.take(matched, call.cost());
-      pending = leased != null || !asks ? null : cache.submit(matched.check(call.cost()));
+      pending = leased != null || !asks ? null : cache.submit(HeldSlots.check(call, matched));
     } catch (RuntimeException | Error failed) {
       ticket.abandon();
       throw failed;
     }
+    Call asked = call;
     if (leased != null) {
       ticket.abandon(); // the call has one of the time at which its tokens were asked for
-      return recordLeased(call, matched, leased);
+      return recordLeased(asked, matched, leased);
     }
     return pending == null
-        ? record(ticket, call, matched, null, nowEpochMillis)
-        : pending.thenCompose(decision -> record(ticket, call, matched, decision, nowEpochMillis));
+        ? record(ticket, asked, matched, null, nowEpochMillis)
+        : pending.thenCompose(decision -> record(ticket, asked, matched, decision, nowEpochMillis));
   }
 
   /** Records a call that a lease has decided. The tokens are taken, whatever becomes of it. */
@@ -212,7 +228,7 @@ public final class CheckGate {
         ticket.abandon();
         return CompletableFuture.completedFuture(shed);
       }
-      decided = judge(call, matched, decision, false, nowEpochMillis);
+      decided = judgeAndHold(call, matched, decision, nowEpochMillis);
       if (leases != null && decision instanceof Decision.Allowed) {
         leases.noteAllowed(matched, call.cost());
       }
@@ -285,7 +301,7 @@ public final class CheckGate {
     for (Call call : calls) {
       MatchedPolicies matched = match(snapshot, call, nowEpochMillis);
       statistics.policiesLeftOut.increment(matched.leftOut().size());
-      part.add(new Matched(call, matched));
+      part.add(new Matched(identified(call, matched), matched));
       buckets += matched.evaluated().size();
       if (buckets >= BUCKETS_OF_A_PART) {
         List<CheckOutcome> decided = decidePart(part, buckets, nowEpochMillis);
@@ -336,7 +352,7 @@ public final class CheckGate {
           new Submitted(
               one.call,
               matched,
-              matched.needsCheck() ? cache.submit(matched.check(one.call.cost())) : null));
+              matched.needsCheck() ? cache.submit(HeldSlots.check(one.call, matched)) : null));
     }
     return submitted;
   }
@@ -347,7 +363,7 @@ public final class CheckGate {
       Decision decision = one.pending == null ? null : one.pending.join();
       CheckOutcome.Shed shed = shed(decision);
       outcomes.add(
-          shed == null ? judge(one.call, one.matched, decision, false, nowEpochMillis) : shed);
+          shed == null ? judgeAndHold(one.call, one.matched, decision, nowEpochMillis) : shed);
     }
     return outcomes;
   }
@@ -371,10 +387,14 @@ public final class CheckGate {
   private CheckOutcome withRecord(CheckOutcome.Decided decided, Recorded recorded) {
     if (recorded instanceof Recorded.Refused refused) {
       statistics.notKept.increment();
+      HeldSlots held = decided.slots();
+      if (held != null) {
+        slots.giveUp(held);
+      }
       return new CheckOutcome.NotKept(refused);
     }
     statistics.count(decided.call());
-    return new CheckOutcome.Decided(decided.call(), decided.limits(), decided.denial(), recorded);
+    return decided.with(recorded);
   }
 
   /** Returns what {@link #check} would answer now, and waits for it. */
@@ -396,15 +416,16 @@ public final class CheckGate {
       return KEY_REFUSED;
     }
     MatchedPolicies matched = match(snapshot, call, nowEpochMillis);
+    Call asked = identified(call, matched);
     if (!matched.needsCheck()) {
-      return CompletableFuture.completedFuture(judge(call, matched, null, true, nowEpochMillis));
+      return CompletableFuture.completedFuture(judge(asked, matched, null, true, nowEpochMillis));
     }
     return cache
-        .submitPeek(matched.check(call.cost()))
+        .submitPeek(HeldSlots.check(asked, matched))
         .thenApply(
             decision -> {
               CheckOutcome.Shed shed = shed(decision);
-              return shed == null ? judge(call, matched, decision, true, nowEpochMillis) : shed;
+              return shed == null ? judge(asked, matched, decision, true, nowEpochMillis) : shed;
             });
   }
 
@@ -417,8 +438,28 @@ public final class CheckGate {
     return null;
   }
 
+  /** Returns a call with an id if it may hold slots: the id tells who holds them. */
+  private Call identified(Call call, MatchedPolicies matched) {
+    return matched.hasSlots() ? call.identified(newIds) : call;
+  }
+
   private static MatchedPolicies match(PolicyMatcher snapshot, Call call, long nowEpochMillis) {
     return snapshot.match(call.facts(), nowEpochMillis);
+  }
+
+  /** Judges a call that is let through if it is allowed, and holds its slots then. */
+  private CheckOutcome.Decided judgeAndHold(
+      Call call, MatchedPolicies matched, @Nullable Decision decision, long nowEpochMillis) {
+    CheckOutcome.Decided decided = judge(call, matched, decision, false, nowEpochMillis);
+    long decidedAtMicros =
+        decision instanceof Decision.Decided byCache
+            ? byCache.decidedAtEpochMicros()
+            : nowEpochMillis * MICROS_PER_MILLI;
+    HeldSlots held = HeldSlots.of(call, matched, decided, decidedAtMicros);
+    if (held != null) {
+      statistics.slots.acquired.increment(held.taken().size());
+    }
+    return decided.with(held);
   }
 
   private CheckOutcome.Decided judge(
@@ -520,7 +561,8 @@ public final class CheckGate {
               allowed ? Charges.unstamped(matched, call.cost()) : List.of()));
     }
     List<BucketRequest> buckets = fallback.local().stream().map(MatchedPolicy::bucket).toList();
-    Decision.Decided decided = local.decide(buckets, call.cost(), peek, nowEpochMillis);
+    Check check = HeldSlots.check(call, matched).of(buckets);
+    Decision.Decided decided = local.decide(check, peek, nowEpochMillis);
     List<LimitStatus> limits = new ArrayList<>(buckets.size());
     for (MatchedPolicy match : fallback.local()) {
       limits.add(status(match, local.share(match.bucket().limit()), decided, limits.size()));
@@ -606,11 +648,12 @@ public final class CheckGate {
       long decidedAtEpochMillis,
       List<Charge> charges) {
     String id = call.id();
+    String newId = call.newId();
     CallFacts facts = call.facts();
     IpAddress ip = facts.ip();
     BillingCalendar billing = matched.billing();
     return new CallEvent(
-        id == null ? newIds.get() : id,
+        id != null ? id : newId != null ? newId : newIds.get(),
         id != null,
         facts.client(),
         facts.endpoint(),

@@ -16,15 +16,34 @@ public sealed interface CheckOutcome {
    * @param denial why a bucket denied the call; null if it was allowed, or refused without the
    *     cache
    * @param recorded the result of recording it; null for a peek, which is not recorded
+   * @param slots the slots that it holds; null if it holds none, as a peek
    */
   record Decided(
       CallEvent call,
       List<LimitStatus> limits,
       @Nullable Denial denial,
-      @Nullable Recorded recorded)
+      @Nullable Recorded recorded,
+      @Nullable HeldSlots slots)
       implements CheckOutcome {
     public Decided {
       limits = List.copyOf(limits);
+    }
+
+    /** Creates the outcome of a call that holds no slots. */
+    public Decided(
+        CallEvent call,
+        List<LimitStatus> limits,
+        @Nullable Denial denial,
+        @Nullable Recorded recorded) {
+      this(call, limits, denial, recorded, null);
+    }
+
+    Decided with(@Nullable HeldSlots held) {
+      return held == null ? this : new Decided(call, limits, denial, recorded, held);
+    }
+
+    Decided with(Recorded result) {
+      return new Decided(call, limits, denial, result, slots);
     }
   }
 

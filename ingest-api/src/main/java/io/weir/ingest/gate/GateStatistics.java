@@ -32,11 +32,15 @@ final class GateStatistics {
   /** Finds clients by their keys, and counts those that are refused. */
   final KeyLookup keys;
 
+  /** Counts what becomes of slots. */
+  final SlotStatistics slots;
+
   private final Map<DecidedBy, Counter> allowed;
   private final Map<DecidedBy, Counter> denied;
 
   GateStatistics(MeterRegistry registry, LocalDecider local) {
     keys = new KeyLookup(registry);
+    slots = new SlotStatistics(registry);
     allowed = checks(registry, "allowed");
     denied = checks(registry, "denied");
     notKept =

@@ -71,22 +71,22 @@ public final class LocalDecider {
   /**
    * Takes the cost from the share of each bucket, or from none.
    *
-   * @param buckets what the cache was asked; the replies are in the same order
+   * @param whole what the cache was asked; the replies are in the same order
    * @param peek true to take nothing
    * @param nowEpochMillis the time of the decision, by the cache's clock
    */
-  Decision.Decided decide(
-      List<BucketRequest> buckets, long costTokens, boolean peek, long nowEpochMillis) {
+  Decision.Decided decide(Check whole, boolean peek, long nowEpochMillis) {
+    List<BucketRequest> buckets = whole.buckets();
     List<BucketRequest> asked = new ArrayList<>(buckets.size());
     for (BucketRequest bucket : buckets) {
       asked.add(new BucketRequest(bucket.bucket(), share(bucket.limit()), true));
     }
     lastUsedEpochMillis = nowEpochMillis;
     used = true;
-    Check check = new Check(asked, costTokens);
+    Check check = whole.of(asked);
     Decision decision = peek ? memory.peek(check) : memory.take(check);
     if (decision instanceof Decision.Denied denied && denied.costExceedsCapacity()) {
-      return aboveAShare(buckets, costTokens, denied);
+      return aboveAShare(buckets, whole.cost(), denied);
     }
     if (decision instanceof Decision.Decided decided) {
       return decided;
@@ -105,7 +105,7 @@ public final class LocalDecider {
     List<BucketReply> replies = new ArrayList<>(buckets.size());
     for (int i = 0; i < buckets.size(); i++) {
       BucketReply reply = denied.buckets().get(i);
-      if (buckets.get(i).limit().capacityTokens() < costTokens) {
+      if (!buckets.get(i).limit().canHold(costTokens)) {
         deciding = never ? deciding : i;
         never = true;
         replies.add(reply);
@@ -127,6 +127,15 @@ public final class LocalDecider {
         reply.version(),
         reply.chargedTokens(),
         reply.charged());
+  }
+
+  /**
+   * Releases the slots that a holder has on this node.
+   *
+   * @param check buckets with slots, and the claim of the holder
+   */
+  Decision release(Check check) {
+    return memory.submitRelease(check).join();
   }
 
   /** Returns this node's share of a limit. */

@@ -49,6 +49,8 @@ public final class CheckApi implements AutoCloseable {
   private final Parts parts;
   private final AdmissionHandler.DirectRoute checkDirectly;
   private final AdmissionHandler.DirectRoute batchDirectly;
+  private final AdmissionHandler.DirectRoute renewDirectly;
+  private final AdmissionHandler.DirectRoute releaseDirectly;
   private final SettleRoute settle;
   private final Admission admission;
   private final UnreadAnswers unread;
@@ -93,6 +95,9 @@ public final class CheckApi implements AutoCloseable {
         new Direct(false, new CheckRoute(parts.gate(), settings.unknownMembers())::handle);
     this.batchDirectly =
         new Direct(true, new BatchRoute(parts.gate(), settings.unknownMembers())::handle);
+    SlotRoutes slots = new SlotRoutes(parts.gate().slots(), settings.unknownMembers());
+    this.renewDirectly = new Direct(false, slots::renew);
+    this.releaseDirectly = new Direct(false, slots::release);
     this.settle = new SettleRoute(parts.settler(), settings.unknownMembers());
     this.admission =
         Admission.of(settings.maxCallsUnderWay(), settings.queueDelayTarget().toNanos());
@@ -139,6 +144,8 @@ public final class CheckApi implements AutoCloseable {
   private void routes(JavalinConfig config) {
     config.routes.post(CheckRoute.PATH, CheckApi::isServedBefore);
     config.routes.post(BatchRoute.PATH, CheckApi::isServedBefore);
+    config.routes.post(SlotRoutes.RENEW, CheckApi::isServedBefore);
+    config.routes.post(SlotRoutes.RELEASE, CheckApi::isServedBefore);
     config.routes.post(SettleRoute.PATH, this::settle);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
     config.routes.get("/health/live", context -> context.contentType(JSON).result("{\"ok\":true}"));
@@ -203,6 +210,8 @@ public final class CheckApi implements AutoCloseable {
     return switch (request.getHttpURI().getPath()) {
       case CheckRoute.PATH, CHECK_WITH_SLASH -> checkDirectly;
       case BatchRoute.PATH -> batchDirectly;
+      case SlotRoutes.RENEW -> renewDirectly;
+      case SlotRoutes.RELEASE -> releaseDirectly;
       default -> null;
     };
   }

@@ -6,8 +6,11 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.util.ByteArrayBuilder;
 import com.fasterxml.jackson.core.util.JsonRecyclerPools;
 import io.weir.ingest.gate.CheckOutcome;
+import io.weir.ingest.gate.HeldSlots;
 import io.weir.ingest.gate.LimitStatus;
 import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.gate.SlotToken;
+import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.LeakyBucket;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
@@ -145,6 +148,10 @@ final class CheckResponse {
     json.writeNumberField("policies_version", call.policiesVersion());
     json.writeNumberField("retry_after_ms", retryAfterMillis(decided.denial()));
     writeDelay(json, decided);
+    HeldSlots slots = decided.slots();
+    if (slots != null) {
+      writeSlot(json, slots.token(), slots.leaseMicros());
+    }
     json.writeArrayFieldStart("limits");
     for (LimitStatus limit : decided.limits()) {
       json.writeStartObject();
@@ -178,6 +185,13 @@ final class CheckResponse {
     }
   }
 
+  /** Writes what renews and releases the slots that are held, and for how long they are. */
+  static void writeSlot(JsonGenerator json, SlotToken token, long leaseMicros) throws IOException {
+    json.writeStringField("slot", token.text());
+    // told early rather than late
+    json.writeNumberField("slot_expires_ms", leaseMicros / MICROS_PER_MILLI);
+  }
+
   private static void writeRefusal(JsonGenerator json, CheckOutcome.Decided decided)
       throws IOException {
     CheckOutcome.Denial denial = decided.denial();
@@ -207,6 +221,11 @@ final class CheckResponse {
     if (denial.costExceedsCapacity()) {
       return "the cost " + decided.call().cost() + " is above the capacity: waiting cannot help";
     }
+    if (isForSlots(decided)) {
+      return decided.call().decidedBy() == DecidedBy.LOCAL
+          ? "the decision cache cannot decide, and this node's share has no free slot"
+          : "as many calls as may be at once hold slots";
+    }
     return decided.call().decidedBy() == DecidedBy.LOCAL
         ? "the decision cache cannot decide, and this node's share has not enough tokens"
         : "not enough tokens";
@@ -216,9 +235,17 @@ final class CheckResponse {
     if (isBlocked(decided, denial)) {
       return ProblemReason.BLOCKED;
     }
-    return denial.costExceedsCapacity()
-        ? ProblemReason.COST_EXCEEDS_CAPACITY
-        : ProblemReason.NOT_ENOUGH_TOKENS;
+    if (denial.costExceedsCapacity()) {
+      return ProblemReason.COST_EXCEEDS_CAPACITY;
+    }
+    return isForSlots(decided) ? ProblemReason.NO_SLOT_FREE : ProblemReason.NOT_ENOUGH_TOKENS;
+  }
+
+  /** Returns whether the call is denied for want of slots alone. */
+  private static boolean isForSlots(CheckOutcome.Decided decided) {
+    return decided.limits().stream()
+        .filter(limit -> limit.enforced() && !limit.reply().sufficient())
+        .allMatch(limit -> limit.limit() instanceof ConcurrencyLimit);
   }
 
   /**

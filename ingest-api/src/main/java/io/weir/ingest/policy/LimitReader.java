@@ -4,6 +4,7 @@ package io.weir.ingest.policy;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.limits.CalendarPeriod;
 import io.weir.limits.CalendarQuota;
+import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.FixedWindow;
 import io.weir.limits.FixedWindow.Alignment;
 import io.weir.limits.LeakyBucket;
@@ -73,6 +74,7 @@ final class LimitReader {
       case FIXED_WINDOW -> fixedWindow(node, path);
       case SLIDING_WINDOW -> slidingWindow(node, path);
       case SLIDING_LOG -> slidingLog(node, path);
+      case CONCURRENCY -> concurrency(node, path);
     };
   }
 
@@ -265,6 +267,19 @@ final class LimitReader {
     }
     long windowMicros = periodMicros(node.path("window"), path + ".window");
     return fields.count() > problemsBefore ? null : new SlidingLog(limit.longValue(), windowMicros);
+  }
+
+  private @Nullable ConcurrencyLimit concurrency(JsonNode node, String path) {
+    int problemsBefore = fields.count();
+    fields.refuseUnknown(node, path, Set.of("algorithm", "limit", "lease"));
+    long limit = fields.integer(node, path, "limit", 1, ConcurrencyLimit.MAX_SLOTS);
+    long leaseMicros = periodMicros(node.path("lease"), path + ".lease");
+    if (fields.count() == problemsBefore
+        && (leaseMicros < ConcurrencyLimit.MIN_LEASE_MICROS
+            || leaseMicros > ConcurrencyLimit.MAX_LEASE_MICROS)) {
+      fields.problem(path + ".lease must be PT0.1S to PT24H, is " + Shown.of(node.path("lease")));
+    }
+    return fields.count() > problemsBefore ? null : new ConcurrencyLimit(limit, leaseMicros);
   }
 
   private long periodMicros(JsonNode node, String path) {

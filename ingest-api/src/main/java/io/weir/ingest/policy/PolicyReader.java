@@ -188,11 +188,13 @@ final class PolicyReader {
     if (!key.contains(KeyPart.CLIENT) || key.contains(KeyPart.IP)) {
       refuseWhatNeedsRecords(node, path, cold);
     }
-    if (cold == ColdCacheMode.HOLD && algorithm == LimitAlgorithm.SLIDING_LOG) {
+    if (cold == ColdCacheMode.HOLD
+        && (algorithm == LimitAlgorithm.SLIDING_LOG || algorithm == LimitAlgorithm.CONCURRENCY)) {
       fields.problem(
           path
-              + ".on_cold_cache: hold is for quotas and windows; records do not tell of sliding logs,"
-              + " so they are not restored");
+              + ".on_cold_cache: hold is for quotas and windows; records do not tell of "
+              + (algorithm == LimitAlgorithm.SLIDING_LOG ? "sliding logs" : "slots")
+              + ", so they are not restored");
     }
     fields.instant(node, path, PolicyFile.EFFECTIVE_FROM);
     if (fields.count() > problemsBefore

@@ -3,13 +3,19 @@ package io.weir.ingest.gate;
 
 import io.weir.topics.model.CallEvent;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** A call log that keeps its calls in a list, by a hand-set clock. */
 final class KeptCalls implements CallLog {
   final List<CallEvent> calls = new ArrayList<>();
   long nowEpochMillis = 1_800_000_000_000L;
+
+  /** Why calls are refused from now on; null to keep them. */
+  Recorded.@Nullable Refused refusal;
+
   private int underWay;
 
   @Override
@@ -39,6 +45,11 @@ final class KeptCalls implements CallLog {
 
   @Override
   public CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> recorded) {
+    Recorded.Refused refused = refusal;
+    if (refused != null) {
+      underWay--;
+      return CompletableFuture.completedFuture(Collections.nCopies(recorded.size(), refused));
+    }
     calls.addAll(recorded);
     underWay--;
     return CompletableFuture.completedFuture(

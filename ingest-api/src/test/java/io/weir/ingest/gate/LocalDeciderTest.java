@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.limits.BucketKey;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -25,7 +26,7 @@ final class LocalDeciderTest {
         List.of(limits).stream()
             .map(limit -> new BucketRequest("b" + limit.capacityTokens(), limit, true, true))
             .toList();
-    return local.decide(buckets, cost, false, nowEpochMillis);
+    return local.decide(new Check(buckets, cost), false, nowEpochMillis);
   }
 
   private LocalDecider decider(int nodes) {
@@ -69,17 +70,18 @@ final class LocalDeciderTest {
   void decide_clientInventsEndpoints_forgetsOnlyItsOwnBuckets() {
     LocalDecider local = decider(1);
     BucketRequest others = new BucketRequest(BucketKey.of("p", "other").text(), HUNDRED, true);
-    local.decide(List.of(others), 100, false, nowEpochMillis);
+    local.decide(new Check(List.of(others), 100), false, nowEpochMillis);
     int invented = LocalDecider.MAX_BUCKETS + LocalDecider.MAX_BUCKETS / 10;
     for (int i = 0; i < invented; i++) {
       String bucket = BucketKey.of("p", "inventor", "GET /" + i).text();
-      local.decide(List.of(new BucketRequest(bucket, HUNDRED, true)), 1, false, nowEpochMillis);
+      local.decide(
+          new Check(List.of(new BucketRequest(bucket, HUNDRED, true)), 1), false, nowEpochMillis);
     }
 
     assertTrue(local.bucketCount() <= LocalDecider.MAX_BUCKETS);
     assertEquals(invented + 1, local.bucketCount() + local.forgottenBuckets());
     assertInstanceOf(
-        Decision.Denied.class, local.decide(List.of(others), 1, false, nowEpochMillis));
+        Decision.Denied.class, local.decide(new Check(List.of(others), 1), false, nowEpochMillis));
   }
 
   @Test

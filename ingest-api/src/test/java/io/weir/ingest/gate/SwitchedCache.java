@@ -67,6 +67,12 @@ final class SwitchedCache implements DecisionCache {
       return pending.thenCompose(next);
     }
 
+    @Override
+    public <U> CompletableFuture<U> thenApply(Function<? super Decision, ? extends U> next) {
+      awaited();
+      return pending.thenApply(next);
+    }
+
     private void awaited() {
       mostSubmitted = Math.max(mostSubmitted, submitted);
       submitted--;
@@ -77,6 +83,12 @@ final class SwitchedCache implements DecisionCache {
   public CompletableFuture<Decision> submitPeek(Check check) {
     Decision.Cause now = cause;
     return now == null ? decider.submitPeek(check) : undecided(now);
+  }
+
+  @Override
+  public CompletableFuture<Decision> submitRelease(Check check) {
+    Decision.Cause now = cause;
+    return now == null ? decider.submitRelease(check) : undecided(now);
   }
 
   @Override

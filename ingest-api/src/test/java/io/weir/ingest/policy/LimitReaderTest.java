@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.limits.CalendarPeriod;
 import io.weir.limits.CalendarQuota;
 import io.weir.limits.ClientCalendar;
+import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.FixedWindow;
 import io.weir.limits.LeakyBucket;
 import io.weir.limits.SlidingLog;
@@ -26,6 +27,7 @@ import java.time.LocalDate;
 import java.time.ZoneId;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 final class LimitReaderTest {
@@ -247,6 +249,59 @@ final class LimitReaderTest {
         problems, "policies[2].on_cold_cache: hold is for quotas and windows; records do not");
     assertHolds(problems, "policies[2].debt_cap is for token buckets");
     assertHolds(problems, "policies[2].lease");
+  }
+
+  @Test
+  void parse_concurrency_isRead_andWhatNeedsRecordsIsRefused() {
+    PolicySet set =
+        valid(
+            """
+            policies:
+              - name: reports
+                limit: {algorithm: concurrency, limit: 10000, lease: PT0.1S}
+              - name: exports
+                key: []
+                limit: {algorithm: concurrency, limit: 1, lease: PT24H}
+            clients:
+              acme:
+                limits:
+                  reports: {algorithm: concurrency, limit: 3, lease: PT1M}
+            """);
+    assertEquals(new ConcurrencyLimit(10_000, 100_000), set.policies().get(0).limit());
+    assertFalse(set.policies().get(0).isRecorded());
+    assertEquals(new ConcurrencyLimit(1, 86_400_000_000L), set.policies().get(1).limit());
+    ClientSettings acme = set.clients().settings().get("acme");
+    assertEquals(
+        Map.of("reports", new ConcurrencyLimit(3, 60_000_000)),
+        Objects.requireNonNull(acme).limits());
+
+    List<String> problems =
+        invalid(
+            """
+            policies:
+              - name: a
+                limit: {algorithm: concurrency, limit: 10001, lease: PT1M, window: PT1M}
+              - name: b
+                limit: {algorithm: concurrency, limit: 0}
+              - name: c
+                limit: {algorithm: concurrency, limit: 5, lease: PT0.09S}
+              - name: d
+                limit: {algorithm: concurrency, limit: 5, lease: PT24H0.000001S}
+              - name: e
+                limit: {algorithm: concurrency, limit: 5, lease: PT30S}
+                on_cold_cache: hold
+                debt_cap: 7
+                lease: {tokens: 2}
+            """);
+    assertHolds(problems, "policies[0].limit.limit must be an integer from 1 to 10000");
+    assertHolds(problems, "policies[0].limit.window");
+    assertHolds(problems, "policies[1].limit.limit must be an integer from 1 to 10000");
+    assertHolds(problems, "policies[1].limit.lease must be an ISO 8601 duration");
+    assertHolds(problems, "policies[2].limit.lease must be PT0.1S to PT24H, is 'PT0.09S'");
+    assertHolds(problems, "policies[3].limit.lease must be PT0.1S to PT24H");
+    assertHolds(problems, "policies[4].on_cold_cache: hold is for quotas and windows; records do");
+    assertHolds(problems, "policies[4].debt_cap is for token buckets");
+    assertHolds(problems, "policies[4].lease is for token buckets");
   }
 
   @Test

@@ -421,7 +421,7 @@ final class PolicyFileTest {
         problems, "policies[1].on_cache_failure must be one of open, closed, local, is 'locally'");
     assertHolds(
         problems,
-        "policies[1].limit.algorithm must be one of token-bucket, quota, fixed-window, sliding-window, sliding-log, leaky-bucket, deny");
+        "policies[1].limit.algorithm must be one of token-bucket, quota, fixed-window, sliding-window, sliding-log, concurrency, leaky-bucket, deny");
     assertHolds(problems, "policies[2].limit is missing");
     assertHolds(problems, "policies[3] must be a mapping");
   }

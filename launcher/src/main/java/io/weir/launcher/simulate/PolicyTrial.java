@@ -2,6 +2,8 @@
 package io.weir.launcher.simulate;
 
 import io.weir.decision.memory.MemoryDecisionCache;
+import io.weir.limits.ConcurrencyLimit;
+import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import io.weir.limits.policy.CallFacts;
 import io.weir.limits.policy.KeyPart;
@@ -17,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /** Policies over a traffic: who would have been limited, and how often. Not thread-safe. */
 public final class PolicyTrial implements AutoCloseable {
@@ -81,13 +84,26 @@ public final class PolicyTrial implements AutoCloseable {
       return;
     }
     MatchedPolicy denying = matched.blocking();
-    if (denying == null && cache.take(matched.check(call.cost())) instanceof Decision.Denied no) {
-      denying = matched.evaluated().get(no.decidingBucket());
+    if (denying == null) {
+      denying = denying(matched, call.cost());
     }
     if (denying != null) {
       deny(client, denying.policy().name());
       deniedCost += call.cost();
     }
+  }
+
+  /** Takes the cost from all buckets; the traffic does not tell how long slots would be held. */
+  private @Nullable MatchedPolicy denying(MatchedPolicies matched, long cost) {
+    List<MatchedPolicy> asked =
+        matched.evaluated().stream().filter(match -> !match.bucket().hasSlots()).toList();
+    if (asked.isEmpty()) {
+      return null;
+    }
+    Check check = new Check(asked.stream().map(MatchedPolicy::bucket).toList(), cost);
+    return cache.take(check) instanceof Decision.Denied denied
+        ? asked.get(denied.decidingBucket())
+        : null;
   }
 
   private void deny(Client client, String policy) {
@@ -117,6 +133,9 @@ public final class PolicyTrial implements AutoCloseable {
       boolean needsAddress = policy.key().contains(KeyPart.IP) || !policy.match().ip().isEmpty();
       if (policy.mode() != PolicyMode.ENFORCE) {
         why.put(policy.name(), "is not enforced");
+      } else if (policy.limit() instanceof ConcurrencyLimit) {
+        why.put(
+            policy.name(), "counts calls at once, and traffic does not tell how long they last");
       } else if (!policy.match().attributes().isEmpty()) {
         why.put(policy.name(), "looks at attributes, which the traffic does not have");
       } else if (needsAddress && !isAddressKnown) {

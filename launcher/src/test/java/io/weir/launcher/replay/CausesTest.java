@@ -52,7 +52,10 @@ final class CausesTest {
         null);
   }
 
-  /** Versions 1 to 3 have p with 10 tokens, version 4 with 20; from 3 on unmatched calls go. */
+  /**
+   * Versions 1 to 3 have p with 10 tokens, version 4 with 20; from 3 on unmatched calls go; version
+   * 5 slots.
+   */
   private static PolicyVersions versions() throws IOException {
     String match = "'match':{'meter':['calls']},'limit':{'capacity':";
     String rate = ",'refill_tokens':1,'refill_period':'PT1S'}";
@@ -66,7 +69,12 @@ final class CausesTest {
                     + "'limit':{'capacity':5"
                     + rate),
             entry(3, PolicyKey.ofSetting("unmatched_calls"), "{'value':'refuse'}"),
-            policy(4, "p", match + 20 + rate)),
+            policy(4, "p", match + 20 + rate),
+            policy(
+                5,
+                "p",
+                "'match':{'meter':['calls']},"
+                    + "'limit':{'algorithm':'concurrency','limit':2,'lease':'PT30S'}")),
         null);
   }
 
@@ -245,6 +253,11 @@ final class CausesTest {
                 "calls",
                 2,
                 List.of(charge(null, 1, 0, 0, 2, 9_999)))),
+        of(
+            "no slot free",
+            List.of(Cause.NOT_RECORDED),
+            call(0, true, DecidedBy.CACHE, 50, "calls", 5, List.of()),
+            call(100, false, DecidedBy.CACHE, 50, "calls", 5, List.of())),
         of(
             "begun before the range",
             List.of(Cause.BEFORE_RANGE),

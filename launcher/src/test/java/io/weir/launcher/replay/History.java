@@ -432,6 +432,11 @@ final class History {
     }
 
     @Override
+    public CompletableFuture<Decision> submitRelease(Check check) {
+      throw new IllegalStateException("no policy of a history has slots");
+    }
+
+    @Override
     public DecisionCache.Health check() {
       throw new UnsupportedOperationException("a history does not ask for it");
     }

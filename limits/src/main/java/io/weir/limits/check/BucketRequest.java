@@ -2,6 +2,7 @@
 package io.weir.limits.check;
 
 import io.weir.limits.BucketLimit;
+import io.weir.limits.ConcurrencyLimit;
 
 /**
  * One bucket of a check.
@@ -17,5 +18,10 @@ public record BucketRequest(String bucket, BucketLimit limit, boolean enforced, 
   /** Creates the request of a bucket that is used on a cold cache, too. */
   public BucketRequest(String bucket, BucketLimit limit, boolean enforced) {
     this(bucket, limit, enforced, false);
+  }
+
+  /** Returns whether a call takes one of the bucket's slots, and not tokens. */
+  public boolean hasSlots() {
+    return limit instanceof ConcurrencyLimit;
   }
 }

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits.check;
 
+import io.weir.limits.ConcurrencyLimit;
+import io.weir.limits.SlotClaim;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The question to the cache for one call: take {@code cost} tokens from every bucket, or from none.
  *
  * @param buckets the buckets, 1 to {@value #MAX_BUCKETS}, with distinct keys, all in one hash slot
- * @param cost tokens, ≥ 1
+ * @param cost tokens, ≥ 1; of a {@link ConcurrencyLimit} one slot, whatever the cost
+ * @param claim who asks for slots; null only if no bucket is that of a {@link ConcurrencyLimit}
  */
-public record Check(List<BucketRequest> buckets, long cost) {
+public record Check(List<BucketRequest> buckets, long cost, @Nullable SlotClaim claim) {
   /** Most buckets in one check; bounds the work of one script call. */
   public static final int MAX_BUCKETS = 16;
 
@@ -25,5 +29,18 @@ public record Check(List<BucketRequest> buckets, long cost) {
     if (cost < 1) {
       throw new IllegalArgumentException("cost must be at least 1, is " + cost);
     }
+    if (claim == null && buckets.stream().anyMatch(BucketRequest::hasSlots)) {
+      throw new IllegalArgumentException("a check of slots needs a holder: " + buckets);
+    }
+  }
+
+  /** Creates a check of buckets without slots. */
+  public Check(List<BucketRequest> buckets, long cost) {
+    this(buckets, cost, null);
+  }
+
+  /** Returns a check of some of the buckets for the same call. */
+  public Check of(List<BucketRequest> some) {
+    return new Check(some, cost, claim);
   }
 }

@@ -7,6 +7,9 @@ import io.weir.limits.CountedBucket;
 import io.weir.limits.KeptBuckets;
 import io.weir.limits.LogState;
 import io.weir.limits.LoggedBucket;
+import io.weir.limits.SlotBucket;
+import io.weir.limits.SlotClaim;
+import io.weir.limits.SlotState;
 import io.weir.limits.check.Decision.Cause;
 import java.util.ArrayList;
 import java.util.List;
@@ -51,17 +54,34 @@ public final class CheckDecider {
   public record LogWrite(String bucket, LogState log, long ttlMillis) {}
 
   /**
+   * Slots to be written.
+   *
+   * @param bucket the bucket's key
+   * @param slots the slots to keep
+   * @param ttlMillis how long to keep them
+   */
+  public record SlotWrite(String bucket, SlotState slots, long ttlMillis) {}
+
+  /**
    * A decision and the writes that follow from it.
    *
    * @param decision the decision
    * @param writes the charged buckets whose content is counted; empty for a denial, a peek and an
    *     undecided check
    * @param logs the charged buckets of which a log is kept; empty for the same
+   * @param slots the buckets of which a slot was taken, renewed or released; empty for the same
    */
-  public record Outcome(Decision decision, List<Write> writes, List<LogWrite> logs) {
+  public record Outcome(
+      Decision decision, List<Write> writes, List<LogWrite> logs, List<SlotWrite> slots) {
     public Outcome {
       writes = List.copyOf(writes);
       logs = List.copyOf(logs);
+      slots = List.copyOf(slots);
+    }
+
+    /** Creates an outcome that writes no slots. */
+    public Outcome(Decision decision, List<Write> writes, List<LogWrite> logs) {
+      this(decision, writes, logs, List.of());
     }
 
     /** Returns a decision that writes nothing. */
@@ -85,34 +105,21 @@ public final class CheckDecider {
       return Outcome.without(new Decision.Undecided(Cause.COLD, COLD_DETAIL));
     }
     List<BucketRequest> requests = check.buckets();
-    List<BucketView> views = new ArrayList<>(requests.size());
-    for (BucketRequest request : requests) {
-      views.add(request.limit().view(request.bucket(), kept, nowEpochMicros));
-    }
+    List<BucketView> views = views(check, kept, nowEpochMicros);
     int deciding = decidingBucket(requests, views, check.cost());
     boolean charging = deciding < 0 && !peek;
     List<BucketReply> replies = new ArrayList<>(views.size());
-    List<Write> writes = new ArrayList<>();
-    List<LogWrite> logs = new ArrayList<>();
+    Writes writes = new Writes();
     for (int i = 0; i < views.size(); i++) {
       BucketView view = views.get(i);
       boolean sufficient = view.holds(check.cost());
       boolean charged = charging && sufficient;
       BucketView after = charged ? view.charged(check.cost()) : view;
-      replies.add(
-          new BucketReply(
-              sufficient,
-              after.remainingTokens(),
-              after.resetMicros(),
-              view.retryAfterMicros(check.cost()),
-              after.epoch(),
-              after.version(),
-              after.chargedTokens(),
-              charged));
-      if (charged && after instanceof CountedBucket counted) {
-        writes.add(new Write(requests.get(i).bucket(), counted.state(), counted.ttlMillis()));
-      } else if (charged && after instanceof LoggedBucket logged) {
-        logs.add(new LogWrite(requests.get(i).bucket(), logged.log(), logged.ttlMillis()));
+      boolean isRenewal = view instanceof SlotBucket slots && slots.isHeld();
+      long retryAfterMicros = view.retryAfterMicros(check.cost());
+      replies.add(reply(after, sufficient, retryAfterMicros, charged && !isRenewal));
+      if (charged) {
+        writes.add(requests.get(i).bucket(), after);
       }
     }
     Decision.Decided decision =
@@ -120,7 +127,78 @@ public final class CheckDecider {
             ? new Decision.Allowed(nowEpochMicros, replies)
             : new Decision.Denied(
                 nowEpochMicros, replies, deciding, !views.get(deciding).canHold(check.cost()));
-    return new Outcome(decision, writes, logs);
+    return writes.after(decision);
+  }
+
+  /**
+   * Releases the slots that the holder has in the buckets of a check. A reply is charged if the
+   * holder had a slot there.
+   *
+   * @param check buckets with slots
+   * @param nowEpochMicros time by the cache's clock
+   * @param kept what the cache keeps
+   * @throws IllegalArgumentException if a bucket has no slots
+   */
+  public static Outcome release(Check check, long nowEpochMicros, KeptBuckets kept) {
+    List<BucketReply> replies = new ArrayList<>();
+    Writes writes = new Writes();
+    List<BucketView> views = views(check, kept, nowEpochMicros);
+    for (int i = 0; i < views.size(); i++) {
+      if (!(views.get(i) instanceof SlotBucket slots)) {
+        throw new IllegalArgumentException("a bucket without slots: " + check.buckets().get(i));
+      }
+      boolean isHeld = slots.isHeld();
+      SlotBucket after = isHeld ? slots.released() : slots;
+      replies.add(reply(after, true, 0, isHeld));
+      if (isHeld) {
+        writes.add(check.buckets().get(i).bucket(), after);
+      }
+    }
+    return writes.after(new Decision.Allowed(nowEpochMicros, replies));
+  }
+
+  private static List<BucketView> views(Check check, KeptBuckets kept, long nowEpochMicros) {
+    List<BucketView> views = new ArrayList<>(check.buckets().size());
+    for (BucketRequest request : check.buckets()) {
+      BucketView view = request.limit().view(request.bucket(), kept, nowEpochMicros);
+      SlotClaim claim = check.claim();
+      views.add(view instanceof SlotBucket slots && claim != null ? slots.of(claim) : view);
+    }
+    return views;
+  }
+
+  private static BucketReply reply(
+      BucketView after, boolean sufficient, long retryAfterMicros, boolean charged) {
+    return new BucketReply(
+        sufficient,
+        after.remainingTokens(),
+        after.resetMicros(),
+        retryAfterMicros,
+        after.epoch(),
+        after.version(),
+        after.chargedTokens(),
+        charged);
+  }
+
+  /** Collects what is to be written. */
+  private static final class Writes {
+    private final List<Write> counted = new ArrayList<>();
+    private final List<LogWrite> logs = new ArrayList<>();
+    private final List<SlotWrite> slots = new ArrayList<>();
+
+    void add(String bucket, BucketView after) {
+      if (after instanceof CountedBucket bucketAfter) {
+        counted.add(new Write(bucket, bucketAfter.state(), after.ttlMillis()));
+      } else if (after instanceof LoggedBucket logged) {
+        logs.add(new LogWrite(bucket, logged.log(), after.ttlMillis()));
+      } else if (after instanceof SlotBucket leased) {
+        slots.add(new SlotWrite(bucket, leased.slots(), after.ttlMillis()));
+      }
+    }
+
+    Outcome after(Decision decision) {
+      return new Outcome(decision, counted, logs, slots);
+    }
   }
 
   /** Returns the index of the enforced bucket that refuses the call, or −1 if none does. */

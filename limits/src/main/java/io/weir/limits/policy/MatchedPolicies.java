@@ -2,6 +2,7 @@
 package io.weir.limits.policy;
 
 import io.weir.limits.BillingCalendar;
+import io.weir.limits.SlotClaim;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import java.util.List;
@@ -52,16 +53,37 @@ public record MatchedPolicies(
     return !isEmpty() && blocking() == null;
   }
 
+  /** Returns whether a call that is allowed holds slots. */
+  public boolean hasSlots() {
+    for (MatchedPolicy match : evaluated) {
+      if (match.bucket().hasSlots()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /**
    * Returns the check of the call: the bucket of each evaluated policy, in their order.
    *
-   * @throws IllegalArgumentException if there is nothing to check or the cost is below 1
+   * @throws IllegalArgumentException if there is nothing to check, the cost is below 1, or the call
+   *     needs slots
    */
   public Check check(long costTokens) {
+    return check(costTokens, null);
+  }
+
+  /**
+   * Returns the check of the call: the bucket of each evaluated policy, in their order.
+   *
+   * @param claim who asks for slots; null only if the call needs none
+   * @throws IllegalArgumentException if there is nothing to check or the cost is below 1
+   */
+  public Check check(long costTokens, @Nullable SlotClaim claim) {
     BucketRequest[] buckets = new BucketRequest[evaluated.size()];
     for (int i = 0; i < buckets.length; i++) {
       buckets[i] = evaluated.get(i).bucket();
     }
-    return new Check(List.of(buckets), costTokens);
+    return new Check(List.of(buckets), costTokens, claim);
   }
 }

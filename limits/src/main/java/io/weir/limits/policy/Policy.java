@@ -184,7 +184,7 @@ public record Policy(
    * Returns whether records tell what is taken from the policy's buckets, so that they are audited,
    * corrected, and restored after a loss of the cache. That is so if each bucket belongs to one
    * client, whose records are all in one partition, its key holds no address, which records do not
-   * name, and its limit is not a sliding log.
+   * name, and its limit is one of which they tell.
    */
   public boolean isRecorded() {
     return isRecorded(key, limit);

@@ -3,11 +3,12 @@ package io.weir.limits.policy;
 
 import io.weir.limits.BillingCalendar;
 import io.weir.limits.BucketKey;
+import io.weir.limits.CacheOnlyLimit;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.IpAddress;
 import io.weir.limits.PeriodicLimit;
 import io.weir.limits.PolicyLimit;
-import io.weir.limits.SlidingLog;
+import io.weir.limits.SlotKey;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
@@ -40,6 +41,7 @@ public final class PolicyMatcher {
   private final long version;
   private final Clients clients;
   private final ApiKeys apiKeys;
+  private final SlotPolicies slotPolicies;
   private final Candidates withoutPlan;
   private final Map<String, Candidates> byPlan = new HashMap<>();
 
@@ -65,6 +67,7 @@ public final class PolicyMatcher {
     this.version = set.version();
     this.clients = set.clients();
     this.apiKeys = ApiKeys.of(clients.settings());
+    this.slotPolicies = new SlotPolicies(set);
     List<CompiledPolicy> all =
         set.policies().stream()
             .filter(policy -> policy.mode() != PolicyMode.OFF)
@@ -179,6 +182,14 @@ public final class PolicyMatcher {
   /** Returns the API keys of the set's clients. */
   public ApiKeys apiKeys() {
     return apiKeys;
+  }
+
+  /**
+   * Returns the policy of slots that a call holds, with the bucket as it is limited now; null if no
+   * policy in force has them.
+   */
+  public @Nullable MatchedPolicy slots(SlotKey key) {
+    return slotPolicies.find(key);
   }
 
   /**
@@ -470,7 +481,7 @@ public final class PolicyMatcher {
               plan != null && key.contains(KeyPart.PLAN) ? BucketKey.Part.of(plan) : null,
               endpoint,
               ip != null && key.contains(KeyPart.IP) ? policy.ipPrefix().of(ip) : null);
-      return policy.limit() instanceof SlidingLog ? BucketKey.ofLog(text) : text;
+      return policy.limit() instanceof CacheOnlyLimit limit ? limit.keyOf(text) : text;
     }
 
     boolean mayMatchUnnamedClients() {

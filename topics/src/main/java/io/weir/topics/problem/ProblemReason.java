@@ -46,12 +46,16 @@ public enum ProblemReason {
   SETTLED_BEFORE(409, "The call was settled before"),
   /** The aggregator refuses the settlement. */
   SETTLEMENT_REFUSED(409, "The settlement was refused"),
+  /** The slot is not held any more: its lease has ended. */
+  SLOT_ENDED(409, "The slot is not held any more"),
   /** The policy or client was changed since the caller has seen it. */
   CHANGED_SINCE(412, "It was changed since"),
   /** The body is too large. */
   BODY_TOO_LARGE(413, "The body is too large"),
   /** The call was denied: a bucket, or a quota, does not currently hold the cost. */
   NOT_ENOUGH_TOKENS(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
+  /** The call was denied: as many calls as may be at once hold slots. */
+  NO_SLOT_FREE(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
   /** The call was denied: the cost is above a capacity, so that waiting cannot help. */
   COST_EXCEEDS_CAPACITY(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
   /** The call was denied by a policy that denies all such calls. */
@@ -72,6 +76,8 @@ public enum ProblemReason {
   /** The call to be settled could not be searched for, or the settlement could not be recorded. */
   SETTLEMENT_UNAVAILABLE(
       503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
+  /** The cache does not answer, so that slots are neither renewed nor released. */
+  SLOTS_UNAVAILABLE(503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
   /** Kafka does not answer, so that policies cannot be changed. */
   POLICIES_UNAVAILABLE(503, "Policies cannot be changed now"),
   /** The aggregator cannot answer reports. */

@@ -1,0 +1,109 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Slots that calls hold, each for a lease; precedes take_tokens.lua. Mirrors SlotBucket.
+-- Kept     a sorted set: a member for each holder, scored by when its lease ends, in microseconds
+--          since 1970 by this server's clock. A lease runs before that time. One that ends further
+--          ahead than the longest lease was written by a wrong clock and does not count. What does
+--          not count is removed when the set is written.
+-- Set      of a key in this call: held is how many leases run; of those that were found, low to high
+--          are the ranks that may still be as they were; changed has the new end of each holder's
+--          lease, or false once it is released; latest is the last end in changed, nil if not known.
+-- Limit    has slots = { lease, until_time, holder } beside what every limit has.
+local SLOTS, LONGEST_LEASE = 62, 86400000000
+local slot_sets = {}
+
+-- A number that is concatenated loses digits.
+local function digits(number) return string.format('%.0f', number) end
+
+local function slot_set(key)
+  if not slot_sets[key] then
+    local held = redis.pcall('ZCOUNT', key, '(' .. digits(now), digits(now + LONGEST_LEASE))
+    if type(held) ~= 'number' then
+      if string.find(held.err, 'cript attempted to ', 1, true) then call('ZCARD', key) end
+      return nil
+    end
+    local over = held > 0 and call('ZCOUNT', key, '-inf', digits(now)) or 0
+    slot_sets[key] = { key = key, held = held, low = over, high = over + held - 1, changed = {}, latest = 0 }
+  end
+  return slot_sets[key]
+end
+
+-- Returns when the lease of a holder ends; nil if none runs.
+local function lease_end(set, holder)
+  local ends = set.changed[holder]
+  if ends == nil and set.held > 0 then ends = tonumber(call('ZSCORE', set.key, holder) or 0) end
+  return ends and ends > now and ends <= now + LONGEST_LEASE and ends or nil
+end
+
+-- Returns when the first (from 'low' by 1) or the last (from 'high' by -1) lease ends of those that
+-- are as they were found; nil if there is none.
+local function found_end(set, from, step)
+  while set.low <= set.high do
+    local found = call('ZRANGE', set.key, set[from], set[from], 'WITHSCORES')
+    if set.changed[found[1]] == nil then return tonumber(found[2]) end
+    set[from] = set[from] + step
+  end
+end
+
+local function slots_reset(set)
+  if not set.latest then
+    set.latest = 0
+    for _, ends in pairs(set.changed) do set.latest = max(set.latest, ends or 0) end
+  end
+  return max(set.latest, found_end(set, 'high', -1) or 0, now) - now
+end
+
+-- Returns the time until the first lease ends.
+local function slots_wait(set)
+  local first = found_end(set, 'low', 1)
+  for _, ends in pairs(set.changed) do
+    if ends and (not first or ends < first) then first = ends end
+  end
+  return first and first - now or 1
+end
+
+-- Returns a view of slots, as load does of other buckets; nil if what is kept under the key is none.
+local function load_slots(key, limit)
+  local set = slot_set(key)
+  return set and { limit = limit, set = set, units = limit.capacity - set.held, epoch = 0, charged = 0 }
+end
+
+-- Returns how many slots are missing for the holder to go on: 0 if it has one, or may take one.
+local function missing_slots(view)
+  local slots = view.limit.slots
+  if lease_end(view.set, slots.holder) then return 0 end
+  return now < slots.until_time and max(1 - view.units, 0) or 1
+end
+
+-- Takes a slot, or renews the one that the holder has. Returns whether it is another one.
+local function take_slot(view)
+  local set, slots = view.set, view.limit.slots
+  local is_new = not lease_end(set, slots.holder)
+  if is_new then
+    set.held, view.units = set.held + 1, view.units - 1
+  elseif set.changed[slots.holder] == set.latest then
+    set.latest = nil
+  end
+  set.changed[slots.holder] = now + slots.lease
+  set.latest = set.latest and max(set.latest, now + slots.lease)
+  return is_new
+end
+
+-- Returns whether the holder had a slot.
+local function release_slot(view)
+  local set, holder = view.set, view.limit.slots.holder
+  if not lease_end(set, holder) then return false end
+  set.held, view.units = set.held - 1, view.units + 1
+  set.changed[holder], set.latest = false, nil
+  return true
+end
+
+local function store_slots(key, set)
+  if next(set.changed) == nil then return end
+  local reset = slots_reset(set)
+  call('ZREMRANGEBYSCORE', key, '-inf', digits(now))
+  call('ZREMRANGEBYSCORE', key, '(' .. digits(now + LONGEST_LEASE), '+inf')
+  for holder, ends in pairs(set.changed) do
+    if ends then call('ZADD', key, digits(ends), holder) else call('ZREM', key, holder) end
+  end
+  if set.held > 0 then call('PEXPIRE', key, ceil(reset / 1000) + TTL_MARGIN_MILLIS) end
+end

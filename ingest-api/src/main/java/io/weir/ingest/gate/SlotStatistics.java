@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.gate;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.limits.check.BucketReply;
+import io.weir.limits.check.Decision;
+
+/** Metrics of slots since the start. Thread-safe. */
+final class SlotStatistics {
+  /** Slots that calls have taken. */
+  final Counter acquired;
+
+  /** Slots that were held until they were released. */
+  final Counter released;
+
+  /** Renewals by which slots are held for another lease. */
+  final Counter renewed;
+
+  /** Renewals of slots whose leases have ended. */
+  final Counter refused;
+
+  SlotStatistics(MeterRegistry registry) {
+    acquired = counter(registry, "acquired");
+    released = counter(registry, "released");
+    renewed = renewals(registry, "renewed");
+    refused = renewals(registry, "refused");
+  }
+
+  private static Counter counter(MeterRegistry registry, String change) {
+    return Counter.builder("weir.slots")
+        .description(
+            "slots that calls have acquired, and that were released before their lease ended")
+        .tag("change", change)
+        .register(registry);
+  }
+
+  private static Counter renewals(MeterRegistry registry, String verdict) {
+    return Counter.builder("weir.slot.renewals")
+        .description("renewals of slots, and those refused since a lease had ended")
+        .tag("verdict", verdict)
+        .register(registry);
+  }
+
+  /** Counts the slots that a release has freed, and returns whether there are any. */
+  boolean countReleased(Decision decision) {
+    if (!(decision instanceof Decision.Allowed allowed)) {
+      return false;
+    }
+    int freed = 0;
+    for (BucketReply reply : allowed.buckets()) {
+      freed += reply.charged() ? 1 : 0;
+    }
+    released.increment(freed);
+    return freed > 0;
+  }
+}

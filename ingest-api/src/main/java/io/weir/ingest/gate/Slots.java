@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.gate;
+
+import io.weir.decision.DecisionCache;
+import io.weir.limits.ConcurrencyLimit;
+import io.weir.limits.SlotKey;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
+import io.weir.limits.policy.MatchedPolicies;
+import io.weir.limits.policy.MatchedPolicy;
+import io.weir.limits.policy.PolicyMatcher;
+import io.weir.topics.model.DecidedBy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/**
+ * Renews and releases the slots that calls hold, wherever they are: in the cache, or in this node's
+ * memory if it has decided the call. Any node renews and releases the slots of any other that are
+ * in the cache. Thread-safe; blocks no thread.
+ */
+public final class Slots {
+  private static final long MICROS_PER_MILLI = 1_000;
+
+  /** For a release, which depends neither on the number of slots nor on their lease. */
+  private static final ConcurrencyLimit ANY =
+      new ConcurrencyLimit(ConcurrencyLimit.MAX_SLOTS, ConcurrencyLimit.MIN_LEASE_MICROS);
+
+  private final Supplier<PolicyMatcher> policies;
+  private final DecisionCache cache;
+  private final LocalDecider local;
+  private final LongSupplier clockEpochMillis;
+  private final SlotStatistics statistics;
+
+  Slots(
+      Supplier<PolicyMatcher> policies,
+      DecisionCache cache,
+      LocalDecider local,
+      LongSupplier clockEpochMillis,
+      SlotStatistics statistics) {
+    this.policies = policies;
+    this.cache = cache;
+    this.local = local;
+    this.clockEpochMillis = clockEpochMillis;
+    this.statistics = statistics;
+  }
+
+  /**
+   * Renews slots by the limits that are in force now. A slot that the cache has forgotten is taken
+   * again if there is one and the caller's lease has not ended; one whose lease has ended is not.
+   * Slots of policies that are not in force any more are left to their leases.
+   */
+  public CompletableFuture<SlotOutcome> renew(SlotToken token) {
+    PolicyMatcher snapshot = policies.get();
+    List<MatchedPolicy> found = new ArrayList<>();
+    for (SlotKey key : token.keys()) {
+      MatchedPolicy match = snapshot.slots(key);
+      if (match != null) {
+        found.add(match);
+      }
+    }
+    if (found.isEmpty()) {
+      statistics.refused.increment();
+      return CompletableFuture.completedFuture(new SlotOutcome.Ended(List.of()));
+    }
+    Check check = new Check(found.stream().map(MatchedPolicy::bucket).toList(), 1, token.claim());
+    MatchedPolicies matched =
+        new MatchedPolicies(snapshot.policiesVersion(), found, List.of(), null);
+    return cache
+        .submit(check)
+        .thenApply(
+            decision -> {
+              SlotOutcome outcome = renewed(token, matched, decision);
+              count(outcome);
+              return outcome;
+            });
+  }
+
+  private void count(SlotOutcome outcome) {
+    if (outcome instanceof SlotOutcome.Renewed) {
+      statistics.renewed.increment();
+    } else if (outcome instanceof SlotOutcome.Ended) {
+      statistics.refused.increment();
+    }
+  }
+
+  private SlotOutcome renewed(SlotToken token, MatchedPolicies matched, Decision decision) {
+    if (decision instanceof Decision.Allowed allowed) {
+      return held(token, matched.evaluated(), allowed.decidedAtEpochMicros(), DecidedBy.CACHE);
+    }
+    if (decision instanceof Decision.Denied denied) {
+      return ended(matched.evaluated(), denied);
+    }
+    if (decision instanceof Decision.Undecided undecided) {
+      return undecided.cause() == Decision.Cause.REJECTED
+          ? new SlotOutcome.Shed(undecided.detail())
+          : withoutCache(token, matched, undecided);
+    }
+    throw new IllegalStateException("denials of slots are not repeated: " + decision);
+  }
+
+  private static SlotOutcome held(
+      SlotToken token, List<MatchedPolicy> held, long nowMicros, DecidedBy decidedBy) {
+    long leaseMicros = Long.MAX_VALUE;
+    for (MatchedPolicy match : held) {
+      if (match.bucket().limit() instanceof ConcurrencyLimit limit) {
+        leaseMicros = Math.min(leaseMicros, limit.leaseMicros());
+      }
+    }
+    return new SlotOutcome.Renewed(token.until(nowMicros + leaseMicros), leaseMicros, decidedBy);
+  }
+
+  private static SlotOutcome ended(List<MatchedPolicy> asked, Decision.Denied denied) {
+    List<String> missing = new ArrayList<>();
+    for (int i = 0; i < asked.size(); i++) {
+      if (asked.get(i).bucket().enforced() && !denied.buckets().get(i).sufficient()) {
+        missing.add(asked.get(i).policy().name());
+      }
+    }
+    return new SlotOutcome.Ended(missing);
+  }
+
+  /** Renews on this node, if the policies say so, while the cache cannot. */
+  private SlotOutcome withoutCache(
+      SlotToken token, MatchedPolicies matched, Decision.Undecided undecided) {
+    Fallback fallback = Fallback.of(matched, undecided.cause());
+    long nowMillis = clockEpochMillis.getAsLong();
+    long nowMicros = nowMillis * MICROS_PER_MILLI;
+    return switch (fallback.decidedBy()) {
+      case FAIL_OPEN -> held(token, matched.evaluated(), nowMicros, DecidedBy.FAIL_OPEN);
+      case LOCAL -> {
+        List<BucketRequest> buckets = fallback.local().stream().map(MatchedPolicy::bucket).toList();
+        Decision.Decided decided =
+            local.decide(new Check(buckets, 1, token.claim()), false, nowMillis);
+        if (decided instanceof Decision.Denied denied) {
+          // the cache may still know of the lease, as long as that runs
+          yield nowMicros < token.claim().untilEpochMicros()
+              ? new SlotOutcome.Unknown(undecided.detail())
+              : ended(fallback.local(), denied);
+        }
+        yield held(token, matched.evaluated(), nowMicros, DecidedBy.LOCAL);
+      }
+      default -> new SlotOutcome.Unknown(undecided.detail());
+    };
+  }
+
+  /** Releases slots, whether they are held or not. */
+  public CompletableFuture<SlotOutcome> release(SlotToken token) {
+    return release(token, token.keys());
+  }
+
+  /** Releases what a call has taken that is not let through after all. Nobody waits for it. */
+  void giveUp(HeldSlots held) {
+    if (!held.taken().isEmpty()) {
+      var unused = release(held.token(), held.taken());
+    }
+  }
+
+  private CompletableFuture<SlotOutcome> release(SlotToken token, List<SlotKey> keys) {
+    Check check =
+        new Check(
+            keys.stream().map(key -> new BucketRequest(key.text(), ANY, true)).toList(),
+            1,
+            token.claim());
+    boolean wasLocal = statistics.countReleased(local.release(check));
+    return cache.submitRelease(check).thenApply(decision -> released(decision, wasLocal));
+  }
+
+  private SlotOutcome released(Decision decision, boolean wasLocal) {
+    boolean wasHeld = statistics.countReleased(decision);
+    if (decision instanceof Decision.Undecided undecided && !wasLocal) {
+      return undecided.cause() == Decision.Cause.REJECTED
+          ? new SlotOutcome.Shed(undecided.detail())
+          : new SlotOutcome.Unknown(undecided.detail());
+    }
+    return new SlotOutcome.Released(wasHeld || wasLocal);
+  }
+}

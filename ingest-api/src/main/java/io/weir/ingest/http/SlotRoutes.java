@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import io.weir.ingest.gate.SlotOutcome;
+import io.weir.ingest.gate.SlotToken;
+import io.weir.ingest.gate.Slots;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
+import java.io.IOException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.eclipse.jetty.http.HttpHeader;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The routes {@code POST /v1/slots/renew} and {@code POST /v1/slots/release}: what the answer to a
+ * check names as its slot is held for another lease, or given back. Thread-safe.
+ */
+final class SlotRoutes {
+  static final String RENEW = "/v1/slots/renew";
+  static final String RELEASE = "/v1/slots/release";
+
+  private static final Logger LOG = LoggerFactory.getLogger(SlotRoutes.class);
+
+  private final Slots slots;
+  private final UnknownMembers unknownMembers;
+
+  SlotRoutes(Slots slots, UnknownMembers unknownMembers) {
+    this.slots = slots;
+    this.unknownMembers = unknownMembers;
+  }
+
+  /** Answers a renewal, later; does not block. */
+  void renew(Exchange exchange) throws JsonBody.Invalid {
+    answer(exchange, slots.renew(token(exchange)));
+  }
+
+  /** Answers a release, later; does not block. */
+  void release(Exchange exchange) throws JsonBody.Invalid {
+    answer(exchange, slots.release(token(exchange)));
+  }
+
+  private SlotToken token(Exchange exchange) throws JsonBody.Invalid {
+    exchange.requireNoParameters();
+    return JsonBody.read(exchange.body(), this::readMembers);
+  }
+
+  private SlotToken readMembers(JsonParser json) throws IOException, JsonBody.Invalid {
+    SlotToken token = null;
+    for (String member = json.nextFieldName(); member != null; member = json.nextFieldName()) {
+      JsonToken value = json.nextToken();
+      if (member.equals("slot")) {
+        token = token(JsonBody.text(json, value, member));
+      } else {
+        JsonBody.unknown(json, member, "slot", unknownMembers);
+      }
+    }
+    if (token == null) {
+      throw JsonBody.Invalid.member("slot", "is missing");
+    }
+    return token;
+  }
+
+  private static SlotToken token(String text) throws JsonBody.Invalid {
+    try {
+      return SlotToken.parse(text);
+    } catch (IllegalArgumentException malformed) {
+      throw JsonBody.Invalid.member("slot", String.valueOf(malformed.getMessage()));
+    }
+  }
+
+  private static void answer(Exchange exchange, CompletableFuture<SlotOutcome> pending) {
+    var unused =
+        pending.whenComplete(
+            (outcome, failed) -> exchange.later(() -> answer(exchange, outcome, failed)));
+  }
+
+  private static void answer(
+      Exchange exchange, @Nullable SlotOutcome outcome, @Nullable Throwable failed) {
+    try {
+      if (outcome == null) {
+        throw new CompletionException(failed);
+      }
+      answer(exchange, outcome);
+    } catch (RuntimeException | Error fault) {
+      LOG.error("request failed path={}", exchange.request().getHttpURI().getPath(), fault);
+      exchange.refuse(CheckApi.FAILED);
+    }
+  }
+
+  private static void answer(Exchange exchange, SlotOutcome outcome) {
+    if (outcome instanceof SlotOutcome.Renewed renewed) {
+      exchange.write(
+          200,
+          CheckResponse.write(
+              json -> {
+                CheckResponse.writeSlot(json, renewed.token(), renewed.leaseMicros());
+                json.writeStringField("decided_by", renewed.decidedBy().wireName());
+              }));
+    } else if (outcome instanceof SlotOutcome.Released released) {
+      exchange.write(
+          200,
+          CheckResponse.write(json -> json.writeBooleanField("released", released.wereHeld())));
+    } else {
+      if (outcome instanceof SlotOutcome.Shed) {
+        exchange.fields().put(HttpHeader.RETRY_AFTER, AdmissionHandler.retryAfterSeconds());
+      }
+      exchange.refuse(problem(outcome));
+    }
+  }
+
+  private static Problem problem(SlotOutcome outcome) {
+    if (outcome instanceof SlotOutcome.Ended ended) {
+      return Problem.of(
+          ProblemReason.SLOT_ENDED,
+          ended.policies().isEmpty()
+              ? "no policy in force has such slots"
+              : "the lease has ended, or the slot was lost and none is free, of "
+                  + String.join(", ", ended.policies()));
+    }
+    if (outcome instanceof SlotOutcome.Shed shed) {
+      return Problem.of(
+          ProblemReason.OVERLOADED,
+          "the node is overloaded: " + shed.detail() + "; the slot is held until its lease ends");
+    }
+    return Problem.of(
+        ProblemReason.SLOTS_UNAVAILABLE,
+        "the decision cache does not answer: " + ((SlotOutcome.Unknown) outcome).detail());
+  }
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.gate;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.weir.decision.memory.MemoryDecisionCache;
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.ConcurrencyLimit;
+import io.weir.limits.SlotClaim;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.Decision.Cause;
+import io.weir.limits.policy.ClientSettings;
+import io.weir.limits.policy.Clients;
+import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.KeyPart;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatch;
+import io.weir.limits.policy.PolicyMatcher;
+import io.weir.limits.policy.PolicyMode;
+import io.weir.limits.policy.PolicySet;
+import io.weir.limits.policy.UnknownClients;
+import io.weir.topics.model.DecidedBy;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Slots from the check to their release: in the cache, on the node, under changing policies. */
+final class SlotsTest {
+  private static final ConcurrencyLimit TWO = new ConcurrencyLimit(2, 30_000_000);
+
+  private final KeptCalls log = new KeptCalls();
+  private final MemoryDecisionCache redis = new MemoryDecisionCache(this::nowMicros);
+  private final SwitchedCache cache = new SwitchedCache(redis);
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private PolicyMatcher policies = matcher(policy("reports", TWO, FailureMode.LOCAL));
+  private int made;
+  private final CheckGate gate =
+      new CheckGate(
+          () -> policies,
+          cache,
+          new LocalDecider(2, this::nowMicros),
+          log,
+          () -> "made-" + made++,
+          registry);
+
+  private long nowMicros() {
+    return log.nowEpochMillis * 1_000;
+  }
+
+  private static Policy policy(String name, ConcurrencyLimit limit, FailureMode failure) {
+    return policy(name, List.of(KeyPart.CLIENT), limit, PolicyMode.ENFORCE, failure);
+  }
+
+  private static Policy policy(
+      String name,
+      List<KeyPart> key,
+      ConcurrencyLimit limit,
+      PolicyMode mode,
+      FailureMode failure) {
+    return new Policy(name, PolicyMatch.ANY, key, limit, mode, failure);
+  }
+
+  private static PolicyMatcher matcher(Policy... policies) {
+    return PolicyMatcher.of(new PolicySet(1, List.of(policies)));
+  }
+
+  private CheckOutcome.Decided check(String client, @Nullable String id) {
+    return assertInstanceOf(
+        CheckOutcome.Decided.class, gate.check(new Call(client, "-", "calls", 9, id, null)));
+  }
+
+  private SlotToken held(String id) {
+    return held("acme", id);
+  }
+
+  private SlotToken held(String client, String id) {
+    CheckOutcome.Decided decided = check(client, id);
+    assertTrue(decided.call().allowed(), () -> "denied: " + decided);
+    return Objects.requireNonNull(decided.slots()).token();
+  }
+
+  private void denied(String id) {
+    CheckOutcome.Decided decided = check("acme", id);
+    assertFalse(decided.call().allowed());
+    assertNull(decided.slots());
+    assertEquals(List.of("reports"), Objects.requireNonNull(decided.denial()).violated());
+  }
+
+  private SlotOutcome renew(SlotToken token) {
+    return gate.slots().renew(token).join();
+  }
+
+  private SlotToken renewed(SlotToken token, DecidedBy by) {
+    SlotOutcome.Renewed renewed = assertInstanceOf(SlotOutcome.Renewed.class, renew(token));
+    assertEquals(by, renewed.decidedBy());
+    return renewed.token();
+  }
+
+  private SlotOutcome release(SlotToken token) {
+    return gate.slots().release(token).join();
+  }
+
+  private double count(String metric, String tag, String value) {
+    return registry.get(metric).tag(tag, value).counter().count();
+  }
+
+  @Test
+  void slot_isHeldByOneCall_untilItIsReleased() {
+    CheckOutcome.Decided first = check("acme", "a");
+    HeldSlots slots = Objects.requireNonNull(first.slots());
+    assertEquals(30_000_000, slots.leaseMicros());
+    assertEquals(SlotClaim.of("acme", "a").until(nowMicros() + 30_000_000), slots.token().claim());
+    assertEquals(List.of(), first.call().charges());
+    SlotToken b = held("b");
+    denied("c");
+    // the same call again, as after a lost answer
+    assertEquals(slots.token(), held("a"));
+
+    assertEquals(new SlotOutcome.Released(true), release(slots.token()));
+    assertEquals(new SlotOutcome.Released(false), release(slots.token()));
+    held("c");
+    denied("d");
+    assertEquals(new SlotOutcome.Released(true), release(b));
+    assertEquals(3, count("weir.slots", "change", "acquired"));
+    assertEquals(2, count("weir.slots", "change", "released"));
+  }
+
+  @Test
+  void callWithoutAnId_holdsItsSlotByTheIdThatIsRecorded() {
+    CheckOutcome.Decided decided = check("acme", null);
+    assertEquals("made-0", decided.call().id());
+    assertFalse(decided.call().idFromCaller());
+    assertEquals(
+        SlotClaim.of("acme", "made-0").holder(),
+        Objects.requireNonNull(decided.slots()).token().claim().holder());
+    check("acme", null);
+    denied("c");
+  }
+
+  @Test
+  void sharedSlots_sameIdOfTwoClients_areTwoHolders() {
+    policies = matcher(policy("reports", List.of(), TWO, PolicyMode.ENFORCE, FailureMode.LOCAL));
+    SlotToken acme = held("acme", "1");
+    SlotToken globex = held("globex", "1");
+    assertEquals(acme.keys(), globex.keys());
+    denied("2");
+    assertEquals(new SlotOutcome.Released(true), release(acme));
+    assertEquals(new SlotOutcome.Released(false), release(acme));
+    renewed(globex, DecidedBy.CACHE);
+  }
+
+  @Test
+  void batchWithAnIdTwice_holdsOneSlot() {
+    Call call = new Call("acme", "-", "calls", 1, "a", null);
+    List<CheckOutcome> outcomes = gate.check(List.of(call, call));
+    for (CheckOutcome outcome : outcomes) {
+      HeldSlots slots = assertInstanceOf(CheckOutcome.Decided.class, outcome).slots();
+      assertEquals(
+          SlotClaim.of("acme", "a").holder(),
+          Objects.requireNonNull(slots).token().claim().holder());
+    }
+    assertEquals(1, count("weir.slots", "change", "acquired"));
+    held("b");
+    denied("c");
+  }
+
+  @Test
+  void renewal_holdsTheSlotForAnotherLease_untilOneIsMissed() {
+    SlotToken a = held("a");
+    held("b");
+    for (int i = 0; i < 5; i++) {
+      log.nowEpochMillis += 29_999;
+      a = renewed(a, DecidedBy.CACHE);
+    }
+    held("c"); // b has died
+    denied("d");
+    log.nowEpochMillis += 30_000;
+    assertEquals(new SlotOutcome.Ended(List.of("reports")), renew(a));
+    assertEquals(new SlotOutcome.Released(false), release(a));
+    assertEquals(5, count("weir.slot.renewals", "verdict", "renewed"));
+    assertEquals(1, count("weir.slot.renewals", "verdict", "refused"));
+  }
+
+  @Test
+  void lostCache_renewalTakesTheSlotAgain_ifThereIsOne() {
+    SlotToken a = held("a");
+    SlotToken b = held("b");
+    redis.clear();
+    a = renewed(a, DecidedBy.CACHE);
+    held("c");
+    assertEquals(new SlotOutcome.Ended(List.of("reports")), renew(b));
+    redis.clear();
+    log.nowEpochMillis += 30_000;
+    assertEquals(new SlotOutcome.Ended(List.of("reports")), renew(a));
+  }
+
+  @Test
+  void changedPolicies_applyToTheNextRenewal() {
+    SlotToken a = held("a");
+    SlotToken b = held("b");
+    policies = matcher(policy("reports", new ConcurrencyLimit(1, 10_000_000), FailureMode.LOCAL));
+    denied("c");
+    // who has a slot keeps it, and nobody is given one until enough are free
+    SlotToken renewed = renewed(a, DecidedBy.CACHE);
+    assertEquals(nowMicros() + 10_000_000, renewed.claim().untilEpochMicros());
+    release(b);
+    denied("c");
+    release(a);
+    held("c");
+
+    policies = matcher();
+    assertEquals(new SlotOutcome.Ended(List.of()), renew(a));
+    assertEquals(new SlotOutcome.Released(false), release(a));
+  }
+
+  @Test
+  void clientsOwnLimit_appliesToItsRenewals() {
+    ConcurrencyLimit own = new ConcurrencyLimit(1, 5_000_000);
+    ClientSettings acme =
+        new ClientSettings(ClientCalendar.OF_POLICY, null, Map.of("reports", own));
+    policies =
+        PolicyMatcher.of(
+            new PolicySet(
+                1,
+                List.of(policy("reports", TWO, FailureMode.LOCAL)),
+                new Clients(Map.of("acme", acme), Map.of(), null, UnknownClients.ALLOW)));
+    SlotToken a = held("a");
+    denied("b");
+    SlotToken other = held("globex", "a");
+    assertEquals(5_000_000, leaseMicros(renew(a)));
+    assertEquals(30_000_000, leaseMicros(renew(other)));
+  }
+
+  private static long leaseMicros(SlotOutcome outcome) {
+    return assertInstanceOf(SlotOutcome.Renewed.class, outcome).leaseMicros();
+  }
+
+  @Test
+  void shadowSlots_areHeldAndRefuseNothing() {
+    Policy shadow =
+        policy(
+            "reports",
+            List.of(KeyPart.CLIENT),
+            new ConcurrencyLimit(1, 1_000_000),
+            PolicyMode.SHADOW,
+            FailureMode.LOCAL);
+    policies = matcher(shadow, policy("wide", TWO, FailureMode.LOCAL));
+    SlotToken a = held("a");
+    assertEquals(2, a.keys().size());
+    assertEquals(1, held("b").keys().size());
+    log.nowEpochMillis += 1_500;
+    // the shadow slot has ended, which is no reason to refuse the renewal
+    renewed(a, DecidedBy.CACHE);
+  }
+
+  @Test
+  void callThatIsNotKept_givesItsSlotBack_unlessItHadItBefore() {
+    SlotToken a = held("a");
+    log.refusal = new Recorded.Refused(Recorded.Reason.FULL, "full");
+    assertInstanceOf(
+        CheckOutcome.NotKept.class, gate.check(new Call("acme", "-", "calls", 1, "a", null)));
+    assertInstanceOf(
+        CheckOutcome.NotKept.class, gate.check(new Call("acme", "-", "calls", 1, "b", null)));
+    log.refusal = null;
+    held("c");
+    denied("d");
+    assertEquals(new SlotOutcome.Released(true), release(a));
+  }
+
+  @Test
+  void peek_takesNoSlot() {
+    for (int i = 0; i < 3; i++) {
+      CheckOutcome.Decided peeked =
+          assertInstanceOf(
+              CheckOutcome.Decided.class,
+              gate.peek(new Call("acme", "-", "calls", 1, "p" + i, null)));
+      assertTrue(peeked.call().allowed());
+      assertNull(peeked.slots());
+    }
+  }
+
+  /** Two nodes share 2 slots, so each has 1, beside those that the cache has given before. */
+  @Test
+  void cacheAway_localPolicy_countsSlotsOnTheNode_andTheCacheTakesThemOver() {
+    SlotToken before = held("before");
+    cache.cause = Cause.TIMEOUT;
+    CheckOutcome.Decided local = check("acme", "l");
+    assertEquals(DecidedBy.LOCAL, local.call().decidedBy());
+    SlotToken l = Objects.requireNonNull(local.slots()).token();
+    denied("m");
+    l = renewed(l, DecidedBy.LOCAL);
+    // the node does not know the other, whose lease runs: it is not told that it has ended
+    assertInstanceOf(SlotOutcome.Unknown.class, renew(before));
+    assertInstanceOf(SlotOutcome.Unknown.class, release(before));
+
+    cache.cause = null;
+    l = renewed(l, DecidedBy.CACHE);
+    renewed(before, DecidedBy.CACHE);
+    denied("m");
+    assertEquals(new SlotOutcome.Released(true), release(l));
+
+    cache.cause = Cause.UNAVAILABLE;
+    SlotToken n = held("n");
+    assertEquals(new SlotOutcome.Released(true), release(n));
+    held("o");
+    log.nowEpochMillis += 31_000;
+    assertEquals(new SlotOutcome.Ended(List.of("reports")), renewAfterAnotherTook(before));
+  }
+
+  private SlotOutcome renewAfterAnotherTook(SlotToken token) {
+    held("p");
+    return renew(token);
+  }
+
+  @Test
+  void cacheAway_openAndClosedPolicies_areAskedAsForChecks() {
+    policies = matcher(policy("reports", TWO, FailureMode.OPEN));
+    SlotToken a = held("a");
+    cache.cause = Cause.TIMEOUT;
+    CheckOutcome.Decided open = check("acme", "b");
+    assertTrue(open.call().allowed());
+    assertNull(open.slots());
+    assertNotNull(renewed(a, DecidedBy.FAIL_OPEN));
+    policies = matcher(policy("reports", TWO, FailureMode.CLOSED));
+    assertFalse(check("acme", "c").call().allowed());
+    assertInstanceOf(SlotOutcome.Unknown.class, renew(a));
+    cache.cause = Cause.REJECTED;
+    assertInstanceOf(SlotOutcome.Shed.class, renew(a));
+    assertInstanceOf(SlotOutcome.Shed.class, release(a));
+  }
+
+  @Test
+  void cacheAway_costAboveTheLimitOfSlots_isNotAboveACapacity() {
+    Policy tokens =
+        new Policy(
+            "tokens",
+            PolicyMatch.ANY,
+            List.of(KeyPart.CLIENT),
+            new TokenBucketLimit(10, 1, 1_000_000),
+            PolicyMode.ENFORCE,
+            FailureMode.LOCAL);
+    policies = matcher(policy("reports", TWO, FailureMode.LOCAL), tokens);
+    cache.cause = Cause.TIMEOUT;
+    CheckOutcome.Denial denial = Objects.requireNonNull(check("acme", "a").denial());
+    assertFalse(denial.costExceedsCapacity());
+    assertEquals(Set.of("tokens"), Set.copyOf(denial.violated()));
+  }
+}

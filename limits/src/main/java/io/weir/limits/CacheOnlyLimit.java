@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A limit whose buckets are kept in the cache alone: records do not tell of them, so they are
+ * neither audited nor corrected, and after a loss of the cache they begin empty. Its buckets last,
+ * and gain nothing by a refill. Immutable.
+ */
+public sealed interface CacheOnlyLimit extends PolicyLimit, BucketLimit
+    permits SlidingLog, ConcurrencyLimit {
+  @Override
+  long capacityTokens();
+
+  @Override
+  default boolean isRecordable() {
+    return false;
+  }
+
+  /** Returns the arithmetic of a bucket that never refills: tokens are counted one by one. */
+  @Override
+  default BucketArithmetic arithmetic() {
+    return new PeriodBucket(capacityTokens(), Numbers.MAX);
+  }
+
+  @Override
+  default @Nullable Refill refill() {
+    return null;
+  }
+
+  @Override
+  default boolean refills() {
+    return false;
+  }
+
+  @Override
+  default CacheOnlyLimit lasting() {
+    return this;
+  }
+
+  @Override
+  default CacheOnlyLimit ofBucket(PeriodicLimit.@Nullable Span period) {
+    return this;
+  }
+
+  /** Returns the key of a bucket, which differs from the keys of all other kinds of buckets. */
+  String keyOf(String cacheOnlyText);
+
+  @Override
+  default long fullAtMicros(long byRefillMicros) {
+    return byRefillMicros;
+  }
+
+  @Override
+  default long levelTokens(long fullAtEpochMicros, long usedTokens, long nowEpochMicros) {
+    return capacityTokens() - usedTokens;
+  }
+
+  @Override
+  default boolean isOverAt(long epochMicros) {
+    return false;
+  }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import java.util.Arrays;
+
+/**
+ * The slots of a {@link ConcurrencyLimit}, as one holder finds them. A lease runs until its end by
+ * the cache's clock; its last microsecond is the one before.
+ *
+ * <p>Worked example: 2 slots, leases of 30 s. A takes one at 0 s, B at 10 s; C at 20 s is denied,
+ * retry after 10 s. At 25 s A renews, so its lease ends at 55 s; at 40 s B's has ended without a
+ * renewal, and C is given a slot.
+ *
+ * <p>If the cache's clock was set back, leases run for longer by as much, since nobody may be given
+ * a slot that is still used. A lease that ends further ahead than the longest one has been written
+ * by a clock that was wrong, and does not count.
+ *
+ * @param limit the limit
+ * @param slots what was kept
+ * @param claim who asks
+ * @param nowEpochMicros time by the cache's clock
+ */
+public record SlotBucket(
+    ConcurrencyLimit limit, SlotState slots, SlotClaim claim, long nowEpochMicros)
+    implements BucketView {
+  /** Returns the same slots as another holder finds them. */
+  public SlotBucket of(SlotClaim other) {
+    return new SlotBucket(limit, slots, other, nowEpochMicros);
+  }
+
+  private boolean runs(long endMicros) {
+    return endMicros > nowEpochMicros
+        && endMicros - nowEpochMicros <= ConcurrencyLimit.MAX_LEASE_MICROS;
+  }
+
+  private long[] running() {
+    return slots.ends(this::runs);
+  }
+
+  /** Returns whether the holder has a slot. */
+  public boolean isHeld() {
+    return runs(slots.endMicros(claim.holder()));
+  }
+
+  @Override
+  public boolean canHold(long costTokens) {
+    return true;
+  }
+
+  /** Returns whether the holder has a slot or may take one, whatever the cost. */
+  @Override
+  public boolean holds(long costTokens) {
+    return isHeld()
+        || (nowEpochMicros < claim.untilEpochMicros() && running().length < limit.capacityTokens());
+  }
+
+  @Override
+  public double levelTokens() {
+    return limit.capacityTokens() - running().length;
+  }
+
+  /** Returns the number of free slots. */
+  @Override
+  public long remainingTokens() {
+    return Math.max(0, limit.capacityTokens() - running().length);
+  }
+
+  /** Returns the time until all leases have ended if none is renewed. */
+  @Override
+  public long resetMicros() {
+    return Arrays.stream(running()).max().orElse(nowEpochMicros) - nowEpochMicros;
+  }
+
+  /**
+   * Returns the time until the first lease ends if it is not renewed; a slot may be released
+   * sooner. 0 if the holder has a slot or may take one.
+   */
+  @Override
+  public long retryAfterMicros(long costTokens) {
+    if (holds(costTokens)) {
+      return 0;
+    }
+    return Arrays.stream(running()).min().orElse(nowEpochMicros + 1) - nowEpochMicros;
+  }
+
+  /** Returns the slots after the holder has taken one, or has renewed the one that it has. */
+  @Override
+  public SlotBucket charged(long costTokens) {
+    if (!holds(costTokens)) {
+      throw new IllegalArgumentException("there is no slot for " + claim.holder());
+    }
+    return changed(
+        slots.only(this::runs).with(claim.holder(), nowEpochMicros + limit.leaseMicros()));
+  }
+
+  /** Returns the slots after the holder has released the one that it has, if it has any. */
+  public SlotBucket released() {
+    return changed(slots.only(this::runs).without(claim.holder()));
+  }
+
+  private SlotBucket changed(SlotState after) {
+    return new SlotBucket(limit, after, claim, nowEpochMicros);
+  }
+
+  @Override
+  public long ttlMillis() {
+    return (resetMicros() + 999) / 1_000 + BucketArithmetic.TTL_MARGIN_MILLIS;
+  }
+
+  @Override
+  public long epoch() {
+    return 0;
+  }
+
+  @Override
+  public long version() {
+    return 0;
+  }
+
+  @Override
+  public long chargedTokens() {
+    return 0;
+  }
+}

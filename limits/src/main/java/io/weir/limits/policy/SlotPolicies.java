@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits.policy;
+
+import io.weir.limits.BucketKey;
+import io.weir.limits.ConcurrencyLimit;
+import io.weir.limits.PolicyLimit;
+import io.weir.limits.SlotKey;
+import io.weir.limits.check.BucketRequest;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Finds the policy in force to which slots belong, by their key. Immutable. */
+final class SlotPolicies {
+  /** The policies that are not off, by their part of a key. */
+  private final Map<String, Policy> policies = new HashMap<>();
+
+  /** The limits of a client's own, by the client's part of a key and the policy's name. */
+  private final Map<String, Map<String, PolicyLimit>> ownLimits = new HashMap<>();
+
+  SlotPolicies(PolicySet set) {
+    for (Policy policy : set.policies()) {
+      if (policy.mode() != PolicyMode.OFF) {
+        policies.put(BucketKey.Part.of(policy.name()).keyText(), policy);
+      }
+    }
+    set.clients()
+        .settings()
+        .forEach(
+            (client, own) -> {
+              if (!own.limits().isEmpty()) {
+                ownLimits.put(BucketKey.Part.of(client).keyText(), own.limits());
+              }
+            });
+  }
+
+  /** Returns the policy, with the client's own limit if there is one; null if it has no slots. */
+  @Nullable MatchedPolicy find(SlotKey key) {
+    Policy policy = policies.get(key.policy().keyText());
+    if (policy == null) {
+      return null;
+    }
+    BucketKey.Part client = key.client();
+    PolicyLimit own =
+        client == null || !policy.isOfOneClient()
+            ? null
+            : ownLimits.getOrDefault(client.keyText(), Map.of()).get(policy.name());
+    return (own == null ? policy.limit() : own) instanceof ConcurrencyLimit limit
+        ? new MatchedPolicy(
+            policy, new BucketRequest(key.text(), limit, policy.mode() == PolicyMode.ENFORCE), null)
+        : null;
+  }
+}
