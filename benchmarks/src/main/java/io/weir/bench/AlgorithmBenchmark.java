@@ -12,10 +12,12 @@ import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.limits.CalendarPeriod;
 import io.weir.limits.CalendarQuota;
+import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.FixedWindow;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.SlidingLog;
 import io.weir.limits.SlidingWindow;
+import io.weir.limits.SlotClaim;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
@@ -38,6 +40,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Each algorithm with one policy and with three, over 10,000 clients with 1,024 calls under way:
@@ -84,6 +87,7 @@ final class AlgorithmBenchmark {
         for (int layers : new int[] {1, 3}) {
           LIMITS.forEach((name, limit) -> contenders.add(weir(cache, name, limit, layers)));
         }
+        contenders.add(slots(cache));
         contenders.add(bucket4j(rivals));
         out.printf(
             "%d clients, %d calls under way, rounds of %d s%n",
@@ -105,14 +109,7 @@ final class AlgorithmBenchmark {
       RedisDecisionCache cache, String name, PolicyLimit limit, int layers) {
     List<Policy> policies = new ArrayList<>();
     for (int i = 0; i < layers; i++) {
-      policies.add(
-          new Policy(
-              "p" + i,
-              PolicyMatch.ANY,
-              List.of(KeyPart.CLIENT),
-              limit,
-              PolicyMode.ENFORCE,
-              FailureMode.OPEN));
+      policies.add(policy("p" + i, limit));
     }
     PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, policies));
     List<CallFacts> calls = new ArrayList<>();
@@ -125,6 +122,41 @@ final class AlgorithmBenchmark {
         key -> {
           Check check = matcher.match(calls.get(key), System.currentTimeMillis()).check(1);
           return cache.submit(check).thenApply(Decision.Allowed.class::isInstance);
+        });
+  }
+
+  private static Policy policy(String name, PolicyLimit limit) {
+    return new Policy(
+        name,
+        PolicyMatch.ANY,
+        List.of(KeyPart.CLIENT),
+        limit,
+        PolicyMode.ENFORCE,
+        FailureMode.OPEN);
+  }
+
+  /** Each call takes a slot and releases it, in two calls of Redis. */
+  private static Contender slots(RedisDecisionCache cache) {
+    ConcurrencyLimit limit = new ConcurrencyLimit(ConcurrencyLimit.MAX_SLOTS, 60_000_000);
+    PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, List.of(policy("p", limit))));
+    AtomicLong calls = new AtomicLong();
+    return new Contender(
+        "weir concurrency, take and release",
+        "w1:*",
+        key -> {
+          CallFacts call = new CallFacts("client-" + key, "-", "calls");
+          SlotClaim claim = SlotClaim.of(call.client(), Long.toString(calls.getAndIncrement()));
+          Check check = matcher.match(call, System.currentTimeMillis()).check(1, claim);
+          return cache
+              .submit(check)
+              .thenCompose(
+                  taken ->
+                      cache
+                          .submitRelease(check)
+                          .thenApply(
+                              released ->
+                                  taken instanceof Decision.Allowed
+                                      && released instanceof Decision.Allowed));
         });
   }
 
