@@ -111,6 +111,22 @@ final class SlidingWindowTest {
     assertTrue(others.retryAfter(huge.withCapacity(1), 1, inYear + day) > 0);
   }
 
+  /** The limitation of a node whose idea of the time is behind at a boundary. */
+  @Test
+  void callerThatIsLateAtABoundary_countsAllButTheNewSubWindow() {
+    SlidingWindow window = new SlidingWindow(100, 60, 4);
+    Buckets buckets = new Buckets();
+    assertTrue(buckets.take(window, 30, at(14)));
+    long now = at(15) + 2_000;
+    assertTrue(buckets.take(window, 70, now));
+    PeriodicLimit.Span before = Buckets.span(window, at(14));
+    BucketView late = window.in(before).view(Buckets.key(before), buckets.kept::get, now);
+
+    assertTrue(late.holds(70));
+    assertFalse(late.holds(71));
+    assertEquals(0, buckets.remaining(window, now));
+  }
+
   @ParameterizedTest
   @CsvSource({
     "0, 60, 1, limit must be 1 to",

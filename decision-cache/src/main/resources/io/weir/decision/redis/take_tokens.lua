@@ -198,14 +198,16 @@ local function log_reset(view)
   return view.first < log.size and entry(log, log.size - 1)[1] + view.limit.log - now or 0
 end
 
--- Returns the time until so many tokens no longer count; nil if an element is no call.
+-- Returns the time until so many tokens no longer count; nil if an element is no call, or the calls
+-- are not in the order of their times.
 local function log_wait(view, missing)
   local log = view.log
   local oldest = entry(log, view.first)
   local sum = oldest[3] - oldest[2] + missing
   local last = search(log, view.first, log.size, function(one) return one[3] >= sum end)
   local found = last and entry(log, last)
-  return found and found[1] + view.limit.log - now
+  local left = found and found[1] + view.limit.log - now
+  return left and left > 0 and left or nil
 end
 
 local function charge_log(view, cost)
@@ -220,20 +222,20 @@ local function charge_log(view, cost)
   log.changed, log.reset = true, log_reset(view)
 end
 
--- The newest calls are taken away.
+-- The newest calls are taken away; nothing, if an element to be read is no call.
 local function give_back_log(key, view, cost, tells)
-  local log, left = view.log, cost
-  while left > 0 and log.size > view.first do
-    local last = entry(log, log.size - 1)
-    if not last then break end
-    log.size = log.size - 1
-    log.keep, log.entries[log.size] = min(log.keep, log.size), nil
-    if last[2] > left then
-      log.entries[log.size], log.size = { last[1], last[2] - left, last[3] - left }, log.size + 1
-      left = 0
-    else
-      left = left - last[2]
-    end
+  local log, left, size = view.log, cost, view.log.size
+  local newest = size > view.first and entry(log, size - 1)
+  while newest and newest[2] <= left do
+    left, size = left - newest[2], size - 1
+    newest = size > view.first and entry(log, size - 1)
+  end
+  if size > view.first and not newest then return end
+  for index = size, log.size - 1 do log.entries[index] = nil end
+  log.keep, log.size = min(log.keep, size), size
+  if newest and left > 0 then
+    log.keep = min(log.keep, size - 1)
+    log.entries[size - 1], left = { newest[1], newest[2] - left, newest[3] - left }, 0
   end
   view.units = view.units + cost - left
   log.changed, log.reset = true, log_reset(view)

@@ -2,6 +2,7 @@
 package io.weir.decision.redis;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.limits.BucketState;
@@ -22,13 +23,13 @@ import io.weir.limits.check.CheckDecider.Write;
 import io.weir.limits.check.Decision;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.SuiteForm;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -60,6 +61,98 @@ class WindowModelIT {
     assertTrue(denied > 10 * SEEDS, "denied " + denied);
   }
 
+  private static final long NOW = 1_800_000_000_000_000L;
+
+  /** Five calls of cost 1, the second newest of which is replaced by something else. */
+  private static void logWith(ScriptRunner runner, String key, byte[] second) {
+    for (int i = 1; i <= 5; i++) {
+      runner.redis().rpush(ScriptRunner.bytes(key), i == 4 ? second : call(NOW - 10 + i, i));
+    }
+  }
+
+  private static byte[] call(long atMicros, long sum) {
+    // i56, i16, i56
+    return ByteBuffer.allocate(16)
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .putLong(atMicros | 1L << 56)
+        .putLong(sum << 8)
+        .array();
+  }
+
+  /** Bisection does not come by every element. */
+  @Test
+  void logWithAnElementThatIsNoCall_isLeftAsItIs_andFailsNoOtherCheck() throws Exception {
+    try (TestRedis redis = TestRedis.borrow();
+        ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      Check log =
+          new Check(
+              List.of(new BucketRequest("odd:{1}@log", new SlidingLog(5, 1_000_000), true)), 1);
+      logWith(runner, "odd:{1}@log", ScriptRunner.bytes("foreign"));
+      runner.setClock(NOW);
+      runner.setWarm(true);
+      List<String> before = runner.dump(log);
+
+      runner.giveBack(log);
+      assertEquals(before, runner.dump(log));
+      Check four = new Check(log.buckets(), 4);
+      Check other =
+          new Check(
+              List.of(new BucketRequest("odd:{1}", new TokenBucketLimit(5, 1, 1_000_000), true)),
+              1);
+      List<Decision> decisions =
+          runner.decide(List.of(four, other, log), List.of(false, false, true));
+      assertEquals(Decision.Cause.CORRUPT, ((Decision.Undecided) decisions.get(0)).cause());
+      assertInstanceOf(Decision.Allowed.class, decisions.get(1));
+      assertInstanceOf(Decision.Denied.class, decisions.get(2));
+      assertEquals(before, runner.dump(log));
+    }
+  }
+
+  @Test
+  void logWhoseCallsAreOutOfOrder_admitsNothing() throws Exception {
+    try (TestRedis redis = TestRedis.borrow();
+        ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      logWith(runner, "odd:{2}@log", call(NOW - 5_000_000, 4));
+      runner.setClock(NOW);
+      runner.setWarm(true);
+      Check four =
+          new Check(
+              List.of(new BucketRequest("odd:{2}@log", new SlidingLog(5, 1_000_000), true)), 4);
+
+      assertEquals(Decision.Cause.CORRUPT, ((Decision.Undecided) runner.take(four)).cause());
+    }
+  }
+
+  /** As many keys as a check can have. */
+  @Test
+  void checkOfSixteenWindowsOfSixtySubWindows_countsAllOfThem() throws Exception {
+    try (TestRedis redis = TestRedis.borrow();
+        ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      SlidingWindow window = new SlidingWindow(120, 60, 60);
+      runner.setWarm(true);
+      for (long second = 0; second <= 60; second++) {
+        long now = NOW + second * 1_000_000;
+        runner.setClock(now);
+        PeriodicLimit.Span span = window.at(now / 1_000, ClientCalendar.OF_POLICY);
+        List<BucketRequest> buckets = new ArrayList<>();
+        for (int i = 0; i < Check.MAX_BUCKETS; i++) {
+          buckets.add(
+              new BucketRequest(
+                  "many:{1}:" + i + "@" + span.endEpochSecond(), window.in(span), true));
+        }
+        Decision decision = runner.take(new Check(buckets, 2));
+
+        if (second < 60) {
+          BucketReply last = ((Decision.Allowed) decision).buckets().get(Check.MAX_BUCKETS - 1);
+          assertEquals(118 - 2 * second, last.remainingTokens());
+        } else {
+          Decision.Denied denied = assertInstanceOf(Decision.Denied.class, decision);
+          assertEquals(1_000_000, denied.buckets().get(0).retryAfterMicros());
+        }
+      }
+    }
+  }
+
   private static final class Run implements KeptBuckets {
     private final ScriptRunner runner;
     private final long seed;
@@ -68,7 +161,7 @@ class WindowModelIT {
     private final List<SlidingLog> logLimits = new ArrayList<>();
     private final Map<String, BucketState> model = new HashMap<>();
     private final Map<String, LogState> logs = new HashMap<>();
-    private long now = 1_800_000_000_000_000L;
+    private long now = NOW;
     private int allowed;
     private int denied;
 
@@ -129,25 +222,23 @@ class WindowModelIT {
         runner.setClock(now);
         runner.setWarm(true);
         List<Decision> decisions = runner.decide(checks, peeks);
-        Set<String> written = new HashSet<>();
+        Map<String, Long> written = new HashMap<>();
         for (int i = 0; i < checks.size(); i++) {
           Outcome expected = CheckDecider.decide(checks.get(i), peeks.get(i), true, now, this);
           assertEquals(
               expected.decision(), decisions.get(i), where + " check " + i + ": " + checks.get(i));
           for (Write write : expected.writes()) {
             model.put(write.bucket(), write.state());
-            written.add(write.bucket());
+            written.put(write.bucket(), write.ttlMillis());
           }
           for (LogWrite write : expected.logs()) {
             logs.put(write.bucket(), write.log());
-            written.add(write.bucket());
+            written.put(write.bucket(), write.ttlMillis());
           }
           allowed += expected.decision() instanceof Decision.Allowed ? 1 : 0;
           denied += expected.decision() instanceof Decision.Denied ? 1 : 0;
         }
-        for (String bucket : written) {
-          requireKept(bucket, where);
-        }
+        written.forEach((bucket, ttlMillis) -> requireKept(bucket, ttlMillis, where));
         if (random.nextInt(4) == 0) {
           giveBack(checks, decisions, peeks, where);
         }
@@ -155,7 +246,11 @@ class WindowModelIT {
       }
     }
 
-    private void requireKept(String bucket, String where) {
+    private void requireKept(String bucket, long ttlMillis, String where) {
+      if (random.nextInt(8) == 0) { // an answer more to wait for
+        long shorterMillis = ttlMillis - runner.ttlMillis(bucket);
+        assertTrue(shorterMillis >= 0 && shorterMillis < 9_000, where + " kept " + bucket);
+      }
       if (logs.containsKey(bucket)) {
         assertEquals(logs.get(bucket), runner.log(bucket), where);
       } else {

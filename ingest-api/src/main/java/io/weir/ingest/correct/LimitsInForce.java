@@ -67,7 +67,8 @@ final class LimitsInForce {
       return new BoundedCorrection(correction, correction.limit().capacityTokens());
     }
     BucketLimit now = policy.limit().lasting();
-    if (now != null && !now.equals(correction.limit())) {
+    // a bucket under any other limit has another key, so this one is not used any more
+    if (now != null && now.refills() && !now.equals(correction.limit())) {
       Correction carriedOver = carriedOver(correction, now, nowEpochMillis);
       return new BoundedCorrection(carriedOver, policy.debtCapTokens(), true);
     }

@@ -17,9 +17,10 @@ import org.jspecify.annotations.Nullable;
  * <p>For a token bucket the quota {@code q} is its capacity and the window {@code w} the time from
  * empty to full, both rounded up, so that {@code r} never exceeds {@code q}; {@code t} is the time
  * until it holds one token more, 0 if it is full. For a quota or a fixed window {@code w} is the
- * length of the whole current period, and {@code t} the time until it ends. If there is a {@code
- * Retry-After}, no {@code t} is later than it, so that a client may wait for either. A policy that
- * denies every call has no {@code t}.
+ * length of the whole current period, and {@code t} the time until it ends; for a window that
+ * slides, its length and the time until nothing counts any more. If there is a {@code Retry-After},
+ * no {@code t} is later than it, so that a client may wait for either. A policy that denies every
+ * call has no {@code t}.
  */
 final class RateLimitFields {
   private static final long MICROS_PER_SECOND = 1_000_000;

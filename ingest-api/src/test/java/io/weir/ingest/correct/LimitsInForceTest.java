@@ -10,6 +10,8 @@ import io.weir.limits.CalendarPeriod;
 import io.weir.limits.CalendarQuota;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.QuotaLimit;
+import io.weir.limits.SlidingLog;
+import io.weir.limits.SlidingWindow;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.Correction;
@@ -126,6 +128,18 @@ final class LimitsInForceTest {
     Correction correction = missing(3, SMALL);
 
     assertEquals(new BoundedCorrection(correction, 10, false), limits.bound(correction, 0));
+  }
+
+  /** Neither a log nor a window has a refill by which what is missing could be carried over. */
+  @Test
+  void bound_policyNowHasALogOrWindows_isAppliedToTheBucketOfBefore() {
+    Correction correction = missing(3, SMALL);
+    for (PolicyLimit now :
+        List.of(new SlidingLog(20, 60_000_000), new SlidingWindow(20, 60, 4), monthly(20))) {
+      policies.set(new PolicySet(3, List.of(policy("burst", 7, now))));
+
+      assertEquals(new BoundedCorrection(correction, 7, false), limits.bound(correction, 0));
+    }
   }
 
   @Test

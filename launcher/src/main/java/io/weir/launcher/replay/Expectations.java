@@ -106,7 +106,7 @@ final class Expectations {
     private final PolicyVersions.Segment segment;
     private final PolicyMatcher possible;
     private final Set<String> uncertain = new HashSet<>();
-    private final Set<String> unrecorded = new HashSet<>();
+    private final Set<String> ofAddresses = new HashSet<>();
 
     Matcher(long version, boolean hasAddress, PolicyVersions.Segment segment) {
       this.version = version;
@@ -129,8 +129,8 @@ final class Expectations {
       if (looksAtAddress || !match.attributes().isEmpty()) {
         uncertain.add(policy.name());
       }
-      if (!policy.isRecorded()) {
-        unrecorded.add(policy.name());
+      if (policy.key().contains(KeyPart.IP)) {
+        ofAddresses.add(policy.name());
       }
       return new Policy(
           policy.name(),
@@ -184,7 +184,7 @@ final class Expectations {
           match.bucket().limit().capacityTokens(),
           policy.mode() == PolicyMode.ENFORCE,
           !uncertain.contains(name),
-          policy.isRecorded() && !unrecorded.contains(name),
+          policy.isRecorded() && !ofAddresses.contains(name),
           policy.denies(),
           policy.onCacheFailure(),
           match.bucket().held() || !policy.isRecorded(),

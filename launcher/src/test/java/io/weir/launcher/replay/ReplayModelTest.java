@@ -93,6 +93,28 @@ final class ReplayModelTest {
     }
   }
 
+  /** Whether records tell of a bucket is a matter of the client's own limit. */
+  @Test
+  void clientsWithAnotherAlgorithmThanThePolicy_areEqual() throws IOException {
+    String[] policies = {
+      "{'name':'exact','limit':{'algorithm':'sliding-log','limit':9,'window':'PT2S'}}",
+      "{'name':'burst','limit':{'capacity':10,'refill_tokens':7,'refill_period':'PT3S'}}",
+      "{'kind':'client','name':'a','limits':{"
+          + "'exact':{'capacity':9,'refill_tokens':5,'refill_period':'PT2S'},"
+          + "'burst':{'algorithm':'sliding-log','limit':9,'window':'PT2S'}}}",
+      "{'kind':'client','name':'b','limits':{"
+          + "'exact':{'algorithm':'sliding-window','limit':9,'window':'PT2S','reset_jitter':'PT1S'}}}",
+    };
+    for (long seed = 0; seed < 10; seed++) {
+      History history =
+          new History(seed, History.Trouble.NONE, policies, new String[0][], 900).run(STEPS);
+      ReplayReport report = replay(history, seed);
+
+      assertEquals(List.of(), report.differences(), "seed " + seed);
+      assertTrue(report.equalStamps() > 50, "seed " + seed);
+    }
+  }
+
   @Test
   void troubledHistories_areExplained() throws IOException {
     Map<Cause, Long> named = new EnumMap<>(Cause.class);
