@@ -54,6 +54,28 @@ class SlotKeyTest {
     assertTrue(longest.length() <= SlotKey.MAX_CHARS);
   }
 
+  /** A key that is not parsed would fail each call that has just taken a slot of it. */
+  @Test
+  void keysOfNetworksOfAnyLength_areParsed() {
+    IpAddress v4 = Objects.requireNonNull(IpAddress.parse("255.254.253.252"));
+    for (String address : new String[] {"::", "ffff:1:2:3:4:5:6:7", "1:0:0:2::", "::ffff:0:1:2"}) {
+      IpAddress v6 = Objects.requireNonNull(IpAddress.parse(address));
+      for (int length = 0; length <= IpAddress.V6_BITS; length++) {
+        assertParsed(v6.network(length));
+        assertParsed(v4.network(Math.min(length, IpAddress.V4_BITS)));
+      }
+    }
+  }
+
+  private static void assertParsed(IpNetwork network) {
+    for (BucketKey.Part client : new BucketKey.Part[] {null, part("acme")}) {
+      String text =
+          BucketKey.ofSlots(
+              BucketKey.cacheOnlyText(client, part("burst").keyText(), null, null, network));
+      assertEquals(text, SlotKey.parse(text).text());
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {

@@ -347,6 +347,25 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
   }
 
+  /**
+   * Removes every bucket but slots whose leases may still run: who holds one goes on, whether or
+   * not anything is decided here.
+   */
+  public void clearAllButSlots() {
+    lock.lock();
+    try {
+      long nowEpochMicros = clockEpochMicros.getAsLong();
+      for (int i = names.size() - 1; i >= 0; i--) {
+        Content content = content(names.get(i), nowEpochMicros);
+        if (content == null || content.slots() == null) {
+          remove(names.get(i));
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
   @Override
   public Health check() {
     lock.lock();

@@ -226,6 +226,7 @@ public final class CheckGate {
       CheckOutcome.Shed shed = shed(decision);
       if (shed != null) {
         ticket.abandon();
+        slots.giveUpUndecided(call, matched, nowEpochMillis);
         return CompletableFuture.completedFuture(shed);
       }
       decided = judgeAndHold(call, matched, decision, nowEpochMillis);
@@ -362,6 +363,9 @@ public final class CheckGate {
     for (Submitted one : submitted) {
       Decision decision = one.pending == null ? null : one.pending.join();
       CheckOutcome.Shed shed = shed(decision);
+      if (shed != null) {
+        slots.giveUpUndecided(one.call, one.matched, nowEpochMillis);
+      }
       outcomes.add(
           shed == null ? judgeAndHold(one.call, one.matched, decision, nowEpochMillis) : shed);
     }
@@ -458,6 +462,8 @@ public final class CheckGate {
     HeldSlots held = HeldSlots.of(call, matched, decided, decidedAtMicros);
     if (held != null) {
       statistics.slots.acquired.increment(held.taken().size());
+    } else if (decision instanceof Decision.Undecided) {
+      slots.giveUpUndecided(call, matched, nowEpochMillis);
     }
     return decided.with(held);
   }
@@ -484,6 +490,7 @@ public final class CheckGate {
       return stillDenied(call, matched, denied, nowEpochMillis);
     }
     local.cacheDecided(nowEpochMillis);
+    slots.cacheDecided(nowEpochMillis);
     Decision.Decided decided = (Decision.Decided) decision;
     List<LimitStatus> limits = new ArrayList<>(matched.evaluated().size());
     for (MatchedPolicy match : matched.evaluated()) {

@@ -18,10 +18,11 @@ import java.util.function.LongSupplier;
  * Thread-safe.
  *
  * <p>The buckets are in memory and start full each time an outage begins and when the node starts.
- * They are discarded after {@value #FORGET_AFTER_MILLIS} ms without a decision here. So an outage
- * admits, on each node and for each bucket, at most the share of the capacity and its refill, or
- * the share of a quota. If there are more than {@value #MAX_BUCKETS} buckets, some are discarded
- * sooner and start full again, those of the clients with the most buckets first.
+ * They are discarded after {@value #FORGET_AFTER_MILLIS} ms without a decision here, slots when
+ * their leases have ended. So an outage admits, on each node and for each bucket, at most the share
+ * of the capacity and its refill, or the share of a quota. If there are more than {@value
+ * #MAX_BUCKETS} buckets, some are discarded sooner and start full again, those of the clients with
+ * the most buckets first.
  *
  * <p>A cost above the share, though not above the limit, is denied until the cache is back: the
  * bound takes precedence over a large call.
@@ -153,16 +154,18 @@ public final class LocalDecider {
   }
 
   /**
-   * Records that the cache decides again. Discards the buckets once it has done so for long enough.
+   * Records that the cache decides again. Discards the buckets once it has done so for long enough;
+   * but slots that are held count in the next outage, too.
    */
   void cacheDecided(long nowEpochMillis) {
     if (used && nowEpochMillis - lastUsedEpochMillis >= FORGET_AFTER_MILLIS) {
-      used = false;
-      memory.clear();
+      memory.clearAllButSlots();
+      lastUsedEpochMillis = nowEpochMillis;
+      used = memory.bucketCount() > 0;
     }
   }
 
-  /** Returns the number of buckets kept; 0 once they are discarded. */
+  /** Returns the number of buckets kept; those of slots are kept for longer than others. */
   public int bucketCount() {
     return memory.bucketCount();
   }

@@ -11,7 +11,8 @@ public sealed interface SlotOutcome {
    *
    * @param token what renews and releases them from now on
    * @param leaseMicros how long they are held without another renewal
-   * @param decidedBy the cache, or what decides while it cannot: LOCAL or FAIL_OPEN
+   * @param decidedBy the cache, or what decides while it cannot: LOCAL or FAIL_OPEN; NONE if all
+   *     policies of the slots are off
    */
   record Renewed(SlotToken token, long leaseMicros, DecidedBy decidedBy) implements SlotOutcome {}
 

@@ -10,6 +10,7 @@ import io.weir.limits.check.Decision;
 import io.weir.limits.policy.MatchedPolicies;
 import io.weir.limits.policy.MatchedPolicy;
 import io.weir.limits.policy.PolicyMatcher;
+import io.weir.limits.policy.PolicyMode;
 import io.weir.topics.model.DecidedBy;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,6 +35,7 @@ public final class Slots {
   private final LocalDecider local;
   private final LongSupplier clockEpochMillis;
   private final SlotStatistics statistics;
+  private final OwedReleases owed;
 
   Slots(
       Supplier<PolicyMatcher> policies,
@@ -46,25 +48,30 @@ public final class Slots {
     this.local = local;
     this.clockEpochMillis = clockEpochMillis;
     this.statistics = statistics;
+    this.owed = new OwedReleases(cache, statistics);
   }
 
   /**
    * Renews slots by the limits that are in force now. A slot that the cache has forgotten is taken
    * again if there is one and the caller's lease has not ended; one whose lease has ended is not.
-   * Slots of policies that are not in force any more are left to their leases.
+   * Slots of policies that are off, or that there are no more, are left to their leases; if the
+   * call has no others, and one is off, it goes on without a slot, as new calls do.
    */
   public CompletableFuture<SlotOutcome> renew(SlotToken token) {
     PolicyMatcher snapshot = policies.get();
     List<MatchedPolicy> found = new ArrayList<>();
+    List<MatchedPolicy> off = new ArrayList<>();
     for (SlotKey key : token.keys()) {
       MatchedPolicy match = snapshot.slots(key);
       if (match != null) {
-        found.add(match);
+        (match.policy().mode() == PolicyMode.OFF ? off : found).add(match);
       }
     }
     if (found.isEmpty()) {
-      statistics.refused.increment();
-      return CompletableFuture.completedFuture(new SlotOutcome.Ended(List.of()));
+      SlotOutcome outcome =
+          off.isEmpty() ? new SlotOutcome.Ended(List.of()) : unasked(token, off, DecidedBy.NONE);
+      count(outcome);
+      return CompletableFuture.completedFuture(outcome);
     }
     Check check = new Check(found.stream().map(MatchedPolicy::bucket).toList(), 1, token.claim());
     MatchedPolicies matched =
@@ -99,7 +106,8 @@ public final class Slots {
           ? new SlotOutcome.Shed(undecided.detail())
           : withoutCache(token, matched, undecided);
     }
-    throw new IllegalStateException("denials of slots are not repeated: " + decision);
+    // of a cluster's servers one has refused, and another has not answered
+    return ended(matched.evaluated(), (Decision.StillDenied) decision);
   }
 
   private static SlotOutcome held(
@@ -113,6 +121,14 @@ public final class Slots {
     return new SlotOutcome.Renewed(token.until(nowMicros + leaseMicros), leaseMicros, decidedBy);
   }
 
+  /** Renews without a slot, unless the lease has ended. */
+  private SlotOutcome unasked(SlotToken token, List<MatchedPolicy> of, DecidedBy decidedBy) {
+    long nowMicros = clockEpochMillis.getAsLong() * MICROS_PER_MILLI;
+    return nowMicros < token.claim().untilEpochMicros()
+        ? held(token, of, nowMicros, decidedBy)
+        : new SlotOutcome.Ended(of.stream().map(match -> match.policy().name()).toList());
+  }
+
   private static SlotOutcome ended(List<MatchedPolicy> asked, Decision.Denied denied) {
     List<String> missing = new ArrayList<>();
     for (int i = 0; i < asked.size(); i++) {
@@ -123,6 +139,11 @@ public final class Slots {
     return new SlotOutcome.Ended(missing);
   }
 
+  private static SlotOutcome ended(List<MatchedPolicy> asked, Decision.StillDenied denied) {
+    return new SlotOutcome.Ended(
+        denied.shortages().stream().map(each -> asked.get(each.bucket()).policy().name()).toList());
+  }
+
   /** Renews on this node, if the policies say so, while the cache cannot. */
   private SlotOutcome withoutCache(
       SlotToken token, MatchedPolicies matched, Decision.Undecided undecided) {
@@ -130,7 +151,7 @@ public final class Slots {
     long nowMillis = clockEpochMillis.getAsLong();
     long nowMicros = nowMillis * MICROS_PER_MILLI;
     return switch (fallback.decidedBy()) {
-      case FAIL_OPEN -> held(token, matched.evaluated(), nowMicros, DecidedBy.FAIL_OPEN);
+      case FAIL_OPEN -> unasked(token, matched.evaluated(), DecidedBy.FAIL_OPEN);
       case LOCAL -> {
         List<BucketRequest> buckets = fallback.local().stream().map(MatchedPolicy::bucket).toList();
         Decision.Decided decided =
@@ -157,6 +178,22 @@ public final class Slots {
     if (!held.taken().isEmpty()) {
       var unused = release(held.token(), held.taken());
     }
+  }
+
+  /**
+   * Notes that a call is answered without slots, though the cache, which has not decided it, may
+   * have given it some. They are released when the cache decides again. Slots of a caller's own id
+   * are not: they may be those of another try.
+   */
+  void giveUpUndecided(Call call, MatchedPolicies matched, long nowEpochMillis) {
+    if (call.newId() != null && matched.hasSlots()) {
+      owed.add(HeldSlots.check(call, matched), nowEpochMillis);
+    }
+  }
+
+  /** Notes that the cache decides, so that what is owed can be released. */
+  void cacheDecided(long nowEpochMillis) {
+    owed.release(nowEpochMillis);
   }
 
   private CompletableFuture<SlotOutcome> release(SlotToken token, List<SlotKey> keys) {

@@ -92,12 +92,16 @@ final class AdminRoute {
     if (context.req().getRequestURI().endsWith("/")) {
       throw new Refused(Routes.CHECK_API.missing(context.req().getRequestURI()));
     }
-    String why = access == AdminAccess.LOOPBACK ? OperatorCheck.whyNot(context) : null;
+    boolean isOpen = access == AdminAccess.ANY;
+    String why = isOpen ? OperatorCheck.whyFromAPage(context) : OperatorCheck.whyNot(context);
     if (why != null) {
       throw new Refused(
           Problem.of(
               ProblemReason.ADMIN_NOT_ALLOWED,
-              "policies are read and changed from this machine only, unless WEIR_ADMIN=any, and "
+              (isOpen
+                      ? "policies are not read and changed by web pages of other hosts, and "
+                      : "policies are read and changed from this machine only, unless"
+                          + " WEIR_ADMIN=any, and ")
                   + why));
     }
   }

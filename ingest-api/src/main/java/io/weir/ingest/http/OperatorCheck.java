@@ -46,6 +46,27 @@ final class OperatorCheck {
         : null;
   }
 
+  /**
+   * Returns why a request that may come from everywhere is none of an operator; null if it may be
+   * one. What is in front of the node lets an operator's browser through, and any web page can make
+   * that send a POST; a page of the node's own host, as the browser or a proxy tells it, may.
+   */
+  static @Nullable String whyFromAPage(Context context) {
+    String origin = context.header("Origin");
+    return origin == null
+            || isOf(origin, context.header("Host"))
+            || isOf(origin, context.header("X-Forwarded-Host"))
+        ? null
+        : "a web page of " + origin + " has sent it";
+  }
+
+  /** Returns whether an origin (RFC 6454) is that of a host with its port, if it has any. */
+  static boolean isOf(String origin, @Nullable String host) {
+    return host != null
+        && (origin.equalsIgnoreCase("https://" + host)
+            || origin.equalsIgnoreCase("http://" + host));
+  }
+
   private static boolean isOfThisMachine(String hostAndPort) {
     return THIS_MACHINE.matcher(hostAndPort).matches();
   }

@@ -118,7 +118,7 @@ final class SlotRoutes {
       return Problem.of(
           ProblemReason.SLOT_ENDED,
           ended.policies().isEmpty()
-              ? "no policy in force has such slots"
+              ? "there is no policy with such slots any more"
               : "the lease has ended, or the slot was lost and none is free, of "
                   + String.join(", ", ended.policies()));
     }

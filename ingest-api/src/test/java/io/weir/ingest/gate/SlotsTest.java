@@ -14,7 +14,10 @@ import io.weir.limits.ClientCalendar;
 import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.SlotClaim;
 import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketReply;
+import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
+import io.weir.limits.check.Decision.StillDenied.Shortage;
 import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.Clients;
 import io.weir.limits.policy.FailureMode;
@@ -353,5 +356,109 @@ final class SlotsTest {
     CheckOutcome.Denial denial = Objects.requireNonNull(check("acme", "a").denial());
     assertFalse(denial.costExceedsCapacity());
     assertEquals(Set.of("tokens"), Set.copyOf(denial.violated()));
+  }
+
+  @Test
+  void renewalRefusedByOneServerOfACluster_whileAnotherDoesNotAnswer_hasEnded() {
+    SlotToken a = held("a");
+    BucketReply missing = new BucketReply(false, 0, 1_000, 1_000, 0, 0, 0, false);
+    cache.stillDenied = new Decision.StillDenied(List.of(new Shortage(0, missing)));
+    assertEquals(new SlotOutcome.Ended(List.of("reports")), renew(a));
+    assertEquals(1, count("weir.slot.renewals", "verdict", "refused"));
+  }
+
+  @Test
+  void cacheAway_openPolicy_doesNotReviveALeaseThatHasEnded() {
+    policies = matcher(policy("reports", TWO, FailureMode.OPEN));
+    SlotToken a = held("a");
+    cache.cause = Cause.TIMEOUT;
+    log.nowEpochMillis += 29_999;
+    renewed(a, DecidedBy.FAIL_OPEN);
+    log.nowEpochMillis += 1;
+    assertEquals(new SlotOutcome.Ended(List.of("reports")), renew(a));
+  }
+
+  /** Two nodes share 2 slots, so each has 1, however often the cache goes away and comes back. */
+  @Test
+  void slotsOfTheNode_countInTheNextOutage_too() {
+    ConcurrencyLimit hour = new ConcurrencyLimit(2, 3_600_000_000L);
+    policies = matcher(policy("reports", hour, FailureMode.LOCAL));
+    cache.cause = Cause.UNAVAILABLE;
+    SlotToken l = held("l");
+    cache.cause = null;
+    for (int i = 0; i < 3; i++) {
+      log.nowEpochMillis += LocalDecider.FORGET_AFTER_MILLIS;
+      check("other", null);
+    }
+    cache.cause = Cause.UNAVAILABLE;
+    denied("m");
+    assertEquals(new SlotOutcome.Released(true), release(l));
+    held("m");
+  }
+
+  @Test
+  void slotOfAnAnswerThatTheNodeDidNotGet_isReleased_whenTheCacheDecidesAgain() {
+    for (Cause cause : List.of(Cause.TIMEOUT, Cause.REJECTED, Cause.UNAVAILABLE)) {
+      for (FailureMode failure : List.of(FailureMode.OPEN, FailureMode.CLOSED)) {
+        policies = matcher(policy("reports", TWO, failure));
+        cache.cause = cause;
+        cache.losesAnswers = true;
+        gate.check(new Call("acme", "-", "calls", 1, null, null));
+        gate.check(List.of(new Call("acme", "-", "calls", 1, null, null)));
+        cache.cause = null;
+        denied("a");
+        SlotToken a = held("a");
+        release(held("b"));
+        release(a);
+      }
+    }
+    assertEquals(24, count("weir.slots", "change", "released"));
+  }
+
+  @Test
+  void slotOfAnAnswerThatTheNodeDidNotGet_isKeptForTheCallersOwnId() {
+    policies = matcher(policy("reports", TWO, FailureMode.CLOSED));
+    cache.cause = Cause.TIMEOUT;
+    cache.losesAnswers = true;
+    assertFalse(check("acme", "own").call().allowed());
+    cache.cause = null;
+    held("a");
+    denied("b");
+    held("own");
+  }
+
+  @Test
+  void slotsThatAreOwed_areForgottenWhenTheirLeasesHaveEnded() {
+    policies = matcher(policy("reports", TWO, FailureMode.CLOSED));
+    cache.cause = Cause.TIMEOUT;
+    check("acme", null);
+    check("acme", null);
+    cache.cause = null;
+    log.nowEpochMillis += 30_001;
+    held("a");
+    assertEquals(0, cache.released);
+  }
+
+  /** Switching enforcement off must not end what is under way. */
+  @Test
+  void policiesSwitchedOff_renewalsGoOnWithoutASlot_untilALeaseHasEnded() {
+    SlotToken a = held("a");
+    PolicyMatcher on = policies;
+    policies =
+        matcher(policy("reports", List.of(KeyPart.CLIENT), TWO, PolicyMode.OFF, FailureMode.LOCAL));
+    cache.cause = Cause.TIMEOUT;
+    for (int i = 0; i < 3; i++) {
+      log.nowEpochMillis += 29_999;
+      a = renewed(a, DecidedBy.NONE);
+    }
+    cache.cause = null;
+    policies = on;
+    a = renewed(a, DecidedBy.CACHE);
+    held("b");
+    denied("c");
+    policies =
+        matcher(policy("reports", List.of(KeyPart.CLIENT), TWO, PolicyMode.OFF, FailureMode.LOCAL));
+    log.nowEpochMillis += 30_000;
+    assertEquals(new SlotOutcome.Ended(List.of("reports")), renew(a));
   }
 }

@@ -18,7 +18,14 @@ final class SwitchedCache implements DecisionCache {
   Decision.@Nullable Cause cause;
   Decision.@Nullable StillDenied stillDenied;
   @Nullable CompletableFuture<Decision> pending;
+
+  /** Whether checks that are left undecided are decided all the same, and the answer is lost. */
+  boolean losesAnswers;
+
   private int submitted;
+
+  /** How many releases were submitted. */
+  int released;
 
   /** Most checks that had been submitted and not yet waited for when one was waited for. */
   int mostSubmitted;
@@ -34,6 +41,9 @@ final class SwitchedCache implements DecisionCache {
     }
     submitted++;
     Decision.Cause now = cause;
+    if (now != null && losesAnswers) {
+      var unused = decider.submit(check);
+    }
     Decision.StillDenied denied = stillDenied;
     CompletableFuture<Decision> pending =
         denied != null
@@ -87,6 +97,7 @@ final class SwitchedCache implements DecisionCache {
 
   @Override
   public CompletableFuture<Decision> submitRelease(Check check) {
+    released++;
     Decision.Cause now = cause;
     return now == null ? decider.submitRelease(check) : undecided(now);
   }

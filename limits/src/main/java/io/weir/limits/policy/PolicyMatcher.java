@@ -185,8 +185,8 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns the policy of slots that a call holds, with the bucket as it is limited now; null if no
-   * policy in force has them.
+   * Returns the policy of slots that a call holds, with the bucket as it is limited now; it may be
+   * off. Null if no policy has them.
    */
   public @Nullable MatchedPolicy slots(SlotKey key) {
     return slotPolicies.find(key);

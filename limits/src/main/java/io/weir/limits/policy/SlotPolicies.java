@@ -10,9 +10,9 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Finds the policy in force to which slots belong, by their key. Immutable. */
+/** Finds the policy to which slots belong, by their key, also one that is off. Immutable. */
 final class SlotPolicies {
-  /** The policies that are not off, by their part of a key. */
+  /** By their part of a key. */
   private final Map<String, Policy> policies = new HashMap<>();
 
   /** The limits of a client's own, by the client's part of a key and the policy's name. */
@@ -20,9 +20,7 @@ final class SlotPolicies {
 
   SlotPolicies(PolicySet set) {
     for (Policy policy : set.policies()) {
-      if (policy.mode() != PolicyMode.OFF) {
-        policies.put(BucketKey.Part.of(policy.name()).keyText(), policy);
-      }
+      policies.put(BucketKey.Part.of(policy.name()).keyText(), policy);
     }
     set.clients()
         .settings()
