@@ -47,8 +47,8 @@ final class AlertsIT {
   private static final Pattern UNIT_IN_HELP =
       Pattern.compile(
           "(answers|batches|buckets|bytes|calls|checks|connections|corrections|decisions"
-              + "|exceptions|heartbeats|journals|lines|loads|nodes|partitions|policies|rebalances"
-              + "|records|requests|restorations|rows|share|tokens|writes|1 when) .*");
+              + "|exceptions|heartbeats|journals|lines|loads|names|nodes|partitions|policies|rebalances"
+              + "|records|renewals|requests|restorations|rows|share|slots|tokens|writes|1 when) .*");
 
   private static final HttpClient HTTP = HttpClient.newHttpClient();
 
