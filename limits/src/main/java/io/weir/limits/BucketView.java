@@ -2,7 +2,7 @@
 package io.weir.limits;
 
 /** A bucket at the moment of a decision. Immutable. */
-public sealed interface BucketView permits CountedBucket, LoggedBucket, SlotBucket {
+public sealed interface BucketView permits CountedBucket, CacheOnlyBucket {
   /** Returns whether the bucket could ever hold the cost. */
   boolean canHold(long costTokens);
 

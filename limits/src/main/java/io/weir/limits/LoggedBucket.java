@@ -13,7 +13,7 @@ package io.weir.limits;
  * @param nowEpochMicros time by the cache's clock
  */
 public record LoggedBucket(SlidingLog limit, LogState log, long nowEpochMicros)
-    implements BucketView {
+    implements CacheOnlyBucket {
   public LoggedBucket {
     log = log.lastMicros() - nowEpochMicros > limit.windowMicros() ? LogState.EMPTY : log;
   }
@@ -91,25 +91,5 @@ public record LoggedBucket(SlidingLog limit, LogState log, long nowEpochMicros)
     }
     long atMicros = Math.max(nowEpochMicros, log.lastMicros());
     return new LoggedBucket(limit, log.with(firstCounted(), atMicros, costTokens), nowEpochMicros);
-  }
-
-  @Override
-  public long ttlMillis() {
-    return (resetMicros() + 999) / 1_000 + BucketArithmetic.TTL_MARGIN_MILLIS;
-  }
-
-  @Override
-  public long epoch() {
-    return 0;
-  }
-
-  @Override
-  public long version() {
-    return 0;
-  }
-
-  @Override
-  public long chargedTokens() {
-    return 0;
   }
 }

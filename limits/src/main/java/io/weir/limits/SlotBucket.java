@@ -22,7 +22,7 @@ import java.util.Arrays;
  */
 public record SlotBucket(
     ConcurrencyLimit limit, SlotState slots, SlotClaim claim, long nowEpochMicros)
-    implements BucketView {
+    implements CacheOnlyBucket {
   /** Returns the same slots as another holder finds them. */
   public SlotBucket of(SlotClaim other) {
     return new SlotBucket(limit, slots, other, nowEpochMicros);
@@ -100,25 +100,5 @@ public record SlotBucket(
 
   private SlotBucket changed(SlotState after) {
     return new SlotBucket(limit, after, claim, nowEpochMicros);
-  }
-
-  @Override
-  public long ttlMillis() {
-    return (resetMicros() + 999) / 1_000 + BucketArithmetic.TTL_MARGIN_MILLIS;
-  }
-
-  @Override
-  public long epoch() {
-    return 0;
-  }
-
-  @Override
-  public long version() {
-    return 0;
-  }
-
-  @Override
-  public long chargedTokens() {
-    return 0;
   }
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.policy;
 
+import static io.weir.ingest.policy.PolicyYaml.assertHolds;
+import static io.weir.ingest.policy.PolicyYaml.invalid;
+import static io.weir.ingest.policy.PolicyYaml.valid;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.limits.CalendarPeriod;
 import io.weir.limits.CalendarQuota;
@@ -346,20 +347,5 @@ final class LimitReaderTest {
         policy.limit());
     assertEquals(ColdCacheMode.ALLOW, policy.onColdCache());
     assertEquals(7, policy.debtCapTokens());
-  }
-
-  private static PolicySet valid(String yaml) {
-    PolicyFile.Content content = PolicyFile.parse(yaml);
-    return assertInstanceOf(PolicyFile.Content.Valid.class, content, content::toString).policies();
-  }
-
-  private static List<String> invalid(String yaml) {
-    return assertInstanceOf(PolicyFile.Content.Invalid.class, PolicyFile.parse(yaml)).problems();
-  }
-
-  private static void assertHolds(List<String> problems, String expected) {
-    assertTrue(
-        problems.stream().anyMatch(problem -> problem.startsWith(expected)),
-        () -> "'" + expected + "' is not among " + problems);
   }
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.policy;
 
+import static io.weir.ingest.policy.PolicyYaml.assertHolds;
+import static io.weir.ingest.policy.PolicyYaml.invalid;
+import static io.weir.ingest.policy.PolicyYaml.valid;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
@@ -622,20 +624,5 @@ final class PolicyFileTest {
 
     assertEquals(101, problems.size());
     assertEquals("and 1700 problems more", problems.get(100));
-  }
-
-  private static PolicySet valid(String yaml) {
-    PolicyFile.Content content = PolicyFile.parse(yaml);
-    return assertInstanceOf(PolicyFile.Content.Valid.class, content, content::toString).policies();
-  }
-
-  private static List<String> invalid(String yaml) {
-    return assertInstanceOf(PolicyFile.Content.Invalid.class, PolicyFile.parse(yaml)).problems();
-  }
-
-  private static void assertHolds(List<String> problems, String expected) {
-    assertTrue(
-        problems.stream().anyMatch(problem -> problem.startsWith(expected)),
-        () -> "'" + expected + "' is not among " + problems);
   }
 }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+/**
+ * A bucket of a {@link CacheOnlyLimit} at the moment of a decision. No record tells of it, so it
+ * has neither an epoch nor corrections. Immutable.
+ */
+sealed interface CacheOnlyBucket extends BucketView permits LoggedBucket, SlotBucket {
+  @Override
+  default long ttlMillis() {
+    return (resetMicros() + 999) / 1_000 + BucketArithmetic.TTL_MARGIN_MILLIS;
+  }
+
+  @Override
+  default long epoch() {
+    return 0;
+  }
+
+  @Override
+  default long version() {
+    return 0;
+  }
+
+  @Override
+  default long chargedTokens() {
+    return 0;
+  }
+}
