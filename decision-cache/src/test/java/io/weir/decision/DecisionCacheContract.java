@@ -323,10 +323,10 @@ public abstract class DecisionCacheContract {
 
   @Test
   void take_slidingWindow_countsEarlierSubWindowsWhole_andTheOldestInPart() {
-    allowed(check(3, sliding(100, 4, 1)));
-    allowed(check(5, sliding(100, 4, 3)));
     BucketReply afterOldest = allowed(check(40, sliding(100, 4, 4))).buckets().get(0);
     assertEquals(60, afterOldest.remainingTokens());
+    allowed(check(5, sliding(100, 4, 3)));
+    allowed(check(3, sliding(100, 4, 1)));
 
     Decision.Allowed now = allowed(check(10, sliding(100, 4, 0), enforced("a", 10)));
     BucketReply reply = now.buckets().get(0);
@@ -343,6 +343,17 @@ public abstract class DecisionCacheContract {
     assertTrue(denied.buckets().get(0).retryAfterMicros() > 0);
     // the refused call took nothing of the other bucket
     assertEquals(99, allowed(check(1, enforced("b", 100))).buckets().get(0).remainingTokens());
+  }
+
+  @Test
+  void take_slidingWindow_atABoundary_countsTheNextSubWindow() {
+    allowed(check(60, sliding(100, 4, -1)));
+
+    BucketReply behind = allowed(check(30, sliding(100, 4, 0))).buckets().get(0);
+    assertEquals(10, behind.remainingTokens());
+    assertEquals(9, allowed(check(1, sliding(100, 4, -1))).buckets().get(0).remainingTokens());
+    denied(check(10, sliding(100, 4, 0)));
+    denied(check(10, sliding(100, 4, -1)));
   }
 
   @Test

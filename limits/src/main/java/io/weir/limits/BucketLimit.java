@@ -49,10 +49,10 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
   }
 
   /**
-   * Returns the keys of the earlier buckets that a decision depends on, the oldest first; empty if
-   * the bucket decides alone.
+   * Returns the keys of the other buckets that a decision depends on, in the order of their
+   * periods; empty if the bucket decides alone.
    */
-  default List<String> earlierBuckets(String bucket) {
+  default List<String> otherBuckets(String bucket) {
     return List.of();
   }
 

@@ -5,8 +5,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The arithmetic of the current sub-window of a {@link SlidingWindow}, at one moment and with what
- * was taken in the sub-windows before it: what these count is missing from its level. All else is
- * as in a {@link PeriodBucket}. Immutable.
+ * was taken in the sub-windows before it, and in the next one by callers that are ahead: what these
+ * count is missing from its level. All else is as in a {@link PeriodBucket}. Immutable.
  *
  * <p>Example: 100 in a minute, one sub-window, 80 taken in the minute before and 30 in the current
  * one: 15 s into it three quarters of the 80 count, so 10 are left.
@@ -18,28 +18,32 @@ final class SlidingBucket implements BucketArithmetic {
   private final PeriodBucket own;
   private final SlidingWindowLimit limit;
 
-  /** What was taken in the earlier sub-windows, the oldest first; each ≥ 0. */
-  private final long[] earlier;
+  /** What was taken in the earlier sub-windows, the oldest first, and in the next; each ≥ 0. */
+  private final long[] others;
+
+  /** How many sub-windows are earlier, which is the index of the current one among all. */
+  private final int current;
 
   private final long steps;
   private final long stepMicros;
   private final long endsAtMicros;
 
-  /** What the earlier ones count now; 0 to 2^53 − 1. */
-  private final long earlierTokens;
+  /** What the others count now; 0 to 2^53 − 1. */
+  private final long otherTokens;
 
-  SlidingBucket(SlidingWindowLimit limit, long[] earlier, long nowEpochMicros) {
+  SlidingBucket(SlidingWindowLimit limit, long[] others, long nowEpochMicros) {
     this.own = new PeriodBucket(limit.capacityTokens(), limit.endsAtEpochMicros());
     this.limit = limit;
-    this.earlier = earlier;
+    this.others = others;
+    this.current = others.length - 1;
     this.stepMicros = limit.stepMicros();
     this.steps = limit.windowMicros() / stepMicros;
     this.endsAtMicros = limit.subWindowEndsAtMicros();
-    long counted = weighted(earlier[0], stepsLeft(nowEpochMicros));
-    for (int i = 1; i < earlier.length; i++) {
-      counted = bounded(counted + earlier[i]);
+    long counted = weighted(others[0], stepsLeft(nowEpochMicros));
+    for (int i = 1; i < others.length; i++) {
+      counted = bounded(counted + others[i]);
     }
-    this.earlierTokens = counted;
+    this.otherTokens = counted;
   }
 
   /** Returns how many steps of the current sub-window are left, rounded up; 0 if it is over. */
@@ -61,14 +65,17 @@ final class SlidingBucket implements BucketArithmetic {
     return -refilled.units();
   }
 
-  /** Returns what was taken in the current sub-window, or in an earlier one. */
+  /** Returns what was taken in a sub-window: an earlier one, the current or the next. */
   private long count(int index, BucketState refilled) {
-    return index < earlier.length ? earlier[index] : ownTokens(refilled);
+    if (index == current) {
+      return ownTokens(refilled);
+    }
+    return others[index < current ? index : index - 1];
   }
 
   @Override
   public long levelUnits(BucketState refilled) {
-    return own.capacityTokens() - bounded(earlierTokens + ownTokens(refilled));
+    return own.capacityTokens() - bounded(otherTokens + ownTokens(refilled));
   }
 
   /**
@@ -77,7 +84,7 @@ final class SlidingBucket implements BucketArithmetic {
    */
   @Override
   public long resetMicros(BucketState refilled, long nowEpochMicros) {
-    for (int index = earlier.length; index >= 0; index--) {
+    for (int index = others.length; index >= 0; index--) {
       if (count(index, refilled) > 0) {
         return wait(endsAtMicros + index * limit.windowMicros(), nowEpochMicros);
       }
@@ -99,17 +106,17 @@ final class SlidingBucket implements BucketArithmetic {
     }
     long most = own.capacityTokens() - costTokens;
     long newer = 0;
-    long[] newerThan = new long[earlier.length + 1];
-    for (int index = earlier.length; index >= 0; index--) {
+    long[] newerThan = new long[others.length + 1];
+    for (int index = others.length; index >= 0; index--) {
       newerThan[index] = newer;
       newer = bounded(newer + count(index, refilled));
     }
-    for (int index = 0; index < earlier.length; index++) {
+    for (int index = 0; index < others.length; index++) {
       if (newerThan[index] <= most) {
         return fallsTo(most - newerThan[index], index, refilled, nowEpochMicros);
       }
     }
-    return fallsTo(most, earlier.length, refilled, nowEpochMicros);
+    return fallsTo(most, others.length, refilled, nowEpochMicros);
   }
 
   /** Returns the time until the count of a sub-window has fallen to a number of tokens. */

@@ -80,23 +80,29 @@ public record SlidingWindowLimit(
     return new FixedWindowLimit(capacityTokens, endsAtEpochMicros, windowMicros);
   }
 
+  /**
+   * Returns the keys of the earlier sub-windows that the window covers, the oldest first, and that
+   * of the next one: at a boundary, nodes that are ahead take from it already.
+   */
   @Override
-  public List<String> earlierBuckets(String bucket) {
-    List<String> earlier = new ArrayList<>((int) subWindows);
+  public List<String> otherBuckets(String bucket) {
+    List<String> others = new ArrayList<>((int) subWindows + 1);
     long end = BucketKey.endEpochSecond(bucket);
-    for (long back = subWindows; back >= 1; back--) {
-      earlier.add(BucketKey.inPeriod(bucket, end - back * (windowMicros / MICROS_PER_SECOND)));
+    for (long after = -subWindows; after <= 1; after++) {
+      if (after != 0) {
+        others.add(BucketKey.inPeriod(bucket, end + after * (windowMicros / MICROS_PER_SECOND)));
+      }
     }
-    return earlier;
+    return others;
   }
 
   @Override
   public BucketView view(String bucket, KeptBuckets kept, long nowEpochMicros) {
-    List<String> earlier = earlierBuckets(bucket);
-    long[] counts = new long[earlier.size()];
+    List<String> others = otherBuckets(bucket);
+    long[] counts = new long[others.size()];
     PeriodBucket own = new PeriodBucket(capacityTokens, endsAtEpochMicros);
     for (int i = 0; i < counts.length; i++) {
-      counts[i] = -own.refill(kept.state(earlier.get(i)), nowEpochMicros).units();
+      counts[i] = -own.refill(kept.state(others.get(i)), nowEpochMicros).units();
     }
     SlidingBucket sliding = new SlidingBucket(this, counts, nowEpochMicros);
     return new CountedBucket(

@@ -20,6 +20,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 final class SlidingWindowTest {
   private static final int SEEDS = 400;
   private static final long SECOND_MICROS = 1_000_000;
+  private static final int LATE_MICROS = 2;
   private static final long START_SECOND = 1_800_000_000;
 
   /** The buckets of one client, each decision by the arithmetic under test. */
@@ -35,16 +36,25 @@ final class SlidingWindowTest {
     }
 
     CountedBucket at(SlidingWindow window, long nowMicros) {
-      PeriodicLimit.Span span = span(window, nowMicros);
+      return as(window, nowMicros, nowMicros);
+    }
+
+    /** As a caller sees them for whom it is another time than for the cache. */
+    CountedBucket as(SlidingWindow window, long callerMicros, long nowMicros) {
+      PeriodicLimit.Span span = span(window, callerMicros);
       return (CountedBucket) window.in(span).view(key(span), kept::get, nowMicros);
     }
 
     boolean take(SlidingWindow window, long cost, long nowMicros) {
-      CountedBucket bucket = at(window, nowMicros);
+      return takeAs(window, cost, nowMicros, nowMicros);
+    }
+
+    boolean takeAs(SlidingWindow window, long cost, long callerMicros, long nowMicros) {
+      CountedBucket bucket = as(window, callerMicros, nowMicros);
       if (!bucket.holds(cost)) {
         return false;
       }
-      kept.put(key(span(window, nowMicros)), bucket.charged(cost).state());
+      kept.put(key(span(window, callerMicros)), bucket.charged(cost).state());
       return true;
     }
 
@@ -111,20 +121,33 @@ final class SlidingWindowTest {
     assertTrue(others.retryAfter(huge.withCapacity(1), 1, inYear + day) > 0);
   }
 
-  /** The limitation of a node whose idea of the time is behind at a boundary. */
   @Test
-  void callerThatIsLateAtABoundary_countsAllButTheNewSubWindow() {
+  void callerThatIsLateAtABoundary_countsTheNewSubWindow() {
     SlidingWindow window = new SlidingWindow(100, 60, 4);
     Buckets buckets = new Buckets();
     assertTrue(buckets.take(window, 30, at(14)));
     long now = at(15) + 2_000;
-    assertTrue(buckets.take(window, 70, now));
-    PeriodicLimit.Span before = Buckets.span(window, at(14));
-    BucketView late = window.in(before).view(Buckets.key(before), buckets.kept::get, now);
+    assertTrue(buckets.take(window, 60, now));
+    CountedBucket late = buckets.as(window, at(14), now);
 
-    assertTrue(late.holds(70));
-    assertFalse(late.holds(71));
-    assertEquals(0, buckets.remaining(window, now));
+    assertEquals(10, late.remainingTokens());
+    assertEquals(10, buckets.remaining(window, now));
+    assertFalse(late.holds(11));
+    // the 30 fall away by weight from second 60 on, the 60 from second 75 on
+    assertEquals(45_000_000 + 500_000 - 2_000, late.retryAfterMicros(11));
+    assertEquals(75_000_000 - 2_000, late.resetMicros());
+  }
+
+  @Test
+  void callersBeforeTheBoundary_countWhatOneThatIsAheadHasTaken() {
+    SlidingWindow window = new SlidingWindow(100, 60, 1);
+    Buckets buckets = new Buckets();
+    long now = at(60) - 1_000;
+    assertTrue(buckets.takeAs(window, 60, at(60), now));
+
+    assertEquals(40, buckets.remaining(window, now));
+    assertTrue(buckets.take(window, 40, now));
+    assertFalse(buckets.as(window, at(60), now).holds(1));
   }
 
   @ParameterizedTest
@@ -155,12 +178,17 @@ final class SlidingWindowTest {
     assertEquals("5 tokens in any PT1M, by 4 sub-windows", window.describe());
   }
 
-  /** A call as it was made. */
-  private record Taken(long atMicros, long cost) {}
+  /**
+   * A call as it was made.
+   *
+   * @param subWindow which sub-window its caller asked for, counted from 1970
+   */
+  private record Taken(long atMicros, long subWindow, long cost) {}
 
   /**
-   * Random calls against counting all of them anew, in fractions without rounding; each answer's
-   * times are held against what the calls then find.
+   * Random calls, some of callers that are late or early at a boundary, against counting all of
+   * them anew, in fractions without rounding; each answer's times are held against what the calls
+   * then find.
    */
   @Test
   void randomCalls_followTheDefinition_andTheirTimesAreExact() {
@@ -181,51 +209,66 @@ final class SlidingWindowTest {
             random.nextInt(9) == 0
                 ? random.nextLong(3 * window.lengthSeconds() * SECOND_MICROS)
                 : random.nextLong(window.lengthSeconds() * SECOND_MICROS / 8);
-        String where = "seed " + seed + " call " + i + " " + window;
+        long sub = window.subWindowSeconds() * SECOND_MICROS;
+        long caller = now + (random.nextInt(5) == 0 ? random.nextLong(-sub, sub) : 0);
+        String where = "seed " + seed + " call " + i + " " + window + " by " + (caller - now);
         long cost = 1L + random.nextInt(4);
-        long left = Math.max(0, window.capacityTokens() - used(window, taken, now));
-        assertEquals(left, buckets.remaining(window, now), where);
-        requireTimes(window, buckets, taken, cost, now, where);
+        long left = Math.max(0, window.capacityTokens() - used(window, taken, caller, now));
+        CountedBucket bucket = buckets.as(window, caller, now);
+        assertEquals(left, bucket.remainingTokens(), where);
+        if (caller / sub == now / sub) {
+          requireTimes(window, bucket, taken, cost, now, where);
+        }
         boolean holds = left >= cost;
-        assertEquals(holds, buckets.take(window, cost, now), where);
+        assertEquals(holds, buckets.takeAs(window, cost, caller, now), where);
         if (holds) {
-          taken.add(new Taken(now, cost));
+          taken.add(new Taken(now, caller / sub, cost));
         }
       }
     }
   }
 
   private static void requireTimes(
-      SlidingWindow window, Buckets buckets, List<Taken> taken, long cost, long now, String where) {
+      SlidingWindow window,
+      CountedBucket bucket,
+      List<Taken> taken,
+      long cost,
+      long now,
+      String where) {
     long most = window.capacityTokens() - cost;
-    long retry = buckets.retryAfter(window, cost, now);
+    long retry = bucket.retryAfterMicros(cost);
     if (most < 0) {
       assertEquals(-1, retry, where);
     } else if (retry == 0) {
-      assertTrue(used(window, taken, now) <= most, where);
+      assertTrue(used(window, taken, now, now) <= most, where);
     } else {
-      assertTrue(used(window, taken, now + retry) <= most, where + " retry " + retry);
-      assertTrue(used(window, taken, now + retry - 1) > most, where + " retry " + retry);
+      long then = now + retry;
+      assertTrue(used(window, taken, then, then) <= most, where + " retry " + retry);
+      assertTrue(used(window, taken, then - 1, then - 1) > most, where + " retry " + retry);
     }
-    long reset = buckets.reset(window, now);
-    assertEquals(0, used(window, taken, now + reset), where);
-    assertTrue(reset == 0 || used(window, taken, now + reset - 1) > 0, where);
+    long reset = bucket.resetMicros();
+    assertEquals(0, used(window, taken, now + reset, now + reset), where);
+    assertTrue(reset == 0 || used(window, taken, now + reset - 1, now + reset - 1) > 0, where);
   }
 
-  /** Returns what counts at a time, rounded up. */
-  private static long used(SlidingWindow window, List<Taken> taken, long now) {
+  /** Returns what counts for a caller, rounded up. */
+  private static long used(SlidingWindow window, List<Taken> taken, long caller, long now) {
     long sub = window.subWindowSeconds() * SECOND_MICROS;
+    long left = Math.max(0, Math.min(sub, (caller / sub + 1) * sub - now));
     BigInteger parts = BigInteger.ZERO;
     for (Taken call : taken) {
-      long age = now / sub - call.atMicros / sub;
+      long age = caller / sub - call.subWindow;
       long weight =
-          age < window.subWindows() ? sub : age == window.subWindows() ? sub - now % sub : 0;
+          age >= -1 && age < window.subWindows() ? sub : age == window.subWindows() ? left : 0;
       parts = parts.add(BigInteger.valueOf(call.cost).multiply(BigInteger.valueOf(weight)));
     }
     return parts.add(BigInteger.valueOf(sub - 1)).divide(BigInteger.valueOf(sub)).longValueExact();
   }
 
-  /** The bound of its documentation, over every interval that ends with an admitted call. */
+  /**
+   * The bound of its documentation, over every interval that ends with an admitted call, and begins
+   * as much later as callers are late.
+   */
   @Test
   void randomBursts_stayWithinTheBound() {
     for (long seed = 1; seed <= SEEDS; seed++) {
@@ -242,18 +285,20 @@ final class SlidingWindowTest {
             random.nextInt(6) == 0
                 ? (now / sub + 1 + random.nextInt(subWindows + 1)) * sub - random.nextInt(3)
                 : now + random.nextInt(2);
-        if (!buckets.take(window, 1, now)) {
+        long caller = now + random.nextInt(2 * LATE_MICROS + 1) - LATE_MICROS;
+        if (!buckets.takeAs(window, 1, caller, now)) {
           continue;
         }
-        taken.add(new Taken(now, 1));
-        long from = now - window.lengthSeconds() * SECOND_MICROS;
+        taken.add(new Taken(now, caller / sub, 1));
+        long from = now - window.lengthSeconds() * SECOND_MICROS + LATE_MICROS;
         long oldest = 0;
         long inInterval = 0;
         for (Taken call : taken) {
           inInterval += call.atMicros > from ? 1 : 0;
-          oldest += call.atMicros / sub == now / sub - subWindows ? 1 : 0;
+          oldest += call.subWindow == now / sub - subWindows ? 1 : 0;
         }
-        double bound = 20 + oldest * (double) (now % sub) / sub;
+        // one that is ahead weighs the oldest as none, the last microseconds before it is
+        double bound = 20 + oldest * (double) (now % sub + LATE_MICROS) / sub;
         assertTrue(inInterval <= bound, "seed " + seed + ": " + inInterval + " > " + bound);
       }
     }

@@ -206,7 +206,7 @@ final class BucketWitness implements CacheWitness {
    * part that the window covers, is at most its limit.
    */
   private void requireWindow(String bucket, SlidingWindowLimit limit, long nowEpochMicros) {
-    List<String> covered = new ArrayList<>(limit.earlierBuckets(bucket));
+    List<String> covered = new ArrayList<>(limit.otherBuckets(bucket));
     covered.add(bucket);
     double part = (double) (limit.subWindowEndsAtMicros() - nowEpochMicros) / limit.windowMicros();
     double used = 0;

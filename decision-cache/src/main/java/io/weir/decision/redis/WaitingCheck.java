@@ -64,8 +64,8 @@ final class WaitingCheck {
     List<byte[]> read = new ArrayList<>(buckets.size());
     for (BucketRequest request : buckets) {
       read.add(request.bucket().getBytes(StandardCharsets.UTF_8));
-      for (String earlier : request.limit().earlierBuckets(request.bucket())) {
-        read.add(earlier.getBytes(StandardCharsets.UTF_8));
+      for (String other : request.limit().otherBuckets(request.bucket())) {
+        read.add(other.getBytes(StandardCharsets.UTF_8));
       }
     }
     this.keys = read.toArray(byte[][]::new);
@@ -84,7 +84,7 @@ final class WaitingCheck {
     return askedNanos;
   }
 
-  /** Returns the keys that are read: each bucket's, then those of its earlier buckets. */
+  /** Returns the keys that are read: each bucket's, then those of the others that it depends on. */
   byte[][] keys() {
     return keys;
   }

@@ -2,7 +2,8 @@
 -- Decides checks in order: each takes its cost from all of its buckets or from none. A denial and a
 -- peek write nothing. Mirrors CheckDecider.decide. Preceded by bucket.lua and slots.lua.
 -- KEYS     the marker of a warm cache, then the buckets' keys, check after check; each is followed by
---          those of its earlier sub-windows, the oldest first, if it is one of a sliding window.
+--          those of its earlier sub-windows, the oldest first, and of the next one, if it is one of a
+--          sliding window.
 -- ARGV[1]  the run ID known to the caller: the cache is warm if the marker holds exactly this.
 -- ARGV[n]  check n - 1, little-endian: purpose u8 (0 take, 1 peek, 2 give back what was taken for a
 --          call that another server has refused, 3 the same and tell it), buckets u8 (1 to 16), cost i64 (>= 1); then per
@@ -58,36 +59,41 @@ local function read_check(arg)
   return check
 end
 
--- What the earlier sub-windows of a sliding window count, and when that is less; mirrors
--- SlidingBucket. Returns the counts, the oldest first, and their weighted sum; nil if a value is
--- not a bucket's state.
-local function look_back(at, limit)
+-- What the other sub-windows of a sliding window count; mirrors SlidingBucket. Returns the counts
+-- of all, the oldest first, and the weighted sum of all but the current one, whose view is given;
+-- nil if a value is not a bucket's state.
+local function count_sub_windows(at, limit, own)
   local sliding, counts, sum = limit.sliding, {}, 0
-  for i = 1, sliding.count do
-    local view = load(KEYS[at + i], values[at + i], limit)
-    if not view then return nil end
-    counts[i] = max(limit.capacity - view.units, 0)
-    if i == 1 then
-      local left = min(sliding.steps, ceil(max(sliding.ends - now, 0) / sliding.step))
-      sum = ceil(min(counts[1], floor((EXACT - 1) / sliding.steps)) * left / sliding.steps)
+  local current = sliding.count + 1
+  for i = 1, current + 1 do
+    if i == current then
+      counts[i] = limit.capacity - own.units
     else
-      sum = min(sum + counts[i], EXACT - 1)
+      local key = at + (i < current and i or i - 1)
+      local view = load(KEYS[key], values[key], limit)
+      if not view then return nil end
+      counts[i] = max(limit.capacity - view.units, 0)
+      if i == 1 then
+        local left = min(sliding.steps, ceil(max(sliding.ends - now, 0) / sliding.step))
+        sum = ceil(min(counts[1], floor((EXACT - 1) / sliding.steps)) * left / sliding.steps)
+      else
+        sum = min(sum + counts[i], EXACT - 1)
+      end
     end
   end
   return counts, sum
 end
 
--- Returns what a bucket holds, less what earlier sub-windows count.
-local function level(view, earlier)
-  if earlier == 0 then return view.units end
+-- Returns what a bucket holds, less what other sub-windows count.
+local function level(view, others)
+  if others == 0 then return view.units end
   local capacity = view.limit.capacity
-  return capacity - min(capacity - view.units + earlier, EXACT - 1)
+  return capacity - min(capacity - view.units + others, EXACT - 1)
 end
 
 local function until_time(micros) return min(max(micros - now, 1), MAX_WAIT) end
 
--- Returns the time until a window holds the cost, which it does not now. The last of the counts is
--- that of the current sub-window.
+-- Returns the time until a window holds the cost, which it does not now.
 local function sliding_wait(sliding, counts, most)
   local newer, oldest = 0, #counts
   while oldest > 1 and newer + counts[oldest] <= most do
@@ -254,7 +260,7 @@ local function store_log(key, log)
 end
 
 local replies, views, retries, places, key_index = { pack('<i8B', now, warm and 1 or 0) }, {}, {}, {}, 1
-local counts, earlier = {}, {}
+local counts, others = {}, {}
 for n = 2, #ARGV do
   local check, corrupt, cold, deciding, longest, never = known_checks[ARGV[n]], false, false, 255, 0, false
   check = check or read_check(ARGV[n])
@@ -265,16 +271,16 @@ for n = 2, #ARGV do
     if limit.log then view = load_log(KEYS[at], limit)
     elseif limit.slots then view = load_slots(KEYS[at], limit)
     else view = load(KEYS[at], values[at], limit) end
-    places[i], earlier[i], key_index = at, 0, at + (sliding and sliding.count or 0)
+    places[i], others[i], key_index = at, 0, at + (sliding and sliding.count + 1 or 0)
     if mode == 2 and not warm then cold = true end
     if view and sliding then
-      counts[i], earlier[i] = look_back(at, limit)
-      if counts[i] then counts[i][sliding.count + 1] = limit.capacity - view.units else view = nil end
+      counts[i], others[i] = count_sub_windows(at, limit, view)
+      if not counts[i] then view = nil end
     end
     if view then
       if not limit.log and not limit.slots then refill(view) end
       local missing = check.gives and 0 or limit.slots and missing_slots(view)
-        or cost * limit.per_token - level(view, earlier[i])
+        or cost * limit.per_token - level(view, others[i])
       if missing > 0 then
         local can_hold = limit.slots or cost <= limit.capacity / limit.per_token
         if not can_hold then retry = -1
@@ -324,7 +330,7 @@ for n = 2, #ARGV do
       else
         view.reset = time_to_full(view)
       end
-      local remaining = max(floor(level(view, earlier[i]) / limit.per_token), 0)
+      local remaining = max(floor(level(view, others[i]) / limit.per_token), 0)
       local version = view.corrected == view.epoch and view.version or 0
       if i == 1 then
         replies[#replies + 1] = pack(FIRST_REPLY, verdict, deciding, flags, remaining, view.reset, retry, view.epoch,

@@ -148,10 +148,7 @@ final class ScriptRunner implements AutoCloseable {
     for (int i = 0; i < checks.size(); i++) {
       for (BucketRequest request : checks.get(i).buckets()) {
         keys.add(bytes(request.bucket()));
-        request
-            .limit()
-            .earlierBuckets(request.bucket())
-            .forEach(earlier -> keys.add(bytes(earlier)));
+        request.limit().otherBuckets(request.bucket()).forEach(other -> keys.add(bytes(other)));
       }
       arguments.add(encoder.encode(checks.get(i), purposes.get(i)));
     }
