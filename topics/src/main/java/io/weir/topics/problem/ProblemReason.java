@@ -26,6 +26,10 @@ public enum ProblemReason {
   INVALID_POLICY(400, "The policies are not valid"),
   /** No client has the call's API key, or it has expired. */
   API_KEY_REFUSED(401, "The API key is not accepted"),
+  /** The request has no token, or one that is not accepted. */
+  TOKEN_REFUSED(401, "A token is needed"),
+  /** The token does not allow this. */
+  NOT_ALLOWED(403, "The token does not allow this"),
   /** The request does not come from where policies may be read and changed. */
   ADMIN_NOT_ALLOWED(403, "Not allowed from there"),
   /** There is no such path. */
