@@ -191,7 +191,7 @@ public final class Ingest implements AutoCloseable {
                   healing::check,
                   startUp::isOver,
                   metrics::scrape,
-                  new CheckApi.PolicyAdmin(policies, config.adminAccess())),
+                  new CheckApi.PolicyAdmin(policies, config.adminAccess(), config.adminHosts())),
               http,
               statistics);
       if (!config.readyWait().isZero()) {

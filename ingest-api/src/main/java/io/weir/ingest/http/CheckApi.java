@@ -18,6 +18,7 @@ import io.weir.topics.problem.ProblemReason;
 import io.weir.topics.problem.Routes;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -82,8 +83,17 @@ public final class CheckApi implements AutoCloseable {
       Supplier<String> metrics,
       @Nullable PolicyAdmin policies) {}
 
-  /** Policies that may be read and changed over HTTP, and from where. */
-  public record PolicyAdmin(PolicyFollower follower, AdminAccess access) {}
+  /**
+   * Policies that may be read and changed over HTTP, and from where.
+   *
+   * @param hosts the names, in lower case, whose web pages may, beside those of addresses; only of
+   *     {@link AdminAccess#ANY}
+   */
+  public record PolicyAdmin(PolicyFollower follower, AdminAccess access, Set<String> hosts) {
+    public PolicyAdmin {
+      hosts = Set.copyOf(hosts);
+    }
+  }
 
   private CheckApi(
       Parts parts,
