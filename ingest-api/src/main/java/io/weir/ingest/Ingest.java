@@ -5,6 +5,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.decision.redis.RedisCache;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
+import io.weir.ingest.gate.Slots;
 import io.weir.ingest.http.CheckApi;
 import io.weir.ingest.http.HttpSettings;
 import io.weir.ingest.http.HttpStatistics;
@@ -72,6 +73,7 @@ public final class Ingest implements AutoCloseable {
 
   private final IngestMetrics metrics;
   private final RedisCache cache;
+  private final Slots slots;
   private final KafkaCallLog log;
   private final PolicyFollower policies;
   private final LeaseTimer leases;
@@ -85,6 +87,7 @@ public final class Ingest implements AutoCloseable {
   private Ingest(
       IngestMetrics metrics,
       RedisCache cache,
+      Slots slots,
       KafkaCallLog log,
       PolicyFollower policies,
       LeaseTimer leases,
@@ -96,6 +99,7 @@ public final class Ingest implements AutoCloseable {
       Duration stopDelay) {
     this.metrics = metrics;
     this.cache = cache;
+    this.slots = slots;
     this.log = log;
     this.policies = policies;
     this.leases = leases;
@@ -161,6 +165,12 @@ public final class Ingest implements AutoCloseable {
               new UuidV7(Clock.systemUTC())::next,
               leases.leases(),
               registry);
+      Slots slots = gate.slots();
+      cache.onServerTime(
+          (server, micros) -> {
+            clock.observe(server, micros / MICROS_PER_MILLI);
+            slots.cacheAnswers(micros);
+          });
       CallFinder finder = finder(config, log, clock);
       verdicts = verdicts(config, log, registry);
       Settler settler = new Settler(finder, log, verdicts, registry);
@@ -206,6 +216,7 @@ public final class Ingest implements AutoCloseable {
       return new Ingest(
           metrics,
           cache,
+          slots,
           log,
           policies,
           leases,
@@ -461,6 +472,7 @@ public final class Ingest implements AutoCloseable {
     waited &= pause(notice);
     try {
       api.close();
+      slots.drain();
       policies.close();
       leases.close();
       finder.close();

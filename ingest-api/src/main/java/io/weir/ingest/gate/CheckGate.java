@@ -164,7 +164,7 @@ public final class CheckGate {
       statistics.policiesLeftOut.increment(matched.leftOut().size());
       boolean asks = matched.needsCheck();
       leased = leases == null || !asks ? null : leases.take(matched, call.cost());
-      pending = leased != null || !asks ? null : cache.submit(HeldSlots.check(call, matched));
+      pending = leased != null || !asks ? null : cache.submit(slots.check(call, matched));
     } catch (RuntimeException | Error failed) {
       ticket.abandon();
       throw failed;
@@ -226,7 +226,7 @@ public final class CheckGate {
       CheckOutcome.Shed shed = shed(decision);
       if (shed != null) {
         ticket.abandon();
-        slots.giveUpUndecided(call, matched, nowEpochMillis);
+        slots.giveUpUndecided(call, matched, null, nowEpochMillis);
         return CompletableFuture.completedFuture(shed);
       }
       decided = judgeAndHold(call, matched, decision, nowEpochMillis);
@@ -353,7 +353,7 @@ public final class CheckGate {
           new Submitted(
               one.call,
               matched,
-              matched.needsCheck() ? cache.submit(HeldSlots.check(one.call, matched)) : null));
+              matched.needsCheck() ? cache.submit(slots.check(one.call, matched)) : null));
     }
     return submitted;
   }
@@ -364,7 +364,7 @@ public final class CheckGate {
       Decision decision = one.pending == null ? null : one.pending.join();
       CheckOutcome.Shed shed = shed(decision);
       if (shed != null) {
-        slots.giveUpUndecided(one.call, one.matched, nowEpochMillis);
+        slots.giveUpUndecided(one.call, one.matched, null, nowEpochMillis);
       }
       outcomes.add(
           shed == null ? judgeAndHold(one.call, one.matched, decision, nowEpochMillis) : shed);
@@ -462,8 +462,9 @@ public final class CheckGate {
     HeldSlots held = HeldSlots.of(call, matched, decided, decidedAtMicros);
     if (held != null) {
       statistics.slots.acquired.increment(held.taken().size());
-    } else if (decision instanceof Decision.Undecided) {
-      slots.giveUpUndecided(call, matched, nowEpochMillis);
+    }
+    if (decision instanceof Decision.Undecided) {
+      slots.giveUpUndecided(call, matched, held, nowEpochMillis);
     }
     return decided.with(held);
   }

@@ -24,6 +24,9 @@ final class SwitchedCache implements DecisionCache {
 
   private int submitted;
 
+  /** Why releases alone are undecided; null if they are decided as all others. */
+  Decision.@Nullable Cause causeOfReleases;
+
   /** How many releases were submitted. */
   int released;
 
@@ -98,7 +101,7 @@ final class SwitchedCache implements DecisionCache {
   @Override
   public CompletableFuture<Decision> submitRelease(Check check) {
     released++;
-    Decision.Cause now = cause;
+    Decision.Cause now = cause == null ? causeOfReleases : cause;
     return now == null ? decider.submitRelease(check) : undecided(now);
   }
 
