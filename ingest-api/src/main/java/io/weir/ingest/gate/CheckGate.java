@@ -463,10 +463,16 @@ public final class CheckGate {
     if (held != null) {
       statistics.slots.acquired.increment(held.taken().size());
     }
-    if (decision instanceof Decision.Undecided) {
+    if (mayHaveTaken(decision)) {
       slots.giveUpUndecided(call, matched, held, nowEpochMillis);
     }
     return decided.with(held);
+  }
+
+  /** Returns whether it is not known what the cache has taken. */
+  private static boolean mayHaveTaken(@Nullable Decision decision) {
+    return decision instanceof Decision.Undecided
+        || (decision instanceof Decision.StillDenied denied && denied.isPartial());
   }
 
   private CheckOutcome.Decided judge(

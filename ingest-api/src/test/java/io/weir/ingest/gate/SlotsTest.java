@@ -506,6 +506,19 @@ final class SlotsTest {
     assertEquals(2, held("b").keys().size());
   }
 
+  /** Was a hole: one server of a cluster has refused, another has taken a slot all the same. */
+  @Test
+  void slotOfADenialThatIsPartial_isReleased() {
+    policies = matcher(policy("reports", ONE_HOUR, FailureMode.CLOSED));
+    BucketReply missing = new BucketReply(false, 0, 1_000, 1_000, 0, 0, 0, false);
+    cache.stillDenied = new Decision.StillDenied(List.of(new Shortage(0, missing)), true);
+    cache.losesAnswers = true;
+    assertFalse(check("acme", null).call().allowed());
+    cache.stillDenied = null;
+    denied("first");
+    held("b");
+  }
+
   /** Was a hole: only a check or a peek of this node released what was owed, four at a time. */
   @Test
   void slotsThatAreOwed_areReleasedByWhateverTheCacheDecides_andBeforeTheNodeStops() {

@@ -44,10 +44,10 @@ final class SwitchedCache implements DecisionCache {
     }
     submitted++;
     Decision.Cause now = cause;
-    if (now != null && losesAnswers) {
+    Decision.StillDenied denied = stillDenied;
+    if ((now != null || denied != null) && losesAnswers) {
       var unused = decider.submit(check);
     }
-    Decision.StillDenied denied = stillDenied;
     CompletableFuture<Decision> pending =
         denied != null
             ? CompletableFuture.completedFuture(denied)
