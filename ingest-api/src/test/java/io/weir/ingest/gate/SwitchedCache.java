@@ -22,6 +22,9 @@ final class SwitchedCache implements DecisionCache {
   /** Whether checks that are left undecided are decided all the same, and the answer is lost. */
   boolean losesAnswers;
 
+  /** Runs when a decision is waited for the next time; null for nothing. */
+  @Nullable Runnable whenAwaited;
+
   private int submitted;
 
   /** Why releases alone are undecided; null if they are decided as all others. */
@@ -89,6 +92,11 @@ final class SwitchedCache implements DecisionCache {
     private void awaited() {
       mostSubmitted = Math.max(mostSubmitted, submitted);
       submitted--;
+      Runnable next = whenAwaited;
+      whenAwaited = null;
+      if (next != null) {
+        next.run();
+      }
     }
   }
 
