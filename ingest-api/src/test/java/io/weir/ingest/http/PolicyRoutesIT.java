@@ -293,6 +293,9 @@ final class PolicyRoutesIT {
         "invalid-policy",
         send("POST", "/v1/clients/other/keys", "{\"sha256\":\"" + hash + "\"}"));
     assertProblem(400, "invalid-policy", send("POST", path, "{\"expires\":\"soon\"}"));
+    assertProblem(400, "invalid-policy", send("POST", path, "{\"expires_at\":\"soon\"}"));
+    assertProblem(
+        400, "invalid-member", send("POST", path, "{\"expires_at\":\"2026-01-01T00:00:00Z\"}"));
     assertProblem(400, "invalid-body", send("POST", path, "[]"));
     assertProblem(412, "changed-since", send("POST", path, "", "If-Match", "\"1\""));
     assertProblem(403, "admin-not-allowed", send("POST", path, "", "Via", "1.1 proxy"));
