@@ -7,6 +7,7 @@ import io.weir.access.Tls;
 import io.weir.decision.redis.RedisCache;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
+import io.weir.ingest.gate.Slots;
 import io.weir.ingest.http.CheckApi;
 import io.weir.ingest.http.HttpSettings;
 import io.weir.ingest.http.HttpStatistics;
@@ -74,6 +75,7 @@ public final class Ingest implements AutoCloseable {
 
   private final IngestMetrics metrics;
   private final RedisCache cache;
+  private final Slots slots;
   private final KafkaCallLog log;
   private final PolicyFollower policies;
   private final LeaseTimer leases;
@@ -87,6 +89,7 @@ public final class Ingest implements AutoCloseable {
   private Ingest(
       IngestMetrics metrics,
       RedisCache cache,
+      Slots slots,
       KafkaCallLog log,
       PolicyFollower policies,
       LeaseTimer leases,
@@ -98,6 +101,7 @@ public final class Ingest implements AutoCloseable {
       Duration stopDelay) {
     this.metrics = metrics;
     this.cache = cache;
+    this.slots = slots;
     this.log = log;
     this.policies = policies;
     this.leases = leases;
@@ -167,6 +171,12 @@ public final class Ingest implements AutoCloseable {
               new UuidV7(Clock.systemUTC())::next,
               leases.leases(),
               registry);
+      Slots slots = gate.slots();
+      cache.onServerTime(
+          (server, micros) -> {
+            clock.observe(server, micros / MICROS_PER_MILLI);
+            slots.cacheAnswers(micros);
+          });
       CallFinder finder = finder(config, log, clock);
       verdicts = verdicts(config, log, registry);
       Settler settler = new Settler(finder, log, verdicts, registry);
@@ -198,7 +208,10 @@ public final class Ingest implements AutoCloseable {
                   startUp::isOver,
                   metrics::scrape,
                   new CheckApi.PolicyAdmin(
-                      policies, config.adminAccess(), config.access().hasTokens()),
+                      policies,
+                      config.adminAccess(),
+                      config.adminHosts(),
+                      config.access().hasTokens()),
                   access,
                   tls),
               http,
@@ -215,6 +228,7 @@ public final class Ingest implements AutoCloseable {
       return new Ingest(
           metrics,
           cache,
+          slots,
           log,
           policies,
           leases,
@@ -476,6 +490,7 @@ public final class Ingest implements AutoCloseable {
     waited &= pause(notice);
     try {
       api.close();
+      slots.drain();
       policies.close();
       leases.close();
       finder.close();

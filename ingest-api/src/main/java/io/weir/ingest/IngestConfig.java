@@ -19,7 +19,12 @@ import io.weir.topics.settings.Settings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,6 +53,8 @@ import org.jspecify.annotations.Nullable;
  * @param policies the policy file
  * @param isPolicyFileNamed whether the operator has named it: then it must exist
  * @param adminAccess from where policies may be read and changed over HTTP
+ * @param adminHosts the names, in lower case, whose web pages may do so, too, if that is from
+ *     everywhere
  * @param durability when a call is answered
  * @param whenFull what happens when the journal is full
  * @param maxJournalBytes bound on the bytes of calls that are not yet in Kafka
@@ -80,6 +87,7 @@ public record IngestConfig(
     Path policies,
     boolean isPolicyFileNamed,
     AdminAccess adminAccess,
+    Set<String> adminHosts,
     Durability durability,
     WhenFull whenFull,
     long maxJournalBytes,
@@ -88,6 +96,10 @@ public record IngestConfig(
     int correctionsMaxRate,
     Duration settleHorizon,
     SingleCopy singleCopy) {
+
+  public IngestConfig {
+    adminHosts = Collections.unmodifiableSortedSet(new TreeSet<>(adminHosts));
+  }
 
   /** Off: denials without a stamp confirm no correction, so it is for who needs it. */
   private static final Duration DEFAULT_DENY_CACHE = Duration.ZERO;
@@ -107,6 +119,9 @@ public record IngestConfig(
   private static final long MIN_JOURNAL_BYTES = 1L << 20;
   private static final long MAX_JOURNAL_BYTES = 1L << 50;
   private static final int DEFAULT_HTTP_PORT = 8080;
+
+  private static final Pattern HOST_NAME =
+      Pattern.compile("[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*");
 
   private enum Switch {
     ON,
@@ -168,6 +183,7 @@ public record IngestConfig(
         Path.of(settings.text("WEIR_POLICIES", "policies.yml")),
         !settings.text("WEIR_POLICIES", "").isEmpty(),
         settings.choice("WEIR_ADMIN", AdminAccess.LOOPBACK),
+        adminHosts(settings),
         settings.choice("WEIR_DURABILITY", Durability.JOURNALED),
         settings.choice("WEIR_WHEN_FULL", WhenFull.REJECT),
         settings.integer(
@@ -184,6 +200,23 @@ public record IngestConfig(
         settings.duration(
             "WEIR_SETTLE_HORIZON", DEFAULT_SETTLE_HORIZON, Duration.ofMinutes(1), Topics.LATENESS),
         settings.choice(SingleCopy.VARIABLE, SingleCopy.REFUSE));
+  }
+
+  private static Set<String> adminHosts(Settings settings) {
+    Set<String> hosts = new TreeSet<>();
+    for (String host : settings.text("WEIR_ADMIN_HOSTS", "").split(",", -1)) {
+      String name = host.strip().toLowerCase(Locale.ROOT);
+      if (!name.isEmpty() && !HOST_NAME.matcher(name).matches()) {
+        throw new Settings.InvalidSettingException(
+            "WEIR_ADMIN_HOSTS must be names of hosts without ports, separated by commas, has '"
+                + host.strip()
+                + "'");
+      }
+      if (!name.isEmpty()) {
+        hosts.add(name);
+      }
+    }
+    return hosts;
   }
 
   /**
@@ -289,6 +322,8 @@ public record IngestConfig(
         + policies
         + " admin="
         + adminAccess
+        + " admin_hosts="
+        + String.join(",", adminHosts)
         + " durability="
         + durability.wireName()
         + " when_full="

@@ -13,6 +13,7 @@ import java.io.StringWriter;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 final class IngestConfigTest {
@@ -51,6 +52,7 @@ final class IngestConfigTest {
                 Map.entry("WEIR_MAX_CONNECTIONS", "0"),
                 Map.entry("WEIR_KEEP_ALIVE", "PT0.5S"),
                 Map.entry("WEIR_STOP_DELAY", "PT11M"),
+                Map.entry("WEIR_ADMIN_HOSTS", "weir.example,http://weir.example"),
                 Map.entry("WEIR_REDIS_EVICTION", "ignore"))
             .entrySet()) {
       Map<String, String> environment = new HashMap<>(LEAST);
@@ -60,6 +62,17 @@ final class IngestConfigTest {
       assertTrue(
           String.valueOf(refused.getMessage()).startsWith(wrong.getKey()), refused.getMessage());
     }
+  }
+
+  @Test
+  void of_adminHosts_areNamesInLowerCase() {
+    Map<String, String> environment = new HashMap<>(LEAST);
+    environment.put("WEIR_ADMIN_HOSTS", "Weir.Example, limits.internal,");
+
+    assertEquals(
+        Set.of("weir.example", "limits.internal"), IngestConfig.of(environment).adminHosts());
+    environment.put("WEIR_ADMIN_HOSTS", "weir.example:8080");
+    assertThrows(InvalidSettingException.class, () -> IngestConfig.of(environment));
   }
 
   @Test

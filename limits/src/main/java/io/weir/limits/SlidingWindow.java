@@ -16,9 +16,12 @@ import java.time.Duration;
  * was taken in the sub-window in which the interval begins, and e the elapsed part of the one in
  * which it ends; so less than twice the limit. That much is reached only by calls that all come at
  * the very end of one sub-window, and again at the end of the window that follows. At most the
- * limit is taken if the calls of a sub-window are spread evenly over it. The bound holds for
- * callers whose ideas of the current sub-window are one apart, as they are at a boundary: what is
- * taken in the next one counts, too.
+ * limit is taken if the calls of a sub-window are spread evenly over it. Callers whose ideas of the
+ * current sub-window are one apart, as they are at a boundary, count each other's calls: what is
+ * taken in the next one counts, too. But a call then counts less long by the time from when its
+ * sub-window was named to its decision, and the bound is of windows that are shorter by that. Of
+ * callers that are further apart, as they may be until all of them have followed a clock that was
+ * set back, there is no bound on the sum.
  *
  * @param capacityTokens tokens of a window; 1 to 2^53 − 1
  * @param lengthSeconds length of a window; 1 s to 366 days

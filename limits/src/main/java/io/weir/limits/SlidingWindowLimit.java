@@ -7,8 +7,8 @@ import java.util.List;
 
 /**
  * One sub-window of a {@link SlidingWindow}. Its bucket holds what was taken in it, and lasts until
- * no window reaches back to it. Whether a call is admitted follows from this bucket and those of
- * the sub-windows before it.
+ * no window reaches back to it. Whether a call is admitted follows from this bucket, those of the
+ * sub-windows before it, and that of the next one.
  *
  * @param capacityTokens tokens of a window, 1 to 2^53 − 1
  * @param endsAtEpochMicros when the sub-window no longer counts, which is one window after its end,

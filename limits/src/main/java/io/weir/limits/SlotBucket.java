@@ -12,8 +12,9 @@ import java.util.Arrays;
  * renewal, and C is given a slot.
  *
  * <p>If the cache's clock was set back, leases run for longer by as much, since nobody may be given
- * a slot that is still used. A lease that ends further ahead than the longest one has been written
- * by a clock that was wrong, and does not count.
+ * a slot that is still used. A lease that ends further ahead than twice the longest one has been
+ * written by a clock that was wrong, and does not count; so the longest lease runs on after a step
+ * back of up to a day.
  *
  * @param limit the limit
  * @param slots what was kept
@@ -23,14 +24,16 @@ import java.util.Arrays;
 public record SlotBucket(
     ConcurrencyLimit limit, SlotState slots, SlotClaim claim, long nowEpochMicros)
     implements CacheOnlyBucket {
+  /** How far ahead the end of a lease is believed. */
+  static final long MAX_AHEAD_MICROS = 2 * ConcurrencyLimit.MAX_LEASE_MICROS;
+
   /** Returns the same slots as another holder finds them. */
   public SlotBucket of(SlotClaim other) {
     return new SlotBucket(limit, slots, other, nowEpochMicros);
   }
 
   private boolean runs(long endMicros) {
-    return endMicros > nowEpochMicros
-        && endMicros - nowEpochMicros <= ConcurrencyLimit.MAX_LEASE_MICROS;
+    return endMicros > nowEpochMicros && endMicros - nowEpochMicros <= MAX_AHEAD_MICROS;
   }
 
   private long[] running() {

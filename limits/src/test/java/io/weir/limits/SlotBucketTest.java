@@ -78,12 +78,26 @@ class SlotBucketTest {
   }
 
   @Test
-  void clockSetBack_leasesRunOn_butNotFromMoreThanTheLongestAhead() {
+  void clockSetBack_leasesRunOn_butNotFromMoreThanTwiceTheLongestAhead() {
     SlotState slots = taken(0, taken(0, SlotState.EMPTY, A), B);
-    long dayLess30 = 24 * 3_600 - 30;
-    assertFalse(at(-dayLess30, slots, C).holds(1));
-    assertTrue(at(-dayLess30 - 1, slots, C).holds(1));
-    assertEquals(1, at(-dayLess30 - 1, slots, C).charged(1).slots().size());
+    long daysLess30 = 48 * 3_600 - 30;
+    assertFalse(at(-daysLess30, slots, C).holds(1));
+    assertTrue(at(-daysLess30 - 1, slots, C).holds(1));
+    assertEquals(1, at(-daysLess30 - 1, slots, C).charged(1).slots().size());
+  }
+
+  @Test
+  void longestLease_runsOnAfterAClockIsSetBackByUpToADay() {
+    long day = ConcurrencyLimit.MAX_LEASE_MICROS;
+    ConcurrencyLimit one = new ConcurrencyLimit(1, day);
+    SlotState slots = new SlotBucket(one, SlotState.EMPTY, A, T).charged(1).slots();
+    for (long back : new long[] {1, SECOND, day}) {
+      SlotBucket denied = new SlotBucket(one, slots, B, T - back);
+      assertFalse(denied.holds(1), "back by " + back);
+      assertEquals(day + back, denied.retryAfterMicros(1));
+      assertTrue(denied.of(A).isHeld());
+    }
+    assertTrue(new SlotBucket(one, slots, B, T - day - 1).holds(1));
   }
 
   @Test

@@ -202,8 +202,8 @@ final class BucketWitness implements CacheWitness {
   }
 
   /**
-   * Requires the bound of a sliding window: what its sub-windows have admitted, of the oldest the
-   * part that the window covers, is at most its limit.
+   * Requires the bound of a sliding window: what its sub-windows and the next one have admitted, of
+   * the oldest the part that the window covers, is at most its limit.
    */
   private void requireWindow(String bucket, SlidingWindowLimit limit, long nowEpochMicros) {
     List<String> covered = new ArrayList<>(limit.otherBuckets(bucket));
@@ -225,7 +225,7 @@ final class BucketWitness implements CacheWitness {
           bucket
               + " admits "
               + used
-              + " tokens with its earlier sub-windows, "
+              + " tokens with its earlier sub-windows and the next one, "
               + limit.capacityTokens()
               + " at most, named terms of "
               + allowance);

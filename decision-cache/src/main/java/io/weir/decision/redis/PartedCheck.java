@@ -130,7 +130,10 @@ record PartedCheck(Check whole, List<Part> parts) {
         : new Decision.Allowed(decidedAtEpochMicros, all);
   }
 
-  /** Returns the refusal of a part, of which a part that is not decided changes nothing. */
+  /**
+   * Returns the refusal of a part, of which a part that is not decided changes nothing; what that
+   * has taken, or has not given back, is not known.
+   */
   private Decision refusedAllTheSame(List<Decision> decisions, Decision.Undecided undecided) {
     List<Shortage> shortages = new ArrayList<>();
     for (int i = 0; i < parts.size(); i++) {
@@ -148,7 +151,7 @@ record PartedCheck(Check whole, List<Part> parts) {
         }
       }
     }
-    return shortages.isEmpty() ? undecided : new Decision.StillDenied(shortages);
+    return shortages.isEmpty() ? undecided : new Decision.StillDenied(shortages, true);
   }
 
   private Decision denied(long decidedAtEpochMicros, List<BucketReply> replies) {

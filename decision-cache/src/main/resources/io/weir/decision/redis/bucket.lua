@@ -36,7 +36,10 @@ end
 -- Returns a bucket under a limit as it was last written; full and without an epoch if nothing of
 -- its kind is stored; nil if the value is not a bucket's state. The value is what MGET found under
 -- the key; if it is nil or false, which a key of another type gives, too, the key is read here.
-local function load(key, value, limit)
+-- While a cluster moves a slot, the server that it leaves refuses a script the keys that it does not
+-- have, whether they have been moved or never existed: then the script fails, unless the key is
+-- optional, and so taken for one that does not exist.
+local function load(key, value, limit, is_optional)
   local base, kind, capacity = limit.base, limit.kind, limit.capacity
   local form, units, kept_kind, last, epoch, corrected, version, charged = FORM, capacity - base, kind, now, 0, 0, 0, 0
   local view = charged_views[key]
@@ -45,12 +48,12 @@ local function load(key, value, limit)
     corrected, version, charged = view.corrected, view.version, view.charged
   else
     value = value or redis.pcall('GET', key)
+    if value and type(value) ~= 'string' then
+      if not value.err or not string.find(value.err, 'cript attempted to ', 1, true) then return nil end
+      if not is_optional or not string.find(value.err, 'non local key', 1, true) then call('GET', key) end
+      value = nil
+    end
     if value then
-      if type(value) ~= 'string' then
-        -- on a cluster's server that does not hold the key the script fails, by the same error
-        if value.err and string.find(value.err, 'cript attempted to ', 1, true) then call('GET', key) end
-        return nil
-      end
       if #value == STATE_4_BYTES and value:byte() == 4 then
         form, units, kept_kind, last, epoch, charged = unpack(STATE_4, value)
         form, last = FORM, last + epoch

@@ -2,13 +2,13 @@
 -- Slots that calls hold, each for a lease; precedes take_tokens.lua. Mirrors SlotBucket.
 -- Kept     a sorted set: a member for each holder, scored by when its lease ends, in microseconds
 --          since 1970 by this server's clock. A lease runs before that time. One that ends further
---          ahead than the longest lease was written by a wrong clock and does not count. What does
---          not count is removed when the set is written.
+--          ahead than twice the longest lease was written by a wrong clock and does not count. What
+--          does not count is removed when the set is written.
 -- Set      of a key in this call: held is how many leases run; of those that were found, low to high
 --          are the ranks that may still be as they were; changed has the new end of each holder's
 --          lease, or false once it is released; latest is the last end in changed, nil if not known.
 -- Limit    has slots = { lease, until_time, holder } beside what every limit has.
-local SLOTS, LONGEST_LEASE = 62, 86400000000
+local SLOTS, BELIEVED = 62, 172800000000
 local slot_sets = {}
 
 -- A number that is concatenated loses digits.
@@ -16,7 +16,7 @@ local function digits(number) return string.format('%.0f', number) end
 
 local function slot_set(key)
   if not slot_sets[key] then
-    local held = redis.pcall('ZCOUNT', key, '(' .. digits(now), digits(now + LONGEST_LEASE))
+    local held = redis.pcall('ZCOUNT', key, '(' .. digits(now), digits(now + BELIEVED))
     if type(held) ~= 'number' then
       if string.find(held.err, 'cript attempted to ', 1, true) then call('ZCARD', key) end
       return nil
@@ -31,7 +31,7 @@ end
 local function lease_end(set, holder)
   local ends = set.changed[holder]
   if ends == nil and set.held > 0 then ends = tonumber(call('ZSCORE', set.key, holder) or 0) end
-  return ends and ends > now and ends <= now + LONGEST_LEASE and ends or nil
+  return ends and ends > now and ends <= now + BELIEVED and ends or nil
 end
 
 -- Returns when the first (from 'low' by 1) or the last (from 'high' by -1) lease ends of those that
@@ -101,7 +101,7 @@ local function store_slots(key, set)
   if next(set.changed) == nil then return end
   local reset = slots_reset(set)
   call('ZREMRANGEBYSCORE', key, '-inf', digits(now))
-  call('ZREMRANGEBYSCORE', key, '(' .. digits(now + LONGEST_LEASE), '+inf')
+  call('ZREMRANGEBYSCORE', key, '(' .. digits(now + BELIEVED), '+inf')
   for holder, ends in pairs(set.changed) do
     if ends then call('ZADD', key, digits(ends), holder) else call('ZREM', key, holder) end
   end

@@ -61,7 +61,8 @@ end
 
 -- What the other sub-windows of a sliding window count; mirrors SlidingBucket. Returns the counts
 -- of all, the oldest first, and the weighted sum of all but the current one, whose view is given;
--- nil if a value is not a bucket's state.
+-- nil if a value is not a bucket's state. The key of the next one, which is seldom there, is
+-- optional: of a slot that is elsewhere the others tell.
 local function count_sub_windows(at, limit, own)
   local sliding, counts, sum = limit.sliding, {}, 0
   local current = sliding.count + 1
@@ -70,7 +71,7 @@ local function count_sub_windows(at, limit, own)
       counts[i] = limit.capacity - own.units
     else
       local key = at + (i < current and i or i - 1)
-      local view = load(KEYS[key], values[key], limit)
+      local view = load(KEYS[key], values[key], limit, i > current)
       if not view then return nil end
       counts[i] = max(limit.capacity - view.units, 0)
       if i == 1 then

@@ -9,7 +9,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.PartlyUnavailableException;
+import io.weir.limits.BucketKey;
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.PeriodicLimit;
 import io.weir.limits.QuotaLimit;
+import io.weir.limits.SlidingWindow;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
@@ -21,6 +25,7 @@ import io.weir.limits.correction.CorrectionOutcome;
 import io.weir.testing.Await;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -138,6 +143,54 @@ class ClusterReshardingIT {
     Decision.Allowed allowed = assertInstanceOf(Decision.Allowed.class, waits.join());
     assertEquals(2, allowed.buckets().get(0).chargedTokens());
     assertEquals(2, allowed.buckets().get(1).chargedTokens());
+  }
+
+  /**
+   * Nothing has been taken from the sub-window after the current one, so its key is nowhere, and a
+   * slot on its way has no such keys. A window of more sub-windows is read by one command, which
+   * the server refuses for that one key.
+   */
+  @Test
+  void slidingWindowInASlotOnItsWay_isDecidedWhereItsOtherSubWindowsAre() throws Exception {
+    Check one = slidingWindow(1);
+    Check many = slidingWindow(4);
+    fixture.cluster.beginMove(5, 0, 1);
+    for (Check check : List.of(one, many)) {
+      var decision = fixture.cache.submit(check);
+      Await.until("a decision while no key has moved", decision::isDone);
+      assertEquals(2, charged(decision.join()));
+    }
+
+    fixture.cluster.moveKey(one.buckets().get(0).bucket(), 0, 1);
+    var waits = fixture.cache.submit(one);
+    assertEquals(3, charged(fixture.cache.take(many)), "all of its sub-windows are still here");
+    assertTrue(!waits.isDone(), "its current sub-window is elsewhere");
+    while (fixture.cluster.moveKeys(5, 0, 1, 10) > 0) {
+      // until all are moved
+    }
+    fixture.cluster.endMove(5, 0, 1);
+    assertEquals(3, charged(waits.join()));
+    assertEquals(4, charged(fixture.cache.take(many)), "behind the move");
+  }
+
+  /** Takes a token from each sub-window of a window, and returns the check of the newest. */
+  private Check slidingWindow(int subWindows) {
+    SlidingWindow window = new SlidingWindow(MANY, 3_600, subWindows);
+    String base = ClusterFixture.key(ClusterFixture.clientIn(5)) + subWindows;
+    long now = System.currentTimeMillis();
+    Check check = null;
+    for (int back = subWindows; back >= 0; back--) {
+      PeriodicLimit.Span span =
+          window.at(now - back * window.subWindowSeconds() * 1_000, ClientCalendar.OF_POLICY);
+      String bucket = BucketKey.inPeriod(base, span);
+      check = new Check(List.of(new BucketRequest(bucket, window.in(span), true)), 1);
+      assertInstanceOf(Decision.Allowed.class, fixture.cache.take(check));
+    }
+    return Objects.requireNonNull(check);
+  }
+
+  private static long charged(Decision decision) {
+    return assertInstanceOf(Decision.Allowed.class, decision).buckets().get(0).chargedTokens();
   }
 
   /**

@@ -95,6 +95,28 @@ class SlotModelIT {
     }
   }
 
+  /** Was a hole: a lease that was as long as leases were believed was over at once. */
+  @Test
+  void leaseOfTheGreatestLength_runsOnWhenTheClockIsSetBack() throws Exception {
+    ConcurrencyLimit limit = new ConcurrencyLimit(1, ConcurrencyLimit.MAX_LEASE_MICROS);
+    BucketRequest slots = new BucketRequest("back@slots", limit, true);
+    Check first = new Check(List.of(slots), 1, SlotClaim.of("c", "first"));
+    Check second = new Check(List.of(slots), 1, SlotClaim.of("c", "second"));
+    try (TestRedis redis = TestRedis.borrow();
+        ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      runner.setWarm(true);
+      long now = 1_800_000_000 * SECOND;
+      runner.setClock(now);
+      assertInstanceOf(Decision.Allowed.class, runner.take(first));
+      for (long back : new long[] {0, 1, ConcurrencyLimit.MAX_LEASE_MICROS}) {
+        runner.setClock(now - back);
+        assertInstanceOf(Decision.Denied.class, runner.take(second), "back by " + back);
+      }
+      runner.setClock(now - ConcurrencyLimit.MAX_LEASE_MICROS - 1);
+      assertInstanceOf(Decision.Allowed.class, runner.take(second));
+    }
+  }
+
   private static final class Run implements KeptBuckets {
     private final ScriptRunner runner;
     private final long seed;
@@ -214,11 +236,17 @@ class SlotModelIT {
           switch (random.nextInt(10)) {
             case 0 -> random.nextLong(10 * SECOND);
             case 1 -> -random.nextLong(5 * SECOND); // the clock steps back
-            case 2 -> random.nextInt(12) == 0 ? -2 * ConcurrencyLimit.MAX_LEASE_MICROS : 0;
+            case 2 -> random.nextInt(12) == 0 ? -farBack() : 0;
             case 3 -> 0;
             case 4 -> untilAnEnd() + random.nextInt(3) - 1;
             default -> random.nextLong(SECOND);
           };
+    }
+
+    /** Just about as far as, with the longest lease or a short one, leases are still believed. */
+    private long farBack() {
+      long days = random.nextLong(1, 3);
+      return days * ConcurrencyLimit.MAX_LEASE_MICROS - SECOND + random.nextLong(2 * SECOND);
     }
 
     private long untilAnEnd() {

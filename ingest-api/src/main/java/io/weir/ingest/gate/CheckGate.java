@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Semaphore;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -63,13 +64,35 @@ public final class CheckGate {
   private final Slots slots;
   private final Semaphore bucketsOfBatches = new Semaphore(MAX_BUCKETS_OF_BATCHES, true);
 
-  private record Matched(Call call, MatchedPolicies matched) {}
+  /** A call of a batch, and the policies that match it at a moment. */
+  private record Matched(Call call, MatchedPolicies matched, long atEpochMillis) {}
 
   /**
    * A call whose check has been submitted; {@code pending} is null if no policy matches the call.
    */
-  private record Submitted(
-      Call call, MatchedPolicies matched, @Nullable CompletableFuture<Decision> pending) {}
+  private record Submitted(Matched asked, @Nullable CompletableFuture<Decision> pending) {}
+
+  /** The calls of a batch that are decided together, and how many buckets they have. */
+  private record Part(List<Matched> calls, int buckets) {
+    /** Returns the part with which calls begin. */
+    static Part of(List<Call> calls, Function<Call, Matched> matching) {
+      List<Matched> part = new ArrayList<>();
+      int buckets = 0;
+      for (Call call : calls) {
+        Matched one = matching.apply(call);
+        part.add(one);
+        buckets += one.matched.evaluated().size();
+        if (buckets >= BUCKETS_OF_A_PART) {
+          break;
+        }
+      }
+      return new Part(part, buckets);
+    }
+
+    List<Matched> matchedBy(Function<Call, Matched> matching) {
+      return calls.stream().map(one -> matching.apply(one.call)).toList();
+    }
+  }
 
   /**
    * Creates a gate without leases.
@@ -164,7 +187,7 @@ public final class CheckGate {
       statistics.policiesLeftOut.increment(matched.leftOut().size());
       boolean asks = matched.needsCheck();
       leased = leases == null || !asks ? null : leases.take(matched, call.cost());
-      pending = leased != null || !asks ? null : cache.submit(HeldSlots.check(call, matched));
+      pending = leased != null || !asks ? null : cache.submit(slots.check(call, matched));
     } catch (RuntimeException | Error failed) {
       ticket.abandon();
       throw failed;
@@ -226,7 +249,7 @@ public final class CheckGate {
       CheckOutcome.Shed shed = shed(decision);
       if (shed != null) {
         ticket.abandon();
-        slots.giveUpUndecided(call, matched, nowEpochMillis);
+        slots.giveUpUndecided(call, matched, null, nowEpochMillis);
         return CompletableFuture.completedFuture(shed);
       }
       decided = judgeAndHold(call, matched, decision, nowEpochMillis);
@@ -278,7 +301,7 @@ public final class CheckGate {
       long nowEpochMillis = ticket.begunAtEpochMillis();
       PolicyMatcher snapshot = policies.get();
       KeyLookup.Found found = statistics.keys.find(snapshot, requests, nowEpochMillis);
-      outcomes = found.outcomes(decide(snapshot, found.calls(), nowEpochMillis));
+      outcomes = found.outcomes(decide(snapshot, found.calls(), ticket));
       for (CheckOutcome outcome : outcomes) {
         if (outcome instanceof CheckOutcome.Decided one) {
           decided.add(one.call());
@@ -295,30 +318,22 @@ public final class CheckGate {
     return withRecords(outcomes, log.record(ticket, decided));
   }
 
-  private List<CheckOutcome> decide(PolicyMatcher snapshot, List<Call> calls, long nowEpochMillis) {
+  private List<CheckOutcome> decide(PolicyMatcher snapshot, List<Call> calls, Ticket ticket) {
     List<CheckOutcome> outcomes = new ArrayList<>(calls.size());
-    List<Matched> part = new ArrayList<>();
-    int buckets = 0;
-    for (Call call : calls) {
-      MatchedPolicies matched = match(snapshot, call, nowEpochMillis);
-      statistics.policiesLeftOut.increment(matched.leftOut().size());
-      part.add(new Matched(identified(call, matched), matched));
-      buckets += matched.evaluated().size();
-      if (buckets >= BUCKETS_OF_A_PART) {
-        List<CheckOutcome> decided = decidePart(part, buckets, nowEpochMillis);
-        outcomes.addAll(decided);
-        part.clear();
-        buckets = 0;
-        CheckOutcome.Shed shed = shedIn(decided);
-        if (shed != null) {
-          statistics.shed.increment(calls.size() - outcomes.size());
-          outcomes.addAll(Collections.nCopies(calls.size() - outcomes.size(), shed));
-          return outcomes;
-        }
+    while (outcomes.size() < calls.size()) {
+      List<Call> left = calls.subList(outcomes.size(), calls.size());
+      Part part = Part.of(left, matchingNow(snapshot, ticket));
+      for (Matched one : part.calls) {
+        statistics.policiesLeftOut.increment(one.matched.leftOut().size());
       }
-    }
-    if (!part.isEmpty()) {
-      outcomes.addAll(decidePart(part, buckets, nowEpochMillis));
+      List<CheckOutcome> decided = decide(part, () -> matchingNow(snapshot, ticket));
+      outcomes.addAll(decided);
+      CheckOutcome.Shed shed = shedIn(decided);
+      if (shed != null) {
+        int notAsked = calls.size() - outcomes.size();
+        statistics.shed.increment(notAsked);
+        outcomes.addAll(Collections.nCopies(notAsked, shed));
+      }
     }
     return outcomes;
   }
@@ -332,42 +347,49 @@ public final class CheckGate {
     return null;
   }
 
-  /** Decides checks together; those of a batch when the parts of others leave room for them. */
-  private List<CheckOutcome> decidePart(List<Matched> part, int buckets, long nowEpochMillis) {
-    if (part.size() == 1) {
-      return await(submit(part), nowEpochMillis);
+  /**
+   * Decides checks together; those of a batch when the parts of others leave room for them.
+   *
+   * @param matchingNow returns what matches the calls anew if they have waited for room
+   */
+  private List<CheckOutcome> decide(Part part, Supplier<Function<Call, Matched>> matchingNow) {
+    if (part.calls.size() == 1) {
+      return await(submit(part.calls));
     }
-    bucketsOfBatches.acquireUninterruptibly(buckets);
+    boolean waits =
+        bucketsOfBatches.hasQueuedThreads() || !bucketsOfBatches.tryAcquire(part.buckets);
+    if (waits) {
+      bucketsOfBatches.acquireUninterruptibly(part.buckets);
+    }
     try {
-      return await(submit(part), nowEpochMillis);
+      return await(submit(waits ? part.matchedBy(matchingNow.get()) : part.calls));
     } finally {
-      bucketsOfBatches.release(buckets);
+      bucketsOfBatches.release(part.buckets);
     }
   }
 
   private List<Submitted> submit(List<Matched> part) {
     List<Submitted> submitted = new ArrayList<>(part.size());
     for (Matched one : part) {
-      MatchedPolicies matched = one.matched;
+      boolean asks = one.matched.needsCheck();
       submitted.add(
-          new Submitted(
-              one.call,
-              matched,
-              matched.needsCheck() ? cache.submit(HeldSlots.check(one.call, matched)) : null));
+          new Submitted(one, asks ? cache.submit(slots.check(one.call, one.matched)) : null));
     }
     return submitted;
   }
 
-  private List<CheckOutcome> await(List<Submitted> submitted, long nowEpochMillis) {
+  private List<CheckOutcome> await(List<Submitted> submitted) {
     List<CheckOutcome> outcomes = new ArrayList<>(submitted.size());
     for (Submitted one : submitted) {
+      Call call = one.asked.call;
+      MatchedPolicies matched = one.asked.matched;
+      long nowEpochMillis = one.asked.atEpochMillis;
       Decision decision = one.pending == null ? null : one.pending.join();
       CheckOutcome.Shed shed = shed(decision);
       if (shed != null) {
-        slots.giveUpUndecided(one.call, one.matched, nowEpochMillis);
+        slots.giveUpUndecided(call, matched, null, nowEpochMillis);
       }
-      outcomes.add(
-          shed == null ? judgeAndHold(one.call, one.matched, decision, nowEpochMillis) : shed);
+      outcomes.add(shed == null ? judgeAndHold(call, matched, decision, nowEpochMillis) : shed);
     }
     return outcomes;
   }
@@ -447,6 +469,15 @@ public final class CheckGate {
     return matched.hasSlots() ? call.identified(newIds) : call;
   }
 
+  /** Returns what matches calls of a batch by the present time, not by that of its beginning. */
+  private Function<Call, Matched> matchingNow(PolicyMatcher snapshot, Ticket ofBatch) {
+    long now = Math.max(nowEpochMillis(), ofBatch.begunAtEpochMillis());
+    return call -> {
+      MatchedPolicies matched = match(snapshot, call, now);
+      return new Matched(identified(call, matched), matched, now);
+    };
+  }
+
   private static MatchedPolicies match(PolicyMatcher snapshot, Call call, long nowEpochMillis) {
     return snapshot.match(call.facts(), nowEpochMillis);
   }
@@ -462,10 +493,17 @@ public final class CheckGate {
     HeldSlots held = HeldSlots.of(call, matched, decided, decidedAtMicros);
     if (held != null) {
       statistics.slots.acquired.increment(held.taken().size());
-    } else if (decision instanceof Decision.Undecided) {
-      slots.giveUpUndecided(call, matched, nowEpochMillis);
+    }
+    if (mayHaveTaken(decision)) {
+      slots.giveUpUndecided(call, matched, held, nowEpochMillis);
     }
     return decided.with(held);
+  }
+
+  /** Returns whether it is not known what the cache has taken. */
+  private static boolean mayHaveTaken(@Nullable Decision decision) {
+    return decision instanceof Decision.Undecided
+        || (decision instanceof Decision.StillDenied denied && denied.isPartial());
   }
 
   private CheckOutcome.Decided judge(

@@ -3,18 +3,25 @@ package io.weir.ingest.gate;
 
 import io.weir.decision.DecisionCache;
 import io.weir.limits.ConcurrencyLimit;
+import io.weir.limits.SlotClaim;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.BlockingQueue;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The slots that the cache may have given to calls which were answered without them, since its own
- * answer did not come in time: nobody else would release them before their leases end. Each is of a
- * holder whom only one try of a call has named. Thread-safe; blocks no thread.
+ * The slots that the cache may have, and that nobody else would release before their leases end:
+ * those that it may have given to calls which were answered without them, since its own answer did
+ * not come in time, and those that were released while it did not answer. Thread-safe; blocks no
+ * thread but the one that drains it.
  *
  * <p>The calls that were under way when an outage began are the first to be noted, and the only
  * ones that the cache was asked about. So when there are too many, later ones are left out.
@@ -24,11 +31,16 @@ final class OwedReleases {
   static final int MAX_CALLS = 4_096;
 
   /** Most calls whose slots are released when a call is decided: little beside its own work. */
-  private static final int CALLS_AT_ONCE = 4;
+  static final int BESIDE_A_CALL = 4;
+
+  /** Most calls whose slots are released at once when the cache is known to answer. */
+  static final int AT_ONCE = 256;
 
   private static final long MICROS_PER_MILLI = 1_000;
 
-  private final BlockingQueue<Owed> calls = new ArrayBlockingQueue<>(MAX_CALLS);
+  /** By the holder. */
+  private final Map<String, Owed> calls = new ConcurrentHashMap<>();
+
   private final DecisionCache cache;
   private final SlotStatistics statistics;
 
@@ -37,8 +49,20 @@ final class OwedReleases {
    *
    * @param release the buckets with slots, and the claim of the holder
    * @param endEpochMillis when the leases have ended in any case
+   * @param isCounted whether the release has been counted already
    */
-  private record Owed(Check release, long endEpochMillis) {}
+  private record Owed(Check release, long endEpochMillis, boolean isCounted) {
+    /** Returns what this and what a later one of the same holder release. */
+    Owed and(Owed later) {
+      Map<String, BucketRequest> buckets = new LinkedHashMap<>();
+      later.release.buckets().forEach(each -> buckets.put(each.bucket(), each));
+      release.buckets().forEach(each -> buckets.putIfAbsent(each.bucket(), each));
+      return new Owed(
+          release.of(buckets.values().stream().limit(Check.MAX_BUCKETS).toList()),
+          Math.max(endEpochMillis, later.endEpochMillis),
+          isCounted && later.isCounted);
+    }
+  }
 
   OwedReleases(DecisionCache cache, SlotStatistics statistics) {
     this.cache = cache;
@@ -48,45 +72,96 @@ final class OwedReleases {
   /**
    * Notes a check that was not decided.
    *
-   * @param check with slots
+   * @param held the keys of the slots that the call holds all the same, which it releases itself
    * @param nowEpochMillis time by the cache's clock
    */
-  void add(Check check, long nowEpochMillis) {
-    if (calls.remainingCapacity() == 0) {
-      return;
-    }
+  void addUndecided(Check check, Set<String> held, long nowEpochMillis) {
     List<BucketRequest> withSlots = new ArrayList<>();
     long leaseMicros = 0;
     for (BucketRequest bucket : check.buckets()) {
-      if (bucket.limit() instanceof ConcurrencyLimit limit) {
+      if (bucket.limit() instanceof ConcurrencyLimit limit && !held.contains(bucket.bucket())) {
         withSlots.add(bucket);
         leaseMicros = Math.max(leaseMicros, limit.leaseMicros());
       }
     }
-    boolean unused =
-        calls.offer(
-            new Owed(check.of(withSlots), nowEpochMillis + leaseMicros / MICROS_PER_MILLI + 1));
-  }
-
-  /** Releases what is owed of some calls, since the cache decides again. */
-  void release(long nowEpochMillis) {
-    for (int i = 0; i < CALLS_AT_ONCE; i++) {
-      Owed owed = calls.poll();
-      if (owed == null) {
-        return;
-      }
-      if (nowEpochMillis < owed.endEpochMillis) {
-        var unused =
-            cache.submitRelease(owed.release).thenAccept(decision -> ended(owed, decision));
-      }
+    if (!withSlots.isEmpty()) {
+      add(
+          new Owed(
+              check.of(withSlots), nowEpochMillis + leaseMicros / MICROS_PER_MILLI + 1, false));
     }
   }
 
-  private void ended(Owed owed, Decision decision) {
+  /**
+   * Notes a release that was not decided; its end is that of the claim.
+   *
+   * @param isCounted whether it has been counted already
+   */
+  void addRelease(Check release, SlotClaim claim, boolean isCounted) {
+    add(new Owed(release, claim.untilEpochMicros() / MICROS_PER_MILLI + 1, isCounted));
+  }
+
+  private void add(Owed owed) {
+    SlotClaim claim = owed.release.claim();
+    if (claim != null && calls.size() < MAX_CALLS) {
+      calls.merge(claim.holder(), owed, Owed::and);
+    }
+  }
+
+  /** Forgets what a holder has released, since it asks for slots again. */
+  void forget(String holder) {
+    calls.remove(holder);
+  }
+
+  /**
+   * Releases what is owed of some calls, since the cache decides again.
+   *
+   * @param most how many calls
+   * @return completed when all of it is decided: whether none is left undecided
+   */
+  CompletableFuture<Boolean> release(long nowEpochMillis, int most) {
+    CompletableFuture<Boolean> all = CompletableFuture.completedFuture(true);
+    List<Owed> taken = calls.isEmpty() ? List.of() : take(most);
+    for (Owed owed : taken) {
+      if (nowEpochMillis < owed.endEpochMillis) {
+        all =
+            all.thenCombine(
+                cache.submitRelease(owed.release).thenApply(decision -> ended(owed, decision)),
+                Boolean::logicalAnd);
+      }
+    }
+    return all;
+  }
+
+  private List<Owed> take(int most) {
+    List<Owed> taken = new ArrayList<>();
+    Iterator<Map.Entry<String, Owed>> each = calls.entrySet().iterator();
+    while (taken.size() < most && each.hasNext()) {
+      Map.Entry<String, Owed> next = each.next();
+      if (calls.remove(next.getKey(), next.getValue())) {
+        taken.add(next.getValue());
+      }
+    }
+    return taken;
+  }
+
+  private boolean ended(Owed owed, Decision decision) {
     if (decision instanceof Decision.Undecided) {
-      boolean unused = calls.offer(owed);
-    } else {
+      add(owed);
+      return false;
+    }
+    if (!owed.isCounted) {
       boolean unused = statistics.countReleased(decision);
+    }
+    return true;
+  }
+
+  /** Releases all that is owed, and waits for it, as long as the cache decides. */
+  void drain(long nowEpochMillis, Duration patience) {
+    long end = System.nanoTime() + patience.toNanos();
+    while (!calls.isEmpty() && System.nanoTime() < end) {
+      if (!release(nowEpochMillis, AT_ONCE).join()) {
+        return;
+      }
     }
   }
 }

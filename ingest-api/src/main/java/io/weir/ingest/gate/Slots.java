@@ -12,11 +12,15 @@ import io.weir.limits.policy.MatchedPolicy;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.topics.model.DecidedBy;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Renews and releases the slots that calls hold, wherever they are: in the cache, or in this node's
@@ -25,6 +29,9 @@ import java.util.function.Supplier;
  */
 public final class Slots {
   private static final long MICROS_PER_MILLI = 1_000;
+
+  /** How long a node that stops goes on releasing slots. */
+  private static final Duration DRAIN_PATIENCE = Duration.ofSeconds(2);
 
   /** For a release, which depends neither on the number of slots nor on their lease. */
   private static final ConcurrencyLimit ANY =
@@ -76,6 +83,7 @@ public final class Slots {
     Check check = new Check(found.stream().map(MatchedPolicy::bucket).toList(), 1, token.claim());
     MatchedPolicies matched =
         new MatchedPolicies(snapshot.policiesVersion(), found, List.of(), null);
+    owed.forget(token.claim().holder());
     return cache
         .submit(check)
         .thenApply(
@@ -95,6 +103,7 @@ public final class Slots {
   }
 
   private SlotOutcome renewed(SlotToken token, MatchedPolicies matched, Decision decision) {
+    noteDecided(decision);
     if (decision instanceof Decision.Allowed allowed) {
       return held(token, matched.evaluated(), allowed.decidedAtEpochMicros(), DecidedBy.CACHE);
     }
@@ -170,43 +179,96 @@ public final class Slots {
 
   /** Releases slots, whether they are held or not. */
   public CompletableFuture<SlotOutcome> release(SlotToken token) {
-    return release(token, token.keys());
+    return release(token, token.keys(), true);
   }
 
   /** Releases what a call has taken that is not let through after all. Nobody waits for it. */
   void giveUp(HeldSlots held) {
     if (!held.taken().isEmpty()) {
-      var unused = release(held.token(), held.taken());
+      var unused = release(held.token(), held.taken(), false);
     }
   }
 
   /**
-   * Notes that a call is answered without slots, though the cache, which has not decided it, may
-   * have given it some. They are released when the cache decides again. Slots of a caller's own id
-   * are not: they may be those of another try.
+   * Notes that a call is answered without some of its slots, though the cache, which has not
+   * decided it, may have given it all. They are released when the cache decides again. Slots of a
+   * caller's own id are not: they may be those of another try.
+   *
+   * @param held the slots with which it is answered; null for none
    */
-  void giveUpUndecided(Call call, MatchedPolicies matched, long nowEpochMillis) {
+  void giveUpUndecided(
+      Call call, MatchedPolicies matched, @Nullable HeldSlots held, long nowEpochMillis) {
     if (call.newId() != null && matched.hasSlots()) {
-      owed.add(HeldSlots.check(call, matched), nowEpochMillis);
+      Set<String> kept =
+          held == null
+              ? Set.of()
+              : held.token().keys().stream().map(SlotKey::text).collect(Collectors.toSet());
+      owed.addUndecided(HeldSlots.check(call, matched), kept, nowEpochMillis);
     }
+  }
+
+  /** Returns the check by which a call is decided; it may take again what its holder released. */
+  Check check(Call call, MatchedPolicies matched) {
+    Check check = HeldSlots.check(call, matched);
+    if (check.claim() != null && call.newId() == null) {
+      owed.forget(check.claim().holder());
+    }
+    return check;
   }
 
   /** Notes that the cache decides, so that what is owed can be released. */
   void cacheDecided(long nowEpochMillis) {
-    owed.release(nowEpochMillis);
+    var unused = owed.release(nowEpochMillis, OwedReleases.BESIDE_A_CALL);
   }
 
-  private CompletableFuture<SlotOutcome> release(SlotToken token, List<SlotKey> keys) {
+  private void noteDecided(Decision decision) {
+    if (decision instanceof Decision.Decided decided) {
+      cacheDecided(decided.decidedAtEpochMicros() / MICROS_PER_MILLI);
+    }
+  }
+
+  /**
+   * Notes that the cache answers, whether or not there are calls. Slots that it did not release
+   * when it was asked to are released now. Does not block.
+   *
+   * @param nowEpochMicros time by the cache's clock
+   */
+  public void cacheAnswers(long nowEpochMicros) {
+    var unused = owed.release(nowEpochMicros / MICROS_PER_MILLI, OwedReleases.AT_ONCE);
+  }
+
+  /** Releases what is still to be released, as long as the cache decides, before the node stops. */
+  public void drain() {
+    owed.drain(clockEpochMillis.getAsLong(), DRAIN_PATIENCE);
+  }
+
+  /**
+   * Releases slots.
+   *
+   * @param isAwaited whether a caller asks again if it is not known whether they are released
+   */
+  private CompletableFuture<SlotOutcome> release(
+      SlotToken token, List<SlotKey> keys, boolean isAwaited) {
     Check check =
         new Check(
             keys.stream().map(key -> new BucketRequest(key.text(), ANY, true)).toList(),
             1,
             token.claim());
     boolean wasLocal = statistics.countReleased(local.release(check));
-    return cache.submitRelease(check).thenApply(decision -> released(decision, wasLocal));
+    return cache
+        .submitRelease(check)
+        .thenApply(
+            decision -> {
+              if (decision instanceof Decision.Undecided && (wasLocal || !isAwaited)) {
+                // the cache may have it, too: from before, or since its answer was lost
+                owed.addRelease(check, token.claim(), wasLocal);
+              }
+              return released(decision, wasLocal);
+            });
   }
 
   private SlotOutcome released(Decision decision, boolean wasLocal) {
+    noteDecided(decision);
     boolean wasHeld = statistics.countReleased(decision);
     if (decision instanceof Decision.Undecided undecided && !wasLocal) {
       return undecided.cause() == Decision.Cause.REJECTED

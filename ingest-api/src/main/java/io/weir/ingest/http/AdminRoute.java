@@ -23,6 +23,7 @@ import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -52,11 +53,13 @@ final class AdminRoute {
   private final PolicyFollower policies;
   private final AdminAccess access;
   private final boolean hasTokens;
+  private final Set<String> hosts;
 
   AdminRoute(CheckApi.PolicyAdmin admin) {
     this.policies = admin.follower();
     this.access = admin.access();
     this.hasTokens = admin.hasTokens();
+    this.hosts = admin.hosts();
   }
 
   /** Signals what is answered instead. */
@@ -80,6 +83,7 @@ final class AdminRoute {
     Problem problem;
     try {
       requireAccess(context);
+      requireJson(context);
       handling.handle(context);
       return;
     } catch (Refused refused) {
@@ -98,7 +102,8 @@ final class AdminRoute {
       return; // it has one with the scope, which no web page knows
     }
     boolean isOpen = access == AdminAccess.ANY;
-    String why = isOpen ? OperatorCheck.whyFromAPage(context) : OperatorCheck.whyNot(context);
+    String why =
+        isOpen ? OperatorCheck.whyFromAPage(context, hosts) : OperatorCheck.whyNot(context);
     if (why != null) {
       throw new Refused(
           Problem.of(
@@ -109,6 +114,21 @@ final class AdminRoute {
                           + " WEIR_ADMIN=any, and ")
                   + why));
     }
+  }
+
+  /** A body of another type is one that a web page may have sent without asking the node before. */
+  private static void requireJson(Context context) throws Refused {
+    if (RequestBody.of(context).length > 0 && !isJson(context.contentType())) {
+      throw new Refused(
+          Problem.ofField(
+              ProblemReason.UNSUPPORTED_MEDIA_TYPE,
+              "Content-Type",
+              "must be " + JSON_TYPE + " if there is a body"));
+    }
+  }
+
+  private static boolean isJson(@Nullable String contentType) {
+    return contentType != null && contentType.split(";", -1)[0].strip().equalsIgnoreCase(JSON_TYPE);
   }
 
   private static Problem problem(RefusedException refused) {

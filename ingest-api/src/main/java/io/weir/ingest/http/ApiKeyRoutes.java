@@ -15,6 +15,9 @@ import io.weir.ingest.policy.log.PolicyKey;
 import io.weir.limits.policy.ApiKeyHash;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.format.DateTimeParseException;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +30,8 @@ final class ApiKeyRoutes {
   static final String KEYS = "/v1/clients/{name}/keys";
 
   static final String KEY = KEYS + "/{id}";
+
+  private static final String EXPIRES_AT = "expires_at";
 
   private final AdminRoute admin;
 
@@ -94,6 +99,7 @@ final class ApiKeyRoutes {
         RequestBody.of(context).length == 0
             ? AdminRoute.JSON.createObjectNode()
             : AdminRoute.body(context);
+    requireFuture(key.path(EXPIRES_AT));
     NewApiKey made = key.has("sha256") ? null : NewApiKey.random();
     if (made != null) {
       key.put("sha256", made.sha256().toString());
@@ -110,6 +116,22 @@ final class ApiKeyRoutes {
     body.set("key", key);
     context.status(201);
     AdminRoute.write(context, body);
+  }
+
+  /**
+   * Refuses a key that would never be accepted; what is no time is refused with the other fields.
+   */
+  private static void requireFuture(JsonNode expiresAt) throws AdminRoute.Refused {
+    try {
+      if (!expiresAt.isMissingNode()
+          && !OffsetDateTime.parse(expiresAt.asText()).toInstant().isAfter(Instant.now())) {
+        throw new AdminRoute.Refused(
+            Problem.ofField(
+                ProblemReason.INVALID_MEMBER, EXPIRES_AT, "must be a time in the future"));
+      }
+    } catch (DateTimeParseException notATime) {
+      return;
+    }
   }
 
   private void revoke(Context context) throws AdminRoute.Refused, RefusedException {

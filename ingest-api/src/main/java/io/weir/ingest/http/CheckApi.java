@@ -20,6 +20,7 @@ import io.weir.topics.problem.ProblemReason;
 import io.weir.topics.problem.Routes;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -92,9 +93,16 @@ public final class CheckApi implements AutoCloseable {
    * Policies that may be read and changed over HTTP, and from where.
    *
    * @param access from where, without tokens
+   * @param hosts the names, in lower case, whose web pages may, beside those of addresses; only of
+   *     {@link AdminAccess#ANY}
    * @param hasTokens whether operators have tokens: then from everywhere
    */
-  public record PolicyAdmin(PolicyFollower follower, AdminAccess access, boolean hasTokens) {}
+  public record PolicyAdmin(
+      PolicyFollower follower, AdminAccess access, Set<String> hosts, boolean hasTokens) {
+    public PolicyAdmin {
+      hosts = Set.copyOf(hosts);
+    }
+  }
 
   private CheckApi(
       Parts parts,

@@ -18,6 +18,7 @@ import io.weir.limits.CalendarQuota;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.PeriodicLimit;
 import io.weir.limits.QuotaLimit;
+import io.weir.limits.SlidingWindow;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.Decision;
@@ -607,6 +608,33 @@ final class CheckGateTest {
         log.calls, outcomes.stream().map(one -> ((CheckOutcome.Decided) one).call()).toList());
     outcomes.forEach(one -> assertNotNull(((CheckOutcome.Decided) one).recorded()));
     assertEquals(0, log.underWay());
+  }
+
+  /** Was a hole: the later calls of a batch were of the sub-window in which it had begun. */
+  @Test
+  void check_severalCallsThatTakeLong_areOfTheSubWindowInWhichEachIsDecided() {
+    long capacity = 600;
+    Policy window =
+        new Policy(
+            "window",
+            PolicyMatch.ANY,
+            List.of(KeyPart.CLIENT),
+            new SlidingWindow(capacity, 1, 1),
+            PolicyMode.ENFORCE,
+            FailureMode.CLOSED);
+    CheckGate gate = gate(1, window);
+    cache.whenAwaited =
+        () -> {
+          log.nowEpochMillis += 2_000;
+          for (int i = 0; i < capacity; i++) {
+            assertTrue(check(gate, 1).call().allowed());
+          }
+        };
+    List<CheckOutcome> outcomes = gate.check(Collections.nCopies(CallLog.MAX_CALLS, call(1)));
+    long allowed =
+        outcomes.stream().filter(one -> ((CheckOutcome.Decided) one).call().allowed()).count();
+    assertTrue(allowed > 0 && allowed < capacity, "the first part alone is: " + allowed);
+    assertFalse(check(gate, 1).call().allowed());
   }
 
   @Test

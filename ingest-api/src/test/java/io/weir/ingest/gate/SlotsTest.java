@@ -39,6 +39,7 @@ import org.junit.jupiter.api.Test;
 /** Slots from the check to their release: in the cache, on the node, under changing policies. */
 final class SlotsTest {
   private static final ConcurrencyLimit TWO = new ConcurrencyLimit(2, 30_000_000);
+  private static final ConcurrencyLimit ONE_HOUR = new ConcurrencyLimit(1, 3_600_000_000L);
 
   private final KeptCalls log = new KeptCalls();
   private final MemoryDecisionCache redis = new MemoryDecisionCache(this::nowMicros);
@@ -425,6 +426,140 @@ final class SlotsTest {
     held("a");
     denied("b");
     held("own");
+  }
+
+  /**
+   * Was a hole: the node's slot was free, and that of the cache was kept for the rest of a lease.
+   */
+  @Test
+  void slotReleasedWhileTheCacheIsAway_isReleasedThereWhenItDecidesAgain() {
+    policies = matcher(policy("reports", ONE_HOUR, FailureMode.LOCAL));
+    SlotToken renewed = held("a");
+    cache.cause = Cause.TIMEOUT;
+    renewed = renewed(renewed, DecidedBy.LOCAL);
+    assertEquals(new SlotOutcome.Released(true), release(renewed));
+    cache.cause = null;
+    denied("first");
+    SlotToken b = held("b");
+    release(b);
+
+    cache.cause = Cause.TIMEOUT;
+    cache.losesAnswers = true;
+    SlotToken lost = Objects.requireNonNull(check("acme", null).slots()).token();
+    assertEquals(new SlotOutcome.Released(true), release(lost));
+    cache.cause = null;
+    denied("first");
+    held("b");
+    assertEquals(4, count("weir.slots", "change", "acquired"));
+    assertEquals(3, count("weir.slots", "change", "released"));
+  }
+
+  /** Was a hole: as above, of a call that could not be recorded; nobody asks again. */
+  @Test
+  void slotOfACallThatIsNotKept_whileTheCacheIsAway_isReleasedThereWhenItDecidesAgain() {
+    policies = matcher(policy("reports", ONE_HOUR, FailureMode.LOCAL));
+    for (Cause cause : List.of(Cause.TIMEOUT, Cause.REJECTED)) {
+      cache.causeOfReleases = cause;
+      log.refusal = new Recorded.Refused(Recorded.Reason.FULL, "full");
+      gate.check(new Call("acme", "-", "calls", 1, "a", null));
+      cache.causeOfReleases = null;
+      log.refusal = null;
+      denied("first");
+      release(held("b"));
+    }
+  }
+
+  /** A release that is late must not end what began since. */
+  @Test
+  void slotThatIsAskedForAgain_isNotReleasedLate() {
+    policies = matcher(policy("reports", ONE_HOUR, FailureMode.LOCAL));
+    SlotToken a = held("a");
+    cache.cause = Cause.TIMEOUT;
+    release(renewed(a, DecidedBy.LOCAL));
+    cache.cause = null;
+    held("a");
+    denied("b");
+
+    cache.cause = Cause.TIMEOUT;
+    a = renewed(a, DecidedBy.LOCAL);
+    release(a);
+    cache.cause = null;
+    renewed(a, DecidedBy.CACHE);
+    denied("b");
+  }
+
+  /**
+   * Was a hole: the call is let through by the node's slot of the one, and by none of the other.
+   */
+  @Test
+  void slotOfAnOpenPolicy_isReleased_thoughTheNodeDecidesByAnother() {
+    policies =
+        matcher(
+            policy("reports", ONE_HOUR, FailureMode.LOCAL),
+            policy("open", ONE_HOUR, FailureMode.OPEN));
+    cache.cause = Cause.TIMEOUT;
+    cache.losesAnswers = true;
+    SlotToken a = Objects.requireNonNull(check("acme", null).slots()).token();
+    assertEquals(1, a.keys().size());
+    cache.cause = null;
+    assertEquals(new SlotOutcome.Released(true), release(a));
+    assertEquals(2, held("b").keys().size());
+  }
+
+  /** Was a hole: one server of a cluster has refused, another has taken a slot all the same. */
+  @Test
+  void slotOfADenialThatIsPartial_isReleased() {
+    policies = matcher(policy("reports", ONE_HOUR, FailureMode.CLOSED));
+    BucketReply missing = new BucketReply(false, 0, 1_000, 1_000, 0, 0, 0, false);
+    cache.stillDenied = new Decision.StillDenied(List.of(new Shortage(0, missing)), true);
+    cache.losesAnswers = true;
+    assertFalse(check("acme", null).call().allowed());
+    cache.stillDenied = null;
+    denied("first");
+    held("b");
+  }
+
+  /** Was a hole: only a check or a peek of this node released what was owed, four at a time. */
+  @Test
+  void slotsThatAreOwed_areReleasedByWhateverTheCacheDecides_andBeforeTheNodeStops() {
+    policies = matcher(policy("reports", ONE_HOUR, FailureMode.CLOSED));
+    SlotToken other = held("globex", "other");
+    List<Runnable> occasions =
+        List.of(
+            () -> renewed(other, DecidedBy.CACHE),
+            () -> release(other),
+            () -> gate.slots().cacheAnswers(nowMicros()),
+            gate.slots()::drain);
+    for (Runnable occasion : occasions) {
+      loseAnswers(1);
+      occasion.run();
+      release(held("b"));
+    }
+  }
+
+  @Test
+  void manySlotsThatAreOwed_areReleasedBeforeTheNodeStops_ifTheCacheDecides() {
+    int many = 3 * OwedReleases.AT_ONCE;
+    policies =
+        matcher(policy("reports", new ConcurrencyLimit(many, 60_000_000), FailureMode.CLOSED));
+    loseAnswers(many);
+    cache.cause = Cause.TIMEOUT;
+    gate.slots().drain();
+    assertEquals(OwedReleases.AT_ONCE, cache.released);
+    cache.cause = null;
+    gate.slots().drain();
+    assertEquals(many + OwedReleases.AT_ONCE, cache.released);
+    assertEquals(many, count("weir.slots", "change", "released"));
+  }
+
+  private void loseAnswers(int calls) {
+    cache.cause = Cause.TIMEOUT;
+    cache.losesAnswers = true;
+    for (int i = 0; i < calls; i++) {
+      check("acme", null);
+    }
+    cache.cause = null;
+    cache.losesAnswers = false;
   }
 
   @Test

@@ -22,7 +22,13 @@ final class SwitchedCache implements DecisionCache {
   /** Whether checks that are left undecided are decided all the same, and the answer is lost. */
   boolean losesAnswers;
 
+  /** Runs when a decision is waited for the next time; null for nothing. */
+  @Nullable Runnable whenAwaited;
+
   private int submitted;
+
+  /** Why releases alone are undecided; null if they are decided as all others. */
+  Decision.@Nullable Cause causeOfReleases;
 
   /** How many releases were submitted. */
   int released;
@@ -41,10 +47,10 @@ final class SwitchedCache implements DecisionCache {
     }
     submitted++;
     Decision.Cause now = cause;
-    if (now != null && losesAnswers) {
+    Decision.StillDenied denied = stillDenied;
+    if ((now != null || denied != null) && losesAnswers) {
       var unused = decider.submit(check);
     }
-    Decision.StillDenied denied = stillDenied;
     CompletableFuture<Decision> pending =
         denied != null
             ? CompletableFuture.completedFuture(denied)
@@ -86,6 +92,11 @@ final class SwitchedCache implements DecisionCache {
     private void awaited() {
       mostSubmitted = Math.max(mostSubmitted, submitted);
       submitted--;
+      Runnable next = whenAwaited;
+      whenAwaited = null;
+      if (next != null) {
+        next.run();
+      }
     }
   }
 
@@ -98,7 +109,7 @@ final class SwitchedCache implements DecisionCache {
   @Override
   public CompletableFuture<Decision> submitRelease(Check check) {
     released++;
-    Decision.Cause now = cause;
+    Decision.Cause now = cause == null ? causeOfReleases : cause;
     return now == null ? decider.submitRelease(check) : undecided(now);
   }
 

@@ -40,7 +40,9 @@ final class HostileSenderIT {
 
   @BeforeAll
   void start(@TempDir Path folder) throws Exception {
-    node = TestNode.start(folder, Map.of());
+    node =
+        TestNode.start(
+            folder, Map.of("WEIR_ADMIN", "any", "WEIR_ADMIN_HOSTS", "weir.example,limits.example"));
   }
 
   @AfterAll
@@ -332,5 +334,26 @@ final class HostileSenderIT {
     JsonNode problem = JSON.readTree(answer.body());
     assertEquals(status, problem.path("status").asInt());
     assertTrue(problem.path("detail").asText().length() > 5, answer.body());
+  }
+
+  /** Was a hole: a page that leads a name of its own to the node is of the node's host. */
+  @Test
+  void pageOfAHostThatIsNotKnown_createsNoKey() throws Exception {
+    assertEquals(201, statusOfAPage("limits.example:8080"));
+    assertEquals(201, statusOfAPage("192.0.2.7:8080"));
+    assertEquals(403, statusOfAPage("evil.example:8080"));
+  }
+
+  private int statusOfAPage(String host) throws Exception {
+    try (RawHttp raw = node.connect()) {
+      return raw.send(
+              "POST /v1/clients/page/keys HTTP/1.1\r\nHost: "
+                  + host
+                  + "\r\nOrigin: http://"
+                  + host
+                  + "\r\nContent-Length: 0\r\n\r\n")
+          .answer()
+          .status();
+    }
   }
 }

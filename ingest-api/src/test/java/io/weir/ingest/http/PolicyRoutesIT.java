@@ -29,6 +29,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Policies read and changed over HTTP, and the decisions that follow. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -292,6 +293,9 @@ final class PolicyRoutesIT {
         "invalid-policy",
         send("POST", "/v1/clients/other/keys", "{\"sha256\":\"" + hash + "\"}"));
     assertProblem(400, "invalid-policy", send("POST", path, "{\"expires\":\"soon\"}"));
+    assertProblem(400, "invalid-policy", send("POST", path, "{\"expires_at\":\"soon\"}"));
+    assertProblem(
+        400, "invalid-member", send("POST", path, "{\"expires_at\":\"2026-01-01T00:00:00Z\"}"));
     assertProblem(400, "invalid-body", send("POST", path, "[]"));
     assertProblem(412, "changed-since", send("POST", path, "", "If-Match", "\"1\""));
     assertProblem(403, "admin-not-allowed", send("POST", path, "", "Via", "1.1 proxy"));
@@ -400,7 +404,9 @@ final class PolicyRoutesIT {
     "X-Forwarded-For,203.0.113.9",
     "Forwarded,for=203.0.113.9",
     "Via,1.1 proxy",
-    "Origin,http://evil.example"
+    "Origin,http://evil.example",
+    "Origin,http://127.0.0.1:3000",
+    "Origin,http://localhost"
   })
   void whatIsPassedOnOrOfAPage_isNotAnswered(String field, String value) throws Exception {
     assertProblem(
@@ -416,6 +422,41 @@ final class PolicyRoutesIT {
       raw.send("GET /v1/policies HTTP/1.1\r\nHost: evil.example\r\n\r\n");
       assertEquals(403, raw.answer().status());
     }
+  }
+
+  /** Was a hole: a page may have a browser send a body of these types to any server. */
+  @ParameterizedTest
+  @ValueSource(strings = {"text/plain", "application/x-www-form-urlencoded", "text/json", ""})
+  void bodyThatDoesNotSayThatItIsJson_isNotTaken(String type) throws Exception {
+    String hash = ApiKeyHash.of("of a page").toString();
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(uri("/v1/clients/page/keys"))
+            .POST(HttpRequest.BodyPublishers.ofString("{\"sha256\":\"" + hash + "\"}"));
+    if (!type.isEmpty()) {
+      request.header("Content-Type", type);
+    }
+    HttpResponse<String> refused = node.send(request.build());
+    assertProblem(415, "unsupported-media-type", refused);
+    assertEquals("Content-Type", JSON.readTree(refused.body()).path("field").asText());
+    assertEquals(404, node.get("/v1/clients/page").statusCode());
+  }
+
+  @Test
+  void typeOfABody_mayHaveParameters_andIsNotAskedForWithoutABody() throws Exception {
+    HttpRequest.Builder request = HttpRequest.newBuilder(uri("/v1/clients/typed/keys"));
+    assertEquals(
+        201, node.send(request.POST(HttpRequest.BodyPublishers.noBody()).build()).statusCode());
+    HttpRequest.Builder typed =
+        request
+            .header("Content-Type", "Application/JSON ; charset=utf-8")
+            .header("Origin", "http://127.0.0.1:" + node.port());
+    assertEquals(
+        201, node.send(typed.POST(HttpRequest.BodyPublishers.ofString("{}")).build()).statusCode());
+    delete("/v1/clients/typed");
+  }
+
+  private URI uri(String path) {
+    return URI.create("http://127.0.0.1:" + node.port() + path);
   }
 
   @Test
@@ -486,8 +527,10 @@ final class PolicyRoutesIT {
   private HttpResponse<String> send(String method, String path, String body, String... fields)
       throws Exception {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.port() + path))
-            .method(method, HttpRequest.BodyPublishers.ofString(body));
+        HttpRequest.newBuilder(uri(path)).method(method, HttpRequest.BodyPublishers.ofString(body));
+    if (!body.isEmpty()) {
+      request.header("Content-Type", "application/json");
+    }
     if (fields.length > 0) {
       request.headers(fields);
     }

@@ -43,14 +43,21 @@ public sealed interface Decision {
   }
 
   /**
-   * Enforced buckets are known not to hold the cost yet, so the cache was not asked again. Nothing
-   * was taken and nothing was written.
+   * Enforced buckets are known not to hold the cost yet: the cache was not asked again, and nothing
+   * was taken and nothing was written; or it was, and only some of its servers have answered.
    *
    * @param shortages the buckets of which that is known, at least one, in the order of the check
+   * @param isPartial whether a server that was asked has not answered: then it is not known what
+   *     was taken there
    */
-  record StillDenied(List<Shortage> shortages) implements Decision {
+  record StillDenied(List<Shortage> shortages, boolean isPartial) implements Decision {
     public StillDenied {
       shortages = List.copyOf(shortages);
+    }
+
+    /** Creates the denial of a check that the cache was not asked about. */
+    public StillDenied(List<Shortage> shortages) {
+      this(shortages, false);
     }
 
     /**

@@ -56,6 +56,8 @@ public enum ProblemReason {
   CHANGED_SINCE(412, "It was changed since"),
   /** The body is too large. */
   BODY_TOO_LARGE(413, "The body is too large"),
+  /** The body is of another media type than the route takes. */
+  UNSUPPORTED_MEDIA_TYPE(415, "The body is of another media type"),
   /** The call was denied: a bucket, or a quota, does not currently hold the cost. */
   NOT_ENOUGH_TOKENS(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
   /** The call was denied: as many calls as may be at once hold slots. */
