@@ -39,6 +39,7 @@ import picocli.CommandLine.Command;
       VerifyCommand.class,
       QuarantineCommand.class,
       LedgerCommand.class,
+      ExportCommand.class,
       SimulateCommand.class,
       ReplayCommand.class,
       CommandLine.HelpCommand.class
