@@ -149,13 +149,13 @@ final class StripeCommand implements Callable<Integer> {
     require(
         rows == null || !rows.toAbsolutePath().equals(keptFile.toAbsolutePath()),
         "--rows must be another file than --kept, to which rows are appended: move it first");
+    Mapping names = mapping();
     StripeExport.Target target =
         new StripeExport.Target(url, dryRun ? "" : key(), parallel, rate, retryFor);
     String kafka = export.weir().kafka();
     StripeExport.Settings settings =
         new StripeExport.Settings(
             kafka, cluster(kafka), state, keptFile, since, follow, dryRun, acceptGap, target);
-    Mapping names = mapping();
     try (ProgressBar bar = Bars.named("export").build();
         StopRequest stop = StopRequest.watch()) {
       StripeExport running = new StripeExport(settings, names, new Shown(bar));
