@@ -190,7 +190,7 @@ final class StripeCommand implements Callable<Integer> {
         url.getHost() != null && url.getHost().matches("localhost|127\\.[0-9.]+|\\[::1]");
     require(
         url.getHost() != null
-            && ("https".equals(url.getScheme()) || "http".equals(url.getScheme()) && isLoopback),
+            && ("https".equals(url.getScheme()) || ("http".equals(url.getScheme()) && isLoopback)),
         "--url must be an https address, since the key is sent there, is '" + url + "'");
   }
 

@@ -17,8 +17,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.Future;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.jspecify.annotations.Nullable;
@@ -50,19 +52,24 @@ final class WrittenLedger implements AutoCloseable {
   }
 
   /** Writes rows in one transaction, behind another one that is aborted. */
-  void write(List<? extends LedgerRow> rows) {
+  void write(List<? extends LedgerRow> rows) throws Exception {
     producer.beginTransaction();
-    send(row("aborted", "calls", "-", 0, NEVER_SAID));
-    producer.flush();
+    send(row("aborted", "calls", "-", 0, NEVER_SAID)).get();
     producer.abortTransaction();
     producer.beginTransaction();
-    rows.forEach(this::send);
+    List<Future<RecordMetadata>> sent = new ArrayList<>();
+    for (LedgerRow row : rows) {
+      sent.add(send(row));
+    }
     producer.commitTransaction();
+    for (Future<RecordMetadata> one : sent) {
+      one.get();
+    }
   }
 
-  private void send(LedgerRow row) {
+  private Future<RecordMetadata> send(LedgerRow row) {
     String client = row instanceof UsageRow usage ? usage.key().client() : null;
-    producer.send(
+    return producer.send(
         new ProducerRecord<>(
             Topics.LEDGER.name(), row.inputPartition(), client, LedgerRowCodec.encode(row)));
   }

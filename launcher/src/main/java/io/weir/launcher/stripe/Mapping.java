@@ -148,7 +148,8 @@ public record Mapping(
 
     private boolean negative(JsonNode node) {
       String value = node.asText("keep");
-      if (!node.isMissingNode() && !node.isTextual() || !Set.of("keep", "send").contains(value)) {
+      boolean isWord = node.isMissingNode() || node.isTextual();
+      if (!isWord || !Set.of("keep", "send").contains(value)) {
         problems.add("negative must be keep or send, is " + node);
       }
       return value.equals("send");

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class StripeExport {
   /** Most rows of a batch, which is sent before the next one is read. */
-  private static final int MAX_BATCH = 500;
+  private static final int MAX_BATCH = 100;
 
   private final Settings settings;
   private final Mapping mapping;

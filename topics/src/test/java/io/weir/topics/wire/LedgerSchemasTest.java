@@ -2,6 +2,7 @@
 package io.weir.topics.wire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -95,7 +96,7 @@ final class LedgerSchemasTest {
   void connectForm_hasTheMembersOfTheSchema() throws Exception {
     JsonNode struct = schema("ledger-row.connect.json");
     assertEquals("struct", struct.path("type").asText());
-    assertTrue(!struct.path("optional").asBoolean(true));
+    assertFalse(struct.path("optional").asBoolean(true));
     Map<String, Member> members = new TreeMap<>();
     for (JsonNode field : struct.path("fields")) {
       String type = field.path("type").asText().replace("int64", "integer");
@@ -231,7 +232,7 @@ final class LedgerSchemasTest {
         isFinal ? UsageRow.Type.FINAL : UsageRow.Type.ADJUSTMENT,
         revision,
         revision == 1 ? null : UsageRow.recordId(key(), WINDOW, revision - 1),
-        isFinal ? null : UsageRow.Reason.values()[random.nextInt(4)],
+        isFinal ? null : one(UsageRow.Reason.values()),
         count(),
         any(),
         random.nextInt(9),
@@ -242,7 +243,7 @@ final class LedgerSchemasTest {
   }
 
   private UsageState state() {
-    UsageState.Status status = UsageState.Status.values()[random.nextInt(3)];
+    UsageState.Status status = one(UsageState.Status.values());
     long revision = status == UsageState.Status.RUNNING ? 0 : 1 + random.nextLong(3);
     return new UsageState(key(), WINDOW, status, revision, count(), bool(), period());
   }
@@ -287,6 +288,10 @@ final class LedgerSchemasTest {
     List<Long> edges = new ArrayList<>(List.of(0L, -1L, 1L, Long.MIN_VALUE, Long.MAX_VALUE));
     edges.add(random.nextLong());
     return edges.get(random.nextInt(edges.size()));
+  }
+
+  private <T> T one(T[] values) {
+    return List.of(values).get(random.nextInt(values.length));
   }
 
   private boolean bool() {
