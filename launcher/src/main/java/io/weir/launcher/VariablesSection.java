@@ -37,7 +37,8 @@ final class VariablesSection {
           "ingest", List.of("### Ingest "),
           "aggregate", List.of("### Aggregator "),
           "up", List.of("### `up`", "### Ingest ", "### Aggregator "),
-          "weir", List.of("### The script "));
+          "weir", List.of("### The script "),
+          "export stripe", List.of("### Export "));
 
   /** The variables that the other commands read. */
   private static final Map<String, Set<String>> NAMES =
@@ -63,6 +64,7 @@ final class VariablesSection {
           Map.entry("quarantine list", Set.of("WEIR_KAFKA", "WEIR_LATENESS")),
           Map.entry("quarantine replay", Set.of("WEIR_KAFKA", "WEIR_LATENESS")),
           Map.entry("ledger tail", Set.of("WEIR_KAFKA")),
+          Map.entry("export stripe", Set.of("WEIR_KAFKA")),
           Map.entry("replay", Set.of("WEIR_KAFKA")),
           Map.entry("tokens create", Set.of("WEIR_TOKENS_FILE")),
           Map.entry("tokens list", Set.of("WEIR_TOKENS_FILE")),
@@ -89,10 +91,8 @@ final class VariablesSection {
   private static String render(Help help) {
     String command = help.commandSpec().qualifiedName(" ").replaceFirst("^weir ", "");
     StringBuilder text = new StringBuilder();
-    List<String[]> rows =
-        TABLES.containsKey(command)
-            ? tables(TABLES.get(command))
-            : named(NAMES.getOrDefault(command, Set.of()));
+    List<String[]> rows = new ArrayList<>(named(NAMES.getOrDefault(command, Set.of())));
+    rows.addAll(tables(TABLES.getOrDefault(command, List.of())));
     for (String[] row : rows) {
       text.append("  ").append(row[0]).append(" (").append(row[2]).append(")\n");
       wrap(text, row[1]);

@@ -42,6 +42,7 @@ import picocli.CommandLine.Command;
       VerifyCommand.class,
       QuarantineCommand.class,
       LedgerCommand.class,
+      ExportCommand.class,
       SimulateCommand.class,
       ReplayCommand.class,
       CommandLine.HelpCommand.class

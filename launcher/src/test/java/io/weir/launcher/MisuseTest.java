@@ -51,6 +51,13 @@ final class MisuseTest {
         "clients keys revoke a weir_key| ID must be 1 to 64 of the characters A-Z a-z 0-9 . _ - and"
             + " not begin with weir_",
         "ledger tail --max 0| --max must be at least 1, is 0",
+        "export stripe --mapping m --rate 0| --rate must be 1 to 1000, is 0",
+        "export stripe --mapping m --url http://stripe.example| --url must be an https address,"
+            + " since the key is sent there, is 'http://stripe.example'",
+        "export stripe --mapping m --rows stripe.state.kept| --rows must be another file than"
+            + " --kept, to which rows are appended: move it first",
+        "export stripe --mapping none| --mapping none cannot be read:"
+            + " java.nio.file.NoSuchFileException: none",
         "verify --from now --to then| Invalid value for option '--from': 'now' is not an RFC 3339"
             + " time such as 2026-11-21T00:00:00Z"
       })
@@ -63,6 +70,15 @@ final class MisuseTest {
     assertTrue(said.size() <= 3, said::toString);
   }
 
+  @Test
+  void stripeKey_missing_isReported() {
+    assertEquals(2, run(Map.of(), "export stripe --mapping ../samples/stripe.yml"));
+
+    assertTrue(
+        errors.toString().startsWith("weir: WEIR_STRIPE_KEY or WEIR_STRIPE_KEY_FILE must be set"),
+        errors::toString);
+  }
+
   @ParameterizedTest
   @CsvSource({
     "topics check",
@@ -70,6 +86,7 @@ final class MisuseTest {
     "policies check --against-usage ../policies.yml",
     "quarantine list",
     "ledger tail",
+    "export stripe --dry-run --mapping ../samples/stripe.yml",
     "verify " + RANGE,
     "ingest",
     "aggregate"

@@ -21,9 +21,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class SampleQuotesTest {
   private static final Path ROOT = Path.of("..");
   private static final Map<String, String> SAMPLES =
-      Map.of("python", "billing.py", "bash", "ledger.sh", "java", "BillingJob.java");
+      Map.of(
+          "python", "billing.py",
+          "bash", "ledger.sh",
+          "java", "BillingJob.java",
+          "yaml", "stripe.yml");
   private static final Pattern QUOTE =
-      Pattern.compile("^```(python|bash|java)\n(.*?)^```$", Pattern.MULTILINE | Pattern.DOTALL);
+      Pattern.compile(
+          "^```(python|bash|java|yaml)\n(.*?)^```$", Pattern.MULTILINE | Pattern.DOTALL);
   private static final Pattern NAMED = Pattern.compile("samples/([A-Za-z-]+\\.[a-z]+)");
 
   @ParameterizedTest

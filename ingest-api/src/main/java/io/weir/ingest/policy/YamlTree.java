@@ -38,7 +38,7 @@ import org.yaml.snakeyaml.resolver.Resolver;
  * {@code 2026-01-17} and {@code 1:30} are strings. A key is its literal text: {@code 1.10} is not
  * {@code 1.1}. Not thread-safe.
  */
-final class YamlTree {
+public final class YamlTree {
   /** Largest file, in characters; 100,000 clients with calendars take a tenth of it. */
   private static final int MAX_CHARS = 64 << 20;
 
@@ -77,7 +77,7 @@ final class YamlTree {
   private YamlTree() {}
 
   /** Thrown if a text is not valid YAML. */
-  static final class NotYamlException extends Exception {
+  public static final class NotYamlException extends Exception {
     private static final long serialVersionUID = 1L;
 
     NotYamlException(String message) {
@@ -97,7 +97,7 @@ final class YamlTree {
    *
    * @throws NotYamlException if it is not valid YAML; the message names line and column
    */
-  static JsonNode of(String yaml) throws NotYamlException {
+  public static JsonNode of(String yaml) throws NotYamlException {
     LoaderOptions options = new LoaderOptions();
     options.setCodePointLimit(MAX_CHARS);
     options.setMaxAliasesForCollections(MAX_ALIASES);

@@ -244,6 +244,15 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
+   * Returns the cluster's id, by which a job that keeps offsets knows its cluster again.
+   *
+   * @throws TopicAdminException if the cluster does not answer or refuses
+   */
+  public String clusterId() throws TopicAdminException {
+    return call("read the cluster's id", admin.describeCluster().clusterId()::get);
+  }
+
+  /**
    * Returns what the cluster tells of the catalogue's topics, by name; missing ones are left out.
    *
    * @throws TopicAdminException if the cluster does not answer or refuses

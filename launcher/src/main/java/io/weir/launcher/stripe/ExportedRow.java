@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.stripe;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.topics.model.LedgerRow;
+import io.weir.topics.wire.LedgerRowCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.io.IOException;
+
+/**
+ * A row of the ledger, as it is written and as it is read. Immutable.
+ *
+ * @param row the row
+ * @param json its members, also those that this version does not know
+ * @param place where it stands, for messages
+ */
+record ExportedRow(LedgerRow row, JsonNode json, String place) {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  /**
+   * Reads a row.
+   *
+   * @throws ExportFailedException if it is none, or of a version that is not known: a wrong bill
+   *     would follow
+   */
+  static ExportedRow of(byte[] bytes, String place) throws ExportFailedException {
+    try {
+      JsonNode json = JSON.readTree(bytes);
+      long version = json.path("schema_version").asLong();
+      if (version < LedgerRow.SCHEMA_VERSION || version > LedgerRow.SCHEMA_VERSION_OF_CALENDARS) {
+        throw new ExportFailedException(
+            place + " is a row of schema_version " + version + ", which is not known: update weir");
+      }
+      return new ExportedRow(LedgerRowCodec.decode(bytes), json, place);
+    } catch (IOException | MalformedRecordException notARow) {
+      throw new ExportFailedException(
+          place + " is no row of the ledger: " + notARow.getMessage(), notARow);
+    }
+  }
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.stripe;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.wire.LedgerRowCodec;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * An export that is killed at any moment, also in the midst of a write, and goes on sooner or much
+ * later, while Stripe fails in every way and forgets identifiers after 24 hours, and the aggregator
+ * counts anew: no row is billed twice, and each is billed or kept.
+ */
+final class ExportModelTest {
+  private static final Instant BEGIN = Instant.parse("2026-11-01T00:00:00Z");
+  private static final Duration FORGETS = Duration.ofHours(24);
+  private static final int MAX_ROWS = 250;
+
+  @TempDir private Path folder;
+  private final HandSetClock clock = new HandSetClock();
+  private final List<LedgerRow> topic = new ArrayList<>();
+  private final Map<String, Long> exportable = new TreeMap<>();
+  private Random random = new Random();
+
+  /** Each identifier's value, and when Stripe took it first. */
+  private final Map<String, Long> billed = new TreeMap<>();
+
+  private final Map<String, Instant> takenAt = new HashMap<>();
+
+  private static final class Killed extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+  }
+
+  private static final class HandSetClock extends Clock {
+    private Instant now = BEGIN;
+
+    @Override
+    public Instant instant() {
+      return now;
+    }
+
+    @Override
+    public ZoneId getZone() {
+      return ZoneOffset.UTC;
+    }
+
+    @Override
+    public Clock withZone(ZoneId zone) {
+      return this;
+    }
+  }
+
+  /** Stripe, which may fail before it takes an event, or behind. */
+  private synchronized Stripe.Answer take(MeterEvent event) {
+    int chance = random.nextInt(60);
+    if (chance == 0) {
+      throw new Killed();
+    }
+    if (chance == 1) {
+      return new Stripe.NoAnswer("cannot be reached", false);
+    }
+    Instant first = takenAt.get(event.identifier());
+    boolean isKnown = first != null && clock.now.isBefore(first.plus(FORGETS));
+    if (!isKnown) {
+      assertTrue(
+          billed.put(event.identifier(), event.value()) == null,
+          () -> event + " is billed twice, first at " + first + ", now at " + clock.now);
+      takenAt.put(event.identifier(), clock.now);
+    }
+    if (chance == 2) {
+      throw new Killed();
+    }
+    if (chance == 3) {
+      return new Stripe.NoAnswer("broken off", true);
+    }
+    return new Stripe.Accepted(isKnown);
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+  void killedAtAnyMoment_everyRowIsBilledOnceOrKept(long seed) throws Exception {
+    random = new Random(seed);
+    for (int window = 0; window < 30; window++) {
+      writeWindow(BEGIN.plus(LedgerOfCalls.WINDOW.multipliedBy(window)));
+      if (topic.size() < MAX_ROWS && random.nextInt(8) == 0) {
+        topic.addAll(List.copyOf(topic)); // the aggregator counts anew
+      }
+      run();
+      clock.now = clock.now.plus(Duration.ofMinutes(random.nextInt(20) == 0 ? 1_500 : 15));
+    }
+    while (!run()) {
+      clock.now = clock.now.plus(Duration.ofMinutes(1));
+    }
+
+    Map<String, Long> found = new TreeMap<>(billed);
+    for (ExportedRow kept : keptRows()) {
+      found.putIfAbsent(
+          kept.row().recordId(), ((UsageRow) kept.row()).count().quantity()); // UNCERTAIN
+    }
+    assertEquals(exportable, found, () -> "seed " + seed);
+    assertTrue(
+        billed.size() > exportable.size() / 2, () -> "seed " + seed + " billed " + billed.size());
+  }
+
+  private List<ExportedRow> keptRows() throws ExportFailedException {
+    Path kept = folder.resolve("kept");
+    return Files.exists(kept) ? KeptRows.read(kept) : List.of();
+  }
+
+  private void writeWindow(Instant start) {
+    for (int i = 0; i < 6; i++) {
+      add(LedgerOfCalls.row("client" + i % 3, "GET /" + i, start, 1 + random.nextInt(9)));
+      if (random.nextInt(4) == 0) {
+        add(LedgerOfCalls.row("client0", "GET /" + i, start, 3, 2 + random.nextInt(50), clock.now));
+      }
+    }
+    topic.add(LedgerOfCalls.close(start.plus(LedgerOfCalls.WINDOW)));
+  }
+
+  private void add(UsageRow row) {
+    topic.add(row);
+    exportable.put(row.recordId(), row.count().quantity());
+  }
+
+  /** Runs the export as a process that may be killed; returns whether it came to the end. */
+  private boolean run() throws IOException {
+    Path path = folder.resolve("state");
+    try (StateFile file = new StateFile(path, false);
+        ExportState state = ExportState.open(file, "c", BEGIN);
+        Sender sender = new Sender(this::take, state, 1)) {
+      RowExporter exporter =
+          new RowExporter(
+              state,
+              sender,
+              new RowJudge(mapping(), BEGIN),
+              clock,
+              new RowExporter.Results(
+                  folder.resolve("kept"), false, new ExportCounts(), new Silent()));
+      for (int from = next(state); from < topic.size(); from = next(state)) {
+        exporter.exportRecords(records(from, Math.min(topic.size(), from + 7)));
+        if (random.nextInt(30) == 0) {
+          cutOffTheLastLine(path);
+          return false;
+        }
+      }
+      return true;
+    } catch (ExportFailedException failed) {
+      return false;
+    } catch (IllegalStateException killed) {
+      assertTrue(String.valueOf(killed.getCause()).contains("Killed"), killed::toString);
+      return false;
+    }
+  }
+
+  private static int next(ExportState state) {
+    return state.next().getOrDefault(0, 0L).intValue();
+  }
+
+  private List<ConsumerRecord<@Nullable String, byte @Nullable []>> records(int from, int to) {
+    List<ConsumerRecord<@Nullable String, byte @Nullable []>> records = new ArrayList<>();
+    for (int offset = from; offset < to; offset++) {
+      byte[] value = LedgerRowCodec.encode(topic.get(offset));
+      records.add(new ConsumerRecord<>("ledger", 0, offset, null, value));
+    }
+    return records;
+  }
+
+  /** As when the process is killed while it writes that a batch has ended. */
+  private void cutOffTheLastLine(Path path) throws IOException {
+    String text = Files.readString(path);
+    int line = text.lastIndexOf('\n', text.length() - 2) + 1;
+    Files.writeString(path, text.substring(0, line + random.nextInt(text.length() - line)));
+  }
+
+  private static Mapping mapping() throws ExportFailedException {
+    try {
+      return Mapping.parse(
+          "{customers: {client0: c0, client1: c1, client2: c2}, meters: {calls: api}}");
+    } catch (Mapping.WrongMappingException wrong) {
+      throw new ExportFailedException("wrong", wrong);
+    }
+  }
+
+  private static final class Silent implements StripeExport.Watcher {
+    @Override
+    public void wouldSend(Map<String, String> event) {}
+
+    @Override
+    public void kept(String reason, String detail, String place) {
+      assertEquals("UNCERTAIN", reason, detail);
+    }
+
+    @Override
+    public void progress(long rowsDone, long rowsInAll) {}
+  }
+}
