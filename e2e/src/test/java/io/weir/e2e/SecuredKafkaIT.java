@@ -174,7 +174,7 @@ final class SecuredKafkaIT {
                 environment("weir-admin"),
                 "policies",
                 "apply",
-                ingest("m").get("WEIR_POLICIES"));
+                String.valueOf(ingest("m").get("WEIR_POLICIES")));
         WeirProcess node = WeirProcess.start(folder, ingest("m"), "ingest")) {
       assertEquals(1, counting.awaitExit());
       assertSays(counting.errors(), "lacks DescribeConfigs on a topic");

@@ -179,14 +179,6 @@ final class SecuredPortsIT {
     return "/v1/usage?client=" + client + "&from=2026-01-01&window=total";
   }
 
-  private static String last(String client) {
-    try {
-      return report(usage(client), token("reader")).body();
-    } catch (Exception failed) {
-      return failed.toString();
-    }
-  }
-
   private static long quantity(HttpResponse<String> answer) throws Exception {
     long sum = 0;
     for (JsonNode row : JSON.readTree(answer.body()).path("data")) {

@@ -5,6 +5,7 @@ import io.weir.limits.BillingPeriod;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageCount;
@@ -40,7 +41,7 @@ final class WrittenLedger implements AutoCloseable {
 
   /** Creates the topics, and begins to write into the empty ledger. */
   WrittenLedger(String kafka) throws Exception {
-    try (TopicAdmin topics = TopicAdmin.connect(kafka)) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka))) {
       topics.createMissing(PARTITIONS, Optional.empty());
     }
     producer =
