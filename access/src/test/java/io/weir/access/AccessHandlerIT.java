@@ -11,8 +11,10 @@ import io.weir.servers.testing.TestCertificates;
 import io.weir.testing.Await;
 import io.weir.topics.settings.Settings;
 import java.io.IOException;
+import java.io.InputStream;
 import java.math.BigInteger;
 import java.net.InetAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -167,6 +169,45 @@ final class AccessHandlerIT {
     assertEquals(403, asked("/usage/../all", "tenant").statusCode());
     assertEquals(403, asked("/%61dmin", "reader").statusCode());
     assertEquals(401, ask(HttpClient.newHttpClient(), "/open/../all").statusCode());
+  }
+
+  /** Was a hole: the connection ended, and the next call of it got no answer. */
+  @Test
+  void refusedRequestsWithABody_keepTheirConnection() throws Exception {
+    start(withTokens());
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      for (int i = 0; i < 5; i++) {
+        send(socket, "POST /usage HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n");
+        // the body comes later than the answer could
+        assertEquals(0, socket.getInputStream().available());
+        send(socket, "abc");
+        assertTrue(answer(socket).startsWith("HTTP/1.1 401"));
+      }
+      send(socket, "POST /usage HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+      String last = answer(socket);
+      assertTrue(last.startsWith("HTTP/1.1 401"), last);
+      assertTrue(last.contains("Connection: close"), last);
+    }
+  }
+
+  private static void send(Socket socket, String text) throws IOException {
+    socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
+  }
+
+  /** Reads one answer with its body. */
+  private static String answer(Socket socket) throws IOException {
+    InputStream in = socket.getInputStream();
+    StringBuilder head = new StringBuilder();
+    while (!head.toString().endsWith("\r\n\r\n")) {
+      int next = in.read();
+      if (next < 0) {
+        throw new IOException("ended after " + head);
+      }
+      head.append((char) next);
+    }
+    String length = head.substring(head.indexOf("Content-Length: ") + 16);
+    byte[] unused = in.readNBytes(Integer.parseInt(length.substring(0, length.indexOf('\r'))));
+    return head.toString();
   }
 
   @Test
