@@ -3,11 +3,13 @@ package io.weir.ingest;
 
 import io.weir.decision.redis.RedisAccess;
 import io.weir.decision.redis.RedisCacheConfig;
+import io.weir.ingest.authz.AuthzSettings;
 import io.weir.ingest.correct.CorrectionSettings;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.http.AdminAccess;
 import io.weir.ingest.http.HttpSettings;
+import io.weir.ingest.http.LimitHeaders;
 import io.weir.ingest.http.UnknownMembers;
 import io.weir.ingest.record.RecordConfig.WhenFull;
 import io.weir.topics.catalog.SingleCopy;
@@ -54,6 +56,8 @@ import org.jspecify.annotations.Nullable;
  *     contain its time
  * @param singleCopy whether the calls topic may have fewer replicas than are needed to survive the
  *     loss of a broker
+ * @param limitHeaders which header fields tell callers of limits
+ * @param authz how calls are taken from a gateway's header fields
  */
 public record IngestConfig(
     String node,
@@ -81,7 +85,9 @@ public record IngestConfig(
     Duration drainTimeout,
     int correctionsMaxRate,
     Duration settleHorizon,
-    SingleCopy singleCopy) {
+    SingleCopy singleCopy,
+    LimitHeaders limitHeaders,
+    AuthzSettings authz) {
 
   /** Off: denials without a stamp confirm no correction, so it is for who needs it. */
   private static final Duration DEFAULT_DENY_CACHE = Duration.ZERO;
@@ -174,7 +180,9 @@ public record IngestConfig(
                 CorrectionSettings.MAX_RATE),
         settings.duration(
             "WEIR_SETTLE_HORIZON", DEFAULT_SETTLE_HORIZON, Duration.ofMinutes(1), Topics.LATENESS),
-        settings.choice(SingleCopy.VARIABLE, SingleCopy.REFUSE));
+        settings.choice(SingleCopy.VARIABLE, SingleCopy.REFUSE),
+        LimitHeaders.of(settings),
+        AuthzSettings.of(settings));
   }
 
   /**
@@ -289,6 +297,11 @@ public record IngestConfig(
         + " settle_horizon="
         + settleHorizon
         + " single_copy="
-        + singleCopy;
+        + singleCopy
+        + " limit_headers="
+        + limitHeaders
+        + " authz=["
+        + authz
+        + "]";
   }
 }

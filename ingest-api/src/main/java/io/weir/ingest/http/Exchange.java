@@ -13,6 +13,7 @@ import org.eclipse.jetty.http.MimeTypes;
 import org.eclipse.jetty.http.PreEncodedHttpField;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.Fields;
 import org.eclipse.jetty.util.IteratingCallback;
@@ -116,6 +117,14 @@ final class Exchange {
       new Parts(json).iterate();
     }
     answered.answered(json.length, () -> progressNanos);
+  }
+
+  /** Answers with a status and header fields alone. */
+  void writeEmpty(int status) {
+    response.setStatus(status);
+    fields().put(HttpHeader.CONTENT_LENGTH, 0);
+    response.write(true, BufferUtil.EMPTY_BUFFER, callback);
+    answered.answered(0, () -> progressNanos);
   }
 
   /** Writes a large body part by part, so that it is known how fast the caller reads it. */
