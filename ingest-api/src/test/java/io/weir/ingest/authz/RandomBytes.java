@@ -34,7 +34,8 @@ final class RandomBytes {
   /** Writes a path in another way that means the same. */
   static String rewritten(Random random, String path) {
     StringBuilder written = new StringBuilder();
-    for (char c : path.toCharArray()) {
+    for (int i = 0; i < path.length(); i++) {
+      char c = path.charAt(i);
       if (c != '/') {
         written.append(random.nextInt(4) == 0 ? String.format(Locale.ROOT, "%%%02x", (int) c) : c);
         continue;

@@ -92,7 +92,7 @@ final class RouteTemplatesTest {
                 RouteTemplates.InvalidTemplateException.class, () -> RouteTemplates.parse(line))
             .getMessage();
 
-    assertTrue(told.startsWith(message), told);
+    assertTrue(String.valueOf(told).startsWith(message), told);
   }
 
   @Test

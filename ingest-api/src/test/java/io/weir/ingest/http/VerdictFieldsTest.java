@@ -31,7 +31,6 @@ import org.junit.jupiter.api.Test;
 
 final class VerdictFieldsTest {
   private static final long NOW_MILLIS = 1_795_000_000_001L;
-  private static final LongUnaryOperator MOST = max -> max;
 
   @Test
   void allowed_legacySets_areOfThePolicyNearestToItsLimit() {
@@ -153,7 +152,7 @@ final class VerdictFieldsTest {
 
   private static HttpFields written(
       Set<Form> forms, Duration jitter, CheckOutcome.Decided decided) {
-    return written(forms, jitter, decided, MOST);
+    return written(forms, jitter, decided, LongUnaryOperator.identity());
   }
 
   private static HttpFields written(
