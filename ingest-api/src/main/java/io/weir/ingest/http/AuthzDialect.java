@@ -48,6 +48,12 @@ enum AuthzDialect {
     return null;
   }
 
+  /** Returns whether the gateway that asks for a path reads no bodies. */
+  static boolean readsNoBodies(String path) {
+    AuthzDialect dialect = of(path);
+    return dialect != null && dialect.knowsForbiddenOnly();
+  }
+
   /** Returns whether answers other than 2xx, 401 and 403 are errors to the gateway. */
   boolean knowsForbiddenOnly() {
     return this == NGINX;

@@ -93,29 +93,19 @@ final class AuthzRoute {
     }
     exchange.fields().put(REASON, CheckResponse.reason(decided).word());
     if (dialect.knowsForbiddenOnly()) {
-      forbid(exchange, status);
+      exchange.fields().put(STATUS, status);
+      exchange.writeEmpty(status == 429 ? HttpStatus.FORBIDDEN_403 : status);
     } else {
       exchange.write(status, CheckResponse.body(decided));
     }
   }
 
   private void refuse(Exchange exchange, Problem problem) {
-    exchange.fields().put(REASON, problem.reason().word());
     if (dialect.knowsForbiddenOnly()) {
-      if (problem.status() == HttpStatus.SERVICE_UNAVAILABLE_503
-          && !exchange.fields().contains(HttpHeader.RETRY_AFTER)) {
-        exchange.fields().put(HttpHeader.RETRY_AFTER, Exchange.RETRY_AFTER_UNAVAILABLE_SECONDS);
-      }
-      forbid(exchange, problem.status());
+      exchange.refuseWithoutBody(problem);
     } else {
+      exchange.fields().put(REASON, problem.reason().word());
       exchange.refuse(problem);
     }
-  }
-
-  /** Answers without a body, and a denial with 403. */
-  private static void forbid(Exchange exchange, int status) {
-    exchange.fields().put(STATUS, status);
-    exchange.writeEmpty(
-        status == HttpStatus.TOO_MANY_REQUESTS_429 ? HttpStatus.FORBIDDEN_403 : status);
   }
 }

@@ -171,6 +171,12 @@ final class Exchange {
     answered.answered(0, () -> progressNanos);
   }
 
+  /** Answers as {@link #refuse} does, with header fields alone. */
+  void refuseWithoutBody(Problem problem) {
+    ProblemWriter.writeWithoutBody(response, callback, problem);
+    answered.answered(0, () -> progressNanos);
+  }
+
   /**
    * Runs what answers, soon, on the thread that reads the connection: an answer that is written
    * there wakes no other thread. It must not block.
