@@ -4,6 +4,7 @@ package io.weir.bench;
 import io.weir.servers.RedisServer;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -82,7 +83,7 @@ final class CheckBenchmark {
     try (MeasuredServer empty = MeasuredServer.emptyRoute();
         MeasuredServer broker = MeasuredServer.broker(folder.resolve("kafka"));
         RedisServer redis = RedisServer.start(folder.resolve("redis"), 0, "--appendonly", "no")) {
-      try (TopicAdmin topics = TopicAdmin.connect(broker.address())) {
+      try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(broker.address()))) {
         topics.createMissing(4, Optional.empty());
       }
       try (MeasuredServer node =

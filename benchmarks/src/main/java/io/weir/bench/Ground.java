@@ -10,6 +10,7 @@ import io.weir.servers.EmbeddedKafka;
 import io.weir.servers.RedisServer;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,7 +35,7 @@ final class Ground implements AutoCloseable {
   /** Starts a broker. */
   static Ground start(Path folder, int partitions) throws IOException, TopicAdminException {
     EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"), 0);
-    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       topics.createMissing(partitions, Optional.empty());
       return new Ground(folder, kafka);
     } catch (TopicAdminException | RuntimeException failed) {

@@ -5,6 +5,7 @@ import io.weir.aggregator.Aggregator;
 import io.weir.aggregator.AggregatorStartException;
 import io.weir.launcher.verify.LedgerListing;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Path;
@@ -75,7 +76,7 @@ final class MeterBenchmark {
   }
 
   private static void awaitLedger(Ground ground, long calls) throws InterruptedException {
-    while (LedgerListing.read(ground.kafka(), 0).allowed() < calls) {
+    while (LedgerListing.read(KafkaConnection.to(ground.kafka()), 0).allowed() < calls) {
       TimeUnit.MILLISECONDS.sleep(20);
     }
   }

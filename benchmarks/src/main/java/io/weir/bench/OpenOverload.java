@@ -16,11 +16,12 @@ import java.util.regex.Pattern;
 
 /**
  * {@code POST /v1/check} from callers that do not wait for one another, at shares of what a closed
- * loop reached and at more: without admission, with the bound on calls under way alone, and with
- * shedding by queue delay, too. The load is a process of its own, see {@link OpenLoop}.
+ * loop reached and at more: with the default bound on calls under way, with a tenth of it, with one
+ * that follows how long calls take, and with shedding by queue delay. The load is a process of its
+ * own, see {@link OpenLoop}.
  */
 final class OpenOverload {
-  private static final List<Double> LOADS = List.of(0.7, 1.5, 2.0);
+  private static final List<Double> LOADS = List.of(0.5, 0.7, 1.0, 1.5);
   private static final int ROUNDS = 2;
   private static final int CLOSED_CONNECTIONS = 64;
   private static final int OPEN_CONNECTIONS = 4_000;
@@ -36,10 +37,10 @@ final class OpenOverload {
 
   private static Map<String, Map<String, String>> ways() {
     Map<String, Map<String, String>> ways = new LinkedHashMap<>();
-    ways.put(
-        "none", Map.of("WEIR_MAX_CALLS_UNDER_WAY", "100000", "WEIR_QUEUE_DELAY_TARGET", "PT0S"));
-    ways.put("bound", Map.of("WEIR_QUEUE_DELAY_TARGET", "PT0S"));
-    ways.put("bound+delay", Map.of("WEIR_QUEUE_DELAY_TARGET", "PT0.01S"));
+    ways.put("bound", Map.of());
+    ways.put("bound-200", Map.of("WEIR_MAX_CALLS_UNDER_WAY", "200"));
+    ways.put("adaptive", Map.of("WEIR_ADAPTIVE_BOUND", "on"));
+    ways.put("delay", Map.of("WEIR_QUEUE_DELAY_TARGET", "PT0.01S"));
     return ways;
   }
 

@@ -4,6 +4,7 @@ package io.weir.bench;
 import io.weir.aggregator.Aggregator;
 import io.weir.launcher.WeirCommand;
 import io.weir.launcher.verify.LedgerListing;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
@@ -37,7 +38,7 @@ final class VerifyBenchmark {
       backlog.write(calls);
       try (Aggregator aggregator = ground.aggregator(MeterBenchmark.SETTINGS)) {
         out.println("counting, reports are served on " + aggregator.reportsPort());
-        while (LedgerListing.read(ground.kafka(), 0).allowed() < calls) {
+        while (LedgerListing.read(KafkaConnection.to(ground.kafka()), 0).allowed() < calls) {
           TimeUnit.SECONDS.sleep(2);
         }
       }

@@ -13,6 +13,7 @@ import io.weir.servers.KafkaNode;
 import io.weir.servers.Ports;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
@@ -91,11 +92,14 @@ final class WatermarkBenchmark {
                 new KafkaNode.Listener("FAR", far, route)));
     try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"), node);
         DelayedRoute slow = DelayedRoute.open(route, far, roundTrip)) {
-      try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+      try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
         topics.createMissing(1, Optional.empty());
       }
       RecordConfig config =
-          RecordConfig.builder("bench", "127.0.0.1:" + slow.port(), folder.resolve("journal"))
+          RecordConfig.builder(
+                  "bench",
+                  KafkaConnection.to("127.0.0.1:" + slow.port()),
+                  folder.resolve("journal"))
               .maxJournalBytes(JOURNAL_BYTES)
               .build();
       try (KafkaCallLog log = KafkaCallLog.open(config, DecisionClock.ofSystem())) {

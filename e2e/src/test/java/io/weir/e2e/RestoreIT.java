@@ -10,6 +10,7 @@ import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -104,7 +105,7 @@ final class RestoreIT {
   }
 
   private static void createTopics(TestKafka kafka) throws Exception {
-    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       topics.createMissing(PARTITIONS, Optional.empty());
     }
   }
@@ -116,7 +117,7 @@ final class RestoreIT {
     assertTrue(mirror.copy(CALLS_TOPIC) > 0);
     mirror.setTimestampType(CALLS_TOPIC, "LogAppendTime");
     assertTrue(mirror.copy(LEDGER) > 0);
-    try (TopicAdmin topics = TopicAdmin.connect(to.bootstrapServers())) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(to.bootstrapServers()))) {
       assertEquals(List.of(), topics.differences());
     }
   }

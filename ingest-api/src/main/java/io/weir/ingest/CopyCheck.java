@@ -6,6 +6,7 @@ import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -45,7 +46,7 @@ final class CopyCheck {
         CompletableFuture.supplyAsync(() -> lacking(config.kafka(), patience)));
   }
 
-  private static List<String> lacking(String kafka, Duration patience) {
+  private static List<String> lacking(KafkaConnection kafka, Duration patience) {
     try (TopicAdmin admin = TopicAdmin.connect(kafka, patience)) {
       return admin.lackingCopies(Topics.CALLS.name()::equals);
     } catch (TopicAdminException | IllegalArgumentException unanswered) {

@@ -175,6 +175,7 @@ public final class Ingest implements AutoCloseable {
               config.httpPort(),
               HAS_VIRTUAL_THREADS,
               config.maxCallsUnderWay(),
+              config.adaptiveBound(),
               config.queueDelayTarget(),
               config.maxConnections(),
               config.keepAlive(),

@@ -14,6 +14,7 @@ import io.weir.ingest.http.UnknownMembers;
 import io.weir.ingest.record.RecordConfig.WhenFull;
 import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.settings.Settings;
 import java.nio.file.Files;
@@ -28,12 +29,13 @@ import org.jspecify.annotations.Nullable;
  * @param node name of the node, unique among ingest nodes and the same after a restart
  * @param nodes number of ingest nodes that share the traffic; while Redis does not answer, this
  *     node decides by 1 / {@code nodes} of each limit whose policy says {@code local}
- * @param kafka bootstrap servers
+ * @param kafka how to reach Kafka
  * @param redis server and limits of the decision cache
  * @param httpHost address to bind
  * @param httpPort port of the check API; 0 takes any free port
  * @param maxCallsUnderWay most calls accepted and not yet answered; further calls are answered 503
  *     at once
+ * @param adaptiveBound whether that bound follows how long calls take
  * @param queueDelayTarget how long calls may wait for a thread before some are answered 503 at
  *     once; zero disables this
  * @param maxConnections most open connections to the check API
@@ -62,11 +64,12 @@ import org.jspecify.annotations.Nullable;
 public record IngestConfig(
     String node,
     int nodes,
-    String kafka,
+    KafkaConnection kafka,
     RedisCacheConfig redis,
     String httpHost,
     int httpPort,
     int maxCallsUnderWay,
+    boolean adaptiveBound,
     Duration queueDelayTarget,
     int maxConnections,
     Duration keepAlive,
@@ -129,7 +132,7 @@ public record IngestConfig(
     return new IngestConfig(
         node,
         (int) settings.integer("WEIR_NODES", 1, 1, LocalDecider.MAX_NODES),
-        settings.bootstrapServers("WEIR_KAFKA"),
+        KafkaConnection.of(settings),
         redis(settings),
         settings.text("WEIR_HTTP_HOST", "0.0.0.0"),
         settings.port("WEIR_HTTP_PORT", DEFAULT_HTTP_PORT),
@@ -139,6 +142,7 @@ public record IngestConfig(
                 HttpSettings.DEFAULT_CALLS_UNDER_WAY,
                 1,
                 HttpSettings.MAX_CALLS_UNDER_WAY),
+        settings.choice("WEIR_ADAPTIVE_BOUND", Switch.OFF) == Switch.ON,
         settings.duration(
             "WEIR_QUEUE_DELAY_TARGET",
             HttpSettings.DEFAULT_QUEUE_DELAY_TARGET,
@@ -262,6 +266,8 @@ public record IngestConfig(
         + httpPort
         + " max_calls_under_way="
         + maxCallsUnderWay
+        + " adaptive_bound="
+        + adaptiveBound
         + " queue_delay_target="
         + queueDelayTarget
         + " max_connections="

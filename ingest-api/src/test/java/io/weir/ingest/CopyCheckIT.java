@@ -9,6 +9,7 @@ import io.weir.servers.Ports;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.kafka.KafkaConnection;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -26,7 +27,7 @@ final class CopyCheckIT {
   @Test
   void require_singleCopy_isRefusedUnlessAllowed() throws Exception {
     try (TestKafka kafka = TestKafka.borrow();
-        TopicAdmin admin = TopicAdmin.connect(kafka.bootstrapServers())) {
+        TopicAdmin admin = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       admin.createMissing(1, Optional.empty());
       CopyCheck strict =
           CopyCheck.begin(config(kafka.bootstrapServers(), "refuse"), Await.PATIENCE);

@@ -16,6 +16,7 @@ import io.weir.testing.Await;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.Charge;
@@ -72,7 +73,7 @@ final class IngestHealingIT {
   void start() throws Exception {
     kafka = TestKafka.borrow();
     redis = TestRedis.start();
-    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       topics.createMissing(PARTITIONS, Optional.empty());
     }
     Map<String, Object> settings = Map.of("bootstrap.servers", kafka.bootstrapServers());

@@ -9,6 +9,7 @@ import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -46,7 +47,7 @@ final class NewTopicsIT {
 
   private static void writeAtOnce(int partitions) throws Exception {
     try (TestKafka kafka = TestKafka.start();
-        TopicAdmin admin = TopicAdmin.connect(kafka.bootstrapServers());
+        TopicAdmin admin = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()));
         var producer = producer(kafka)) {
       admin.createMissing(partitions, Optional.empty());
 

@@ -18,6 +18,7 @@ import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
@@ -63,7 +64,7 @@ final class QuotaAndOutageIT {
   void start(@TempDir Path folder) throws Exception {
     kafka = TestKafka.borrow();
     redis = TestRedis.start();
-    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       topics.createMissing(PARTITIONS, Optional.empty());
     }
     Path policies = folder.resolve("policies.yml");

@@ -7,6 +7,7 @@ import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.URI;
@@ -43,7 +44,7 @@ final class StopUnderCallsIT {
     Queue<String> doubts = new ConcurrentLinkedQueue<>();
     try (TestKafka kafka = TestKafka.borrow();
         TestRedis redis = TestRedis.borrow();
-        TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+        TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       topics.createMissing(2, Optional.empty());
       Map<String, String> environment =
           Map.of(

@@ -8,6 +8,7 @@ import io.weir.launcher.verify.Verification;
 import io.weir.launcher.verify.Verifier;
 import io.weir.servers.DataFolder;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintWriter;
@@ -119,7 +120,8 @@ final class DemoCommand implements Callable<Integer> {
       environment.putIfAbsent(port, "0");
     }
     // the demo uses only its own embedded servers
-    environment.remove("WEIR_KAFKA");
+    environment.remove(KafkaConnection.VARIABLE);
+    environment.keySet().removeIf(KafkaConnection::isProperty);
     environment.remove("WEIR_REDIS");
     return environment;
   }

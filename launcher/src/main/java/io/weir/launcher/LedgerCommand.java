@@ -3,6 +3,7 @@ package io.weir.launcher;
 
 import io.weir.launcher.verify.TopicReader;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.PrintWriter;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -66,7 +67,7 @@ final class LedgerCommand {
     if (max != null && max < 1) {
       throw wrong("--max must be at least 1, is " + max);
     }
-    String kafka = weir.kafka();
+    KafkaConnection kafka = weir.kafka();
     PrintWriter out = spec.commandLine().getOut();
     PrintWriter err = spec.commandLine().getErr();
     try (TopicReader reader = new TopicReader(kafka, Topics.LEDGER);

@@ -14,6 +14,7 @@ import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.settings.Settings;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -49,7 +50,7 @@ final class LocalWeir implements AutoCloseable {
   /** The parts, the one started last at the front. Read while it is being closed. */
   private final Deque<Part> parts = new ConcurrentLinkedDeque<>();
 
-  private String kafka = "";
+  private KafkaConnection kafka = KafkaConnection.to("");
   private String redis = "";
   private Duration ingestStop = Duration.ZERO;
   private int httpPort;
@@ -97,19 +98,21 @@ final class LocalWeir implements AutoCloseable {
     step.accept("data folder");
     Path data = Path.of(settings.text("WEIR_DATA", ".weir"));
     parts.push(new Part("data folder", DataFolder.open(data), () -> ""));
-    kafka = settings.text("WEIR_KAFKA", "");
-    if (kafka.isEmpty()) {
+    boolean isOurs = settings.text(KafkaConnection.VARIABLE, "").isEmpty();
+    if (isOurs) {
       step.accept("Kafka");
       EmbeddedKafka broker =
           EmbeddedKafka.start(data.resolve("kafka"), settings.port(KAFKA_PORT, DEFAULT_KAFKA_PORT));
       parts.push(new Part("Kafka", broker, () -> startAgain(broker.failure())));
-      kafka = broker.bootstrapServers();
+      kafka = KafkaConnection.to(broker.bootstrapServers());
+    } else {
+      kafka = KafkaConnection.of(settings);
     }
     step.accept("topics");
     try (TopicAdmin admin = TopicAdmin.connect(kafka)) {
       boolean isNew =
           admin.createMissing(partitions, Optional.empty()).contains(Topics.CALLS.name());
-      if (settings.text("WEIR_KAFKA", "").isEmpty() && !isNew) {
+      if (isOurs && !isNew) {
         Predecessor.fence(
             kafka,
             settings.text("WEIR_APPLICATION_PREFIX", AggregatorConfig.DEFAULT_APPLICATION_PREFIX));
@@ -134,7 +137,7 @@ final class LocalWeir implements AutoCloseable {
     if (settings.text(SingleCopy.VARIABLE, "").isEmpty()) {
       step.accept("with one copy of everything in Kafka (" + SingleCopy.VARIABLE + "=allow)");
     }
-    Map<String, String> inner = inner(environment, kafka, redisUri);
+    Map<String, String> inner = inner(environment, kafka.bootstrapServers(), redisUri);
     AggregatorConfig aggregatorConfig = AggregatorConfig.of(inner);
     IngestConfig ingestConfig = IngestConfig.of(inner);
     redis = ingestConfig.redis().shownUri();
@@ -166,10 +169,29 @@ final class LocalWeir implements AutoCloseable {
     Settings settings = Settings.of(environment);
     settings.port(KAFKA_PORT, DEFAULT_KAFKA_PORT);
     settings.port(REDIS_PORT, DEFAULT_REDIS_PORT);
+    refusePropertiesOfOurKafka(environment, settings);
     Map<String, String> first = innerBeforeTheStart(environment);
     AggregatorConfig.of(first);
     IngestConfig.of(first);
     return (int) settings.integer("WEIR_PARTITIONS", 4, 1, MAX_PARTITIONS);
+  }
+
+  private static void refusePropertiesOfOurKafka(
+      Map<String, String> environment, Settings settings) {
+    if (settings.text(KafkaConnection.VARIABLE, "").isEmpty()) {
+      environment.keySet().stream()
+          .filter(KafkaConnection::isProperty)
+          .filter(variable -> !settings.text(variable, "").isEmpty())
+          .sorted()
+          .findFirst()
+          .ifPresent(
+              variable -> {
+                throw new Settings.InvalidSettingException(
+                    variable
+                        + " is set, but WEIR_KAFKA is not; the broker that is then started takes no"
+                        + " properties");
+              });
+    }
   }
 
   /**
@@ -275,8 +297,8 @@ final class LocalWeir implements AutoCloseable {
     return "";
   }
 
-  /** Returns Kafka's bootstrap servers. */
-  String kafka() {
+  /** Returns how to reach Kafka. */
+  KafkaConnection kafka() {
     return kafka;
   }
 

@@ -2,6 +2,7 @@
 package io.weir.launcher;
 
 import io.weir.aggregator.topology.StreamsSettings;
+import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -39,13 +40,11 @@ final class Predecessor {
    * Removes the group members and aborts the transactions. If Kafka does not do so in time, they
    * end by themselves.
    */
-  static void fence(String bootstrapServers, String applicationPrefix) throws InterruptedException {
+  static void fence(KafkaConnection kafka, String applicationPrefix) throws InterruptedException {
     int patienceMillis = Math.toIntExact(PATIENCE.toMillis());
     try (Admin admin =
-        Admin.create(
+        kafka.admin(
             Map.of(
-                AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG,
-                bootstrapServers,
                 AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
                 patienceMillis,
                 AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG,

@@ -6,6 +6,7 @@ import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
 import io.weir.ingest.policy.log.PolicyEntry;
 import io.weir.ingest.policy.log.PolicyLogReader;
 import io.weir.ingest.policy.log.PolicyState;
+import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -15,9 +16,9 @@ final class PublishedPolicies {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final String CLIENT_ID = "weir-policies-command";
 
-  private final String kafka;
+  private final KafkaConnection kafka;
 
-  PublishedPolicies(String kafka) {
+  PublishedPolicies(KafkaConnection kafka) {
     this.kafka = kafka;
   }
 

@@ -11,6 +11,7 @@ import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.wire.BatchHeaderCodec;
@@ -43,9 +44,9 @@ final class UsedNames {
   private UsedNames() {}
 
   /** Reads the state topic to its end. */
-  static UsedNames read(String bootstrapServers) {
+  static UsedNames read(KafkaConnection kafka) {
     UsedNames names = new UsedNames();
-    try (TopicReader reader = new TopicReader(bootstrapServers, Topics.STATE)) {
+    try (TopicReader reader = new TopicReader(kafka, Topics.STATE)) {
       reader.read(reader.ends(), names::take, read -> {});
     }
     return names;

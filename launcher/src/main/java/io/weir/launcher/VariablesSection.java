@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -108,8 +110,12 @@ final class VariablesSection {
   }
 
   private static List<String[]> named(Set<String> names) {
+    Set<String> wanted = new HashSet<>(names);
+    if (names.contains(KafkaConnection.VARIABLE)) {
+      wanted.add(KafkaConnection.FILE);
+    }
     return tables(List.of("### `up`", "### Ingest ", "### Aggregator ")).stream()
-        .filter(row -> List.of(row[0].split(", ", -1)).stream().anyMatch(names::contains))
+        .filter(row -> List.of(row[0].split(", ", -1)).stream().anyMatch(wanted::contains))
         .toList();
   }
 

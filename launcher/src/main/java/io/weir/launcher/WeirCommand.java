@@ -6,6 +6,7 @@ import io.weir.ingest.IngestStartException;
 import io.weir.ingest.record.CallLogStartException;
 import io.weir.servers.ServerStartException;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.settings.Settings;
 import java.io.PrintWriter;
 import java.time.Duration;
@@ -191,8 +192,8 @@ public final class WeirCommand {
         .duration(variable, absent, Duration.ofMillis(1), Duration.ofDays(36_500));
   }
 
-  /** Returns Kafka's addresses, without which the command cannot run. */
-  String kafka() {
-    return Settings.of(environment).bootstrapServers(KAFKA);
+  /** Returns how to reach Kafka, without which the command cannot run. */
+  KafkaConnection kafka() {
+    return KafkaConnection.of(Settings.of(environment));
   }
 }

@@ -13,6 +13,7 @@ import io.weir.testing.ChildJvm;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageCount;
@@ -231,7 +232,7 @@ final class LedgerIT {
   // ---- the ledger
 
   private void createTopics() throws Exception {
-    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       topics.createMissing(PARTITIONS, Optional.empty());
     }
   }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.weir.servers.EmbeddedKafka;
 import io.weir.testing.Await;
+import io.weir.topics.kafka.KafkaConnection;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -47,7 +48,7 @@ final class PredecessorIT {
       assertEquals(Set.of(GROUP + "-p-1", "billing-1"), open(admin));
       assertEquals(1, members(admin));
 
-      Predecessor.fence(kafka.bootstrapServers(), "weir-");
+      Predecessor.fence(KafkaConnection.to(kafka.bootstrapServers()), "weir-");
 
       Await.until("its transaction to end", () -> open(admin).equals(Set.of("billing-1")));
       assertEquals(0, members(admin));

@@ -13,6 +13,7 @@ import io.weir.testing.ChildJvm;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
@@ -73,7 +74,7 @@ final class QuarantineIT {
 
   @BeforeEach
   void create() throws Exception {
-    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       topics.createMissing(PARTITIONS, Optional.empty());
     }
     environment.put("WEIR_KAFKA", kafka.bootstrapServers());
@@ -221,7 +222,8 @@ final class QuarantineIT {
   private void sendReplaysAgain() throws Exception {
     long before = recordsOf(0) + recordsOf(1);
     List<ProducerRecord<byte @Nullable [], byte[]>> replays = new ArrayList<>();
-    try (TopicReader calls = new TopicReader(kafka.bootstrapServers(), Topics.CALLS)) {
+    try (TopicReader calls =
+        new TopicReader(KafkaConnection.to(kafka.bootstrapServers()), Topics.CALLS)) {
       calls.read(
           calls.ends(),
           record -> {
@@ -241,7 +243,8 @@ final class QuarantineIT {
   }
 
   private long recordsOf(int partition) {
-    try (TopicReader calls = new TopicReader(kafka.bootstrapServers(), Topics.CALLS)) {
+    try (TopicReader calls =
+        new TopicReader(KafkaConnection.to(kafka.bootstrapServers()), Topics.CALLS)) {
       return calls.ends().getOrDefault(partition, 0L);
     }
   }
@@ -281,7 +284,8 @@ final class QuarantineIT {
   /** By the newest figures of every window. */
   private long quantity(String client) {
     Map<String, Long> newest = new HashMap<>();
-    try (TopicReader topic = new TopicReader(kafka.bootstrapServers(), Topics.STATE)) {
+    try (TopicReader topic =
+        new TopicReader(KafkaConnection.to(kafka.bootstrapServers()), Topics.STATE)) {
       topic.read(
           topic.ends(),
           record -> {

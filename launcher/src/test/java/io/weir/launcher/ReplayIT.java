@@ -15,6 +15,7 @@ import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.wire.BatchHeaderCodec;
 import java.io.PrintWriter;
@@ -69,7 +70,7 @@ final class ReplayIT {
   void flushAndOutage_areNamed(@TempDir Path folder) throws Exception {
     try (TestKafka kafka = TestKafka.start();
         TestRedis redis = TestRedis.start()) {
-      try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+      try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
         topics.createMissing(2, Optional.empty());
       }
       Path policies = folder.resolve("policies.yml");

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.servers.testing.TestKafka;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.wire.BatchLines;
@@ -186,7 +187,7 @@ final class SimulateCommandIT {
   void policies_overRecordedCalls_takeTheRangeAndTheCost() throws Exception {
     Instant from = Instant.parse("2026-11-26T00:00:00Z");
     try (TestKafka kafka = TestKafka.borrow()) {
-      try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+      try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
         topics.createMissing(1, Optional.empty());
       }
       List<CallEvent> calls = new ArrayList<>();

@@ -8,6 +8,7 @@ import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CloseRow;
@@ -391,7 +392,7 @@ final class WrittenTopics {
 
   /** Makes the topics; the broker's times of the calls are the test's. */
   static void create(String kafka, int partitions) throws Exception {
-    try (TopicAdmin topics = TopicAdmin.connect(kafka)) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka))) {
       topics.createMissing(partitions, Optional.empty());
     }
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka))) {

@@ -94,8 +94,13 @@ public final class EmbeddedKafka implements AutoCloseable {
     return start(folder, node, Map.of(), clock);
   }
 
-  /** Starts a node of a cluster with settings that override its own. */
-  static EmbeddedKafka start(Path folder, KafkaNode node, Map<String, String> others)
+  /**
+   * Starts a node of a cluster with settings of Kafka that override its own, such as an authorizer.
+   *
+   * @param folder its data; formatted if empty
+   * @throws ServerStartException if the node does not start
+   */
+  public static EmbeddedKafka start(Path folder, KafkaNode node, Map<String, String> others)
       throws IOException {
     return start(folder, node, others, Time.SYSTEM);
   }

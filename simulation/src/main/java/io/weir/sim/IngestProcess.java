@@ -24,6 +24,7 @@ import io.weir.ingest.settle.SettleOutcome;
 import io.weir.ingest.settle.Settler;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicySet;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
@@ -141,7 +142,7 @@ final class IngestProcess {
   }
 
   private static RecordConfig config(String node) {
-    return RecordConfig.builder(node, "simulated:9092", Path.of("simulated"))
+    return RecordConfig.builder(node, KafkaConnection.to("simulated:9092"), Path.of("simulated"))
         .linger(LINGER)
         .maxBatchLines(3)
         .heartbeatInterval(Duration.ofSeconds(1))

@@ -117,7 +117,7 @@ public final class Aggregator implements AutoCloseable {
     parts.push(store);
     StreamsSettings settings =
         new StreamsSettings(
-            config.bootstrapServers(),
+            config.kafka(),
             config.applicationPrefix(),
             config.dataFolder().resolve("streams"),
             config.instance(),
@@ -152,7 +152,7 @@ public final class Aggregator implements AutoCloseable {
     TableFollower follower =
         TableFollower.start(
             store,
-            config.bootstrapServers(),
+            config.kafka(),
             instances::here,
             signal::signal,
             rankings.<TableObserver>map(observer -> observer).orElse(TableObserver.NONE),
@@ -175,7 +175,7 @@ public final class Aggregator implements AutoCloseable {
         rankings,
         signal,
         new ReportSettings(
-            config.bootstrapServers(),
+            config.kafka(),
             topics.partitions(),
             config.window(),
             config.lateness(),

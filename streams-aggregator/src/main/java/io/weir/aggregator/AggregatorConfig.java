@@ -5,6 +5,7 @@ import io.weir.aggregator.count.CountSettings;
 import io.weir.aggregator.topology.RecordPlace;
 import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.settings.Settings;
 import java.nio.file.Path;
@@ -16,7 +17,7 @@ import java.util.Set;
 /**
  * The configuration of an aggregator process.
  *
- * @param bootstrapServers the Kafka brokers ({@code WEIR_KAFKA})
+ * @param kafka how to reach Kafka ({@code WEIR_KAFKA})
  * @param dataFolder folder of the state stores ({@code WEIR_DATA}, default {@code .weir})
  * @param reportsHost address that the reports API binds ({@code WEIR_REPORTS_HOST}, 0.0.0.0)
  * @param reportsPort port of the reports API; 0 for any free one ({@code WEIR_REPORTS_PORT}, 8081)
@@ -46,7 +47,7 @@ import java.util.Set;
  *     requires ({@code WEIR_SINGLE_COPY}, refuse)
  */
 public record AggregatorConfig(
-    String bootstrapServers,
+    KafkaConnection kafka,
     Path dataFolder,
     String reportsHost,
     int reportsPort,
@@ -95,7 +96,7 @@ public record AggregatorConfig(
     Settings settings = Settings.of(environment);
     Duration window = window(settings);
     return new AggregatorConfig(
-        settings.bootstrapServers("WEIR_KAFKA"),
+        KafkaConnection.of(settings),
         Path.of(settings.text("WEIR_DATA", ".weir")),
         settings.text("WEIR_REPORTS_HOST", "0.0.0.0"),
         settings.port("WEIR_REPORTS_PORT", 8081),

@@ -12,7 +12,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.MemberDescription;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.slf4j.Logger;
@@ -118,8 +117,7 @@ final class NameCheck {
   }
 
   private static Admin connect(StreamsSettings settings) {
-    return Admin.create(
-        Map.of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers()));
+    return settings.kafka().admin(Map.of());
   }
 
   private static Optional<MemberDescription> other(Admin admin, StreamsSettings settings)

@@ -40,7 +40,7 @@ final class TopicCheck {
    * @throws AggregatorStartException if Kafka does not answer or a topic is not as required
    */
   static Found check(AggregatorConfig config) throws AggregatorStartException {
-    try (TopicAdmin admin = TopicAdmin.connect(config.bootstrapServers())) {
+    try (TopicAdmin admin = TopicAdmin.connect(config.kafka())) {
       Found found = found(admin.described());
       requireAppendTime(admin);
       requireCopies(admin, config);

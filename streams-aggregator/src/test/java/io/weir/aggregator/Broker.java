@@ -6,6 +6,7 @@ import io.weir.servers.testing.TopicContents;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.wire.BatchHeaderCodec;
@@ -30,7 +31,7 @@ final class Broker implements AutoCloseable {
 
   private Broker(TestKafka kafka, int partitions) throws TopicAdmin.TopicAdminException {
     this.kafka = kafka;
-    try (TopicAdmin admin = TopicAdmin.connect(bootstrapServers())) {
+    try (TopicAdmin admin = TopicAdmin.connect(KafkaConnection.to(bootstrapServers()))) {
       admin.createMissing(partitions, Optional.empty());
     }
     producer =

@@ -146,7 +146,7 @@ final class MeterIT {
             "-cp",
             System.getProperty("java.class.path"),
             AggregatorMain.class.getName());
-    builder.environment().put("WEIR_KAFKA", config.bootstrapServers());
+    builder.environment().put("WEIR_KAFKA", config.kafka().bootstrapServers());
     builder.environment().put("WEIR_SINGLE_COPY", "allow");
     builder.environment().put("WEIR_DATA", config.dataFolder().toString());
     builder.environment().put("WEIR_REPORTS_PORT", "0");

@@ -14,6 +14,7 @@ import io.weir.testing.Await;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CloseRow;
@@ -228,7 +229,7 @@ final class RevivedTaskIT {
       Broker broker, int partitions, Aborts aborts, Map<String, Object> further) {
     Properties properties =
         new StreamsSettings(
-                broker.bootstrapServers(),
+                KafkaConnection.to(broker.bootstrapServers()),
                 "revived-",
                 folder,
                 "it",

@@ -10,6 +10,7 @@ import io.weir.e2e.audit.Verified;
 import io.weir.servers.RedisServer;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -107,7 +108,7 @@ final class Cluster implements Deployment, AutoCloseable {
     Cluster cluster = new Cluster(folder, brokers);
     try {
       Member.startAll(cluster.brokers());
-      try (TopicAdmin topics = TopicAdmin.connect(cluster.kafka())) {
+      try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(cluster.kafka()))) {
         topics.createMissing(PARTITIONS, Optional.empty());
       }
       List<Member> rest = new ArrayList<>(cluster.ingest());

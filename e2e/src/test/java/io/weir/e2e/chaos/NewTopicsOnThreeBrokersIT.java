@@ -7,6 +7,7 @@ import io.weir.e2e.FixedPorts;
 import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -31,7 +32,7 @@ final class NewTopicsOnThreeBrokersIT {
       Brokers three = new Brokers(folder, 3, List.of(), ports, network);
       brokers = three.members();
       Member.startAll(brokers);
-      try (TopicAdmin admin = TopicAdmin.connect(three.direct())) {
+      try (TopicAdmin admin = TopicAdmin.connect(KafkaConnection.to(three.direct()))) {
         assertEquals(Topics.all().size(), admin.createMissingInCopies(PARTITIONS, THREE).size());
         assertEquals(List.of(), admin.lackingCopies(Topics::contains));
       }

@@ -8,6 +8,7 @@ import io.weir.servers.Ports;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -76,7 +77,8 @@ final class TwoNodes implements AutoCloseable {
     Files.writeString(folder.resolve("routes"), "GET /v1/items/{id}\n* /v1/carts/{id}\n");
     TwoNodes started = new TwoNodes(folder);
     try {
-      try (TopicAdmin topics = TopicAdmin.connect(started.kafka.bootstrapServers())) {
+      try (TopicAdmin topics =
+          TopicAdmin.connect(KafkaConnection.to(started.kafka.bootstrapServers()))) {
         topics.createMissing(1, Optional.empty());
       }
       started.startAll();

@@ -10,6 +10,7 @@ import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -56,7 +57,7 @@ final class Fleet implements AutoCloseable {
     this.redisUri = route == null ? clusterUri : route.uri();
     this.policies = Files.writeString(folder.resolve("policies.yml"), Rule.yaml(rules));
     this.kafka = TestKafka.borrow();
-    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       topics.createMissing(PARTITIONS, Optional.empty());
       Await.until("the topics to appear", () -> topics.differences().isEmpty());
     }

@@ -9,6 +9,7 @@ import io.weir.launcher.verify.Verification;
 import io.weir.launcher.verify.Verifier;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import java.nio.file.Path;
@@ -136,7 +137,8 @@ final class OutageIT {
 
   private static void assertBilled(String kafka, Instant begun, List<CallEvent> calls)
       throws Exception {
-    Verifier verifier = new Verifier(kafka, Fleet.WINDOW, Topics.LATENESS, Await.PATIENCE);
+    Verifier verifier =
+        new Verifier(KafkaConnection.to(kafka), Fleet.WINDOW, Topics.LATENESS, Await.PATIENCE);
     Instant to = Instant.now();
     long allowed = calls.stream().filter(CallEvent::allowed).count();
     Verification[] last = new Verification[1];

@@ -11,6 +11,7 @@ import io.weir.launcher.verify.Verification;
 import io.weir.launcher.verify.Verifier;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -227,7 +228,8 @@ final class SettleIT {
             .anyMatch(cost -> cost.asLong() == 12));
 
     Verification verified =
-        new Verifier(fleet.kafka(), Fleet.WINDOW, Topics.LATENESS, Await.PATIENCE)
+        new Verifier(
+                KafkaConnection.to(fleet.kafka()), Fleet.WINDOW, Topics.LATENESS, Await.PATIENCE)
             .verify(begin, Instant.now(), null, (what, done, total) -> {});
     assertEquals(List.of(), verified.differences());
     assertTrue(verified.windows() > 0);

@@ -11,6 +11,7 @@ import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -67,7 +68,7 @@ final class DistinctNamesIT {
     int batches = calls / InventedCalls.LINES_A_BATCH;
     long decidedAt = System.currentTimeMillis() - Duration.ofHours(2).toMillis();
     try (TestKafka kafka = TestKafka.borrow();
-        TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+        TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       topics.createMissing(1, Optional.empty());
       new InventedCalls(decidedAt).write(kafka.bootstrapServers(), batches);
       Path data = folder.resolve("aggregator");

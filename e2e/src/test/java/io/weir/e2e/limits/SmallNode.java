@@ -5,6 +5,7 @@ import io.weir.e2e.WeirProcess;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -34,7 +35,7 @@ final class SmallNode implements AutoCloseable {
    */
   SmallNode(Path folder, String heap, String policies, Map<String, String> settings)
       throws Exception {
-    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       topics.createMissing(1, Optional.empty());
     }
     Path file = Files.writeString(folder.resolve("policies.yml"), policies);

@@ -9,6 +9,7 @@ import io.weir.e2e.samples.Programs.Ended;
 import io.weir.servers.testing.TestKafka;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.LedgerRow;
@@ -63,7 +64,7 @@ final class BillingPyIT {
     programs = new Programs(folder, kafka.bootstrapServers());
     String sample = Path.of("..", "samples", "billing.py").toAbsolutePath().normalize().toString();
     job = List.of(programs.python(), sample, "--db", database().toString());
-    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       topics.createMissing(1, Optional.empty());
     }
   }

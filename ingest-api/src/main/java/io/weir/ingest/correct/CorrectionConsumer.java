@@ -2,7 +2,6 @@
 package io.weir.ingest.correct;
 
 import io.weir.topics.catalog.Topics;
-import io.weir.topics.log.LogConsumer;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -67,7 +66,7 @@ final class CorrectionConsumer {
     settings.put(CommonClientConfigs.RETRY_BACKOFF_MAX_MS_CONFIG, MAX_BACKOFF_MILLIS);
     settings.put(ConsumerConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, MAX_BACKOFF_MILLIS);
     settings.put(ConsumerConfig.METADATA_MAX_AGE_CONFIG, METADATA_MAX_AGE_MILLIS);
-    return LogConsumer.open(config.bootstrapServers(), settings);
+    return config.kafka().consumer(settings);
   }
 
   /**

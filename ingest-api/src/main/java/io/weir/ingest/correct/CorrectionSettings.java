@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.correct;
 
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
 
 /**
@@ -8,11 +9,11 @@ import io.weir.topics.model.BatchHeader;
  *
  * @param node name of this ingest node, unique among nodes and the same after a restart; identifies
  *     its membership in the group of appliers
- * @param bootstrapServers Kafka's addresses
+ * @param kafka how to reach Kafka
  * @param maxPerSecond most corrections per second that this node applies to the cache, 1 to {@value
  *     #MAX_RATE}; a burst of corrections must not starve decisions
  */
-public record CorrectionSettings(String node, String bootstrapServers, int maxPerSecond) {
+public record CorrectionSettings(String node, KafkaConnection kafka, int maxPerSecond) {
   /** Upper bound of {@code maxPerSecond}; far above what a Redis server can apply. */
   public static final int MAX_RATE = 1_000_000;
 

@@ -23,7 +23,6 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * Publishes losses with a producer that is opened for each of them: losses are rare, and a failed
@@ -84,10 +83,9 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
   /** Asks Kafka for the topic's number of partitions; the request never creates the topic. */
   private int partitions() throws FailedException {
     Map<String, Object> settings = new HashMap<>();
-    settings.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, config.bootstrapServers());
     settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, requestTimeoutMillis);
     settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, requestTimeoutMillis);
-    try (Admin admin = Admin.create(settings)) {
+    try (Admin admin = config.kafka().admin(settings)) {
       Map<String, TopicDescription> topics =
           admin
               .describeTopics(List.of(TOPIC))
@@ -116,12 +114,7 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
 
   private KafkaProducer<byte[], byte[]> open() throws FailedException {
     Map<String, Object> settings = new HashMap<>();
-    settings.put(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, config.bootstrapServers());
     settings.put(ProducerConfig.CLIENT_ID_CONFIG, "weir-cache-watch-" + config.node());
-    settings.put(ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class);
-    settings.put(ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class);
-    settings.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
-    settings.put(ProducerConfig.ACKS_CONFIG, "all");
     settings.put(ProducerConfig.LINGER_MS_CONFIG, 0);
     settings.put(ProducerConfig.BATCH_SIZE_CONFIG, BATCH_BYTES);
     settings.put(ProducerConfig.BUFFER_MEMORY_CONFIG, BUFFER_BYTES);
@@ -129,7 +122,7 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
     settings.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, deliveryTimeoutMillis);
     settings.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, requestTimeoutMillis);
     try {
-      return new KafkaProducer<>(settings);
+      return config.kafka().producer(settings);
     } catch (KafkaException unresolvable) {
       throw failed(unresolvable);
     }

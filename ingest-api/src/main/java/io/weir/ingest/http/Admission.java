@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Admission {
   private final int maxCallsUnderWay;
+  private final @Nullable AdaptiveBound bound;
   private final @Nullable QueueDelayShedder share;
   private final LongSupplier nanos;
   private final DoubleSupplier random;
@@ -24,12 +25,14 @@ final class Admission {
    * Creates an admission.
    *
    * @param maxCallsUnderWay most calls in progress, at least 1
+   * @param bound follows how long calls take, up to that; null if the bound is fixed
    * @param share sheds by queue delay; null if that is disabled
    * @param nanos the clock of {@code share}
    * @param random returns numbers from 0 (inclusive) to 1 (exclusive)
    */
   Admission(
       int maxCallsUnderWay,
+      @Nullable AdaptiveBound bound,
       @Nullable QueueDelayShedder share,
       LongSupplier nanos,
       DoubleSupplier random) {
@@ -38,6 +41,7 @@ final class Admission {
           "maxCallsUnderWay must be at least 1, is " + maxCallsUnderWay);
     }
     this.maxCallsUnderWay = maxCallsUnderWay;
+    this.bound = bound;
     this.share = share;
     this.nanos = nanos;
     this.random = random;
@@ -47,9 +51,10 @@ final class Admission {
    * Creates an admission that uses the system's clock. With {@code targetNanos} 0 it never sheds by
    * queue delay.
    */
-  static Admission of(int maxCallsUnderWay, long targetNanos) {
+  static Admission of(int maxCallsUnderWay, boolean adaptive, long targetNanos) {
     return new Admission(
         maxCallsUnderWay,
+        adaptive ? new AdaptiveBound(maxCallsUnderWay) : null,
         targetNanos == 0 ? null : new QueueDelayShedder(targetNanos, System.nanoTime()),
         System::nanoTime,
         () -> ThreadLocalRandom.current().nextDouble());
@@ -69,7 +74,7 @@ final class Admission {
         return HttpStatistics.Shed.QUEUE_DELAY;
       }
     }
-    if (underWay.incrementAndGet() > maxCallsUnderWay) {
+    if (underWay.incrementAndGet() > maxCallsUnderWay()) {
       underWay.decrementAndGet();
       return HttpStatistics.Shed.CALLS_UNDER_WAY;
     }
@@ -113,12 +118,25 @@ final class Admission {
     underWay.decrementAndGet();
   }
 
+  /**
+   * Records that an admitted call was answered or has failed, and how long that took.
+   *
+   * @param beganNanos when it was admitted, by the clock of this admission
+   */
+  void end(long beganNanos) {
+    int with = underWay.getAndDecrement();
+    if (bound != null) {
+      bound.took(beganNanos, Math.max(1, nanos.getAsLong() - beganNanos), with);
+    }
+  }
+
   int underWay() {
     return underWay.get();
   }
 
+  /** Returns the most calls in progress at present. */
   int maxCallsUnderWay() {
-    return maxCallsUnderWay;
+    return bound == null ? maxCallsUnderWay : bound.calls();
   }
 
   /** Returns the share of calls that are shed at present. */

@@ -325,7 +325,8 @@ final class AdmissionHandler extends Handler.Wrapper {
         shed(refusal);
         return;
       }
-      Place place = new Place(request, () -> leave(onThread));
+      long admittedNanos = System.nanoTime();
+      Place place = new Place(request, () -> leave(onThread, admittedNanos));
       Callback ending = Callback.from(callback, () -> answered(place));
       if (route == null) {
         queue(
@@ -383,10 +384,13 @@ final class AdmissionHandler extends Handler.Wrapper {
       return refusal;
     }
 
-    private void leave(boolean onThread) {
-      admission.end();
+    private void leave(boolean onThread, long admittedNanos) {
       if (onThread) {
+        // batches and settlements differ in length too much to be compared
+        admission.end();
         onThreads.decrementAndGet();
+      } else {
+        admission.end(admittedNanos);
       }
       if (batch) {
         batches.decrementAndGet();

@@ -112,7 +112,10 @@ public final class CheckApi implements AutoCloseable {
     this.releaseDirectly = new Direct(false, slots::release);
     this.settle = new SettleRoute(parts.settler(), settings.unknownMembers());
     this.admission =
-        Admission.of(settings.maxCallsUnderWay(), settings.queueDelayTarget().toNanos());
+        Admission.of(
+            settings.maxCallsUnderWay(),
+            settings.adaptiveBound(),
+            settings.queueDelayTarget().toNanos());
     this.unread =
         new UnreadAnswers(
             statistics.timedOut(HttpStatistics.Part.ANSWER),

@@ -12,6 +12,8 @@ import java.time.Duration;
  * @param virtualThreads whether requests run on virtual threads, which the JVM must support
  * @param maxCallsUnderWay most calls accepted and not yet answered, 1 to {@value
  *     #MAX_CALLS_UNDER_WAY}
+ * @param adaptiveBound whether the bound on calls in progress follows how long they take, up to
+ *     {@code maxCallsUnderWay}
  * @param queueDelayTarget how long calls may wait for a thread before some are shed, 0 to 10 s;
  *     zero disables shedding by delay
  * @param maxConnections most open connections, 1 to {@value #MAX_CONNECTIONS}; further ones wait to
@@ -29,6 +31,7 @@ public record HttpSettings(
     int port,
     boolean virtualThreads,
     int maxCallsUnderWay,
+    boolean adaptiveBound,
     Duration queueDelayTarget,
     int maxConnections,
     Duration keepAlive,
@@ -119,6 +122,7 @@ public record HttpSettings(
       int port,
       boolean virtualThreads,
       int maxCallsUnderWay,
+      boolean adaptiveBound,
       Duration queueDelayTarget,
       int maxConnections,
       Duration keepAlive,
@@ -129,6 +133,7 @@ public record HttpSettings(
         port,
         virtualThreads,
         maxCallsUnderWay,
+        adaptiveBound,
         queueDelayTarget,
         maxConnections,
         keepAlive,

@@ -39,11 +39,10 @@ final class CallsTopic {
 
   /** Asks Kafka once; blocks for some seconds at most. */
   static Description describe(RecordConfig config) {
-    Map<String, Object> settings = new HashMap<>(config.kafkaSettings());
-    settings.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, config.bootstrapServers());
+    Map<String, Object> settings = new HashMap<>();
     settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) PATIENCE.toMillis());
     settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) PATIENCE.toMillis());
-    try (Admin admin = Admin.create(settings)) {
+    try (Admin admin = config.kafka().admin(settings)) {
       Map<String, TopicDescription> topics =
           admin
               .describeTopics(List.of(Topics.CALLS.name()))
@@ -84,12 +83,12 @@ final class CallsTopic {
         throw new CallLogStartException(
             (unknown.cause() instanceof UnknownTopicOrPartitionException
                     ? "Kafka (WEIR_KAFKA) at "
-                        + config.bootstrapServers()
+                        + config.kafka()
                         + " has no topic "
                         + Topics.CALLS.name()
                         + "; create the topics with 'weir topics create'"
                     : "Kafka (WEIR_KAFKA) at "
-                        + config.bootstrapServers()
+                        + config.kafka()
                         + " did not tell of topic "
                         + Topics.CALLS.name()
                         + " within "
@@ -104,7 +103,7 @@ final class CallsTopic {
         isLogged = true;
         LOG.warn(
             "kafka_awaited servers={} at_most_s={} detail=\"{}\"",
-            config.bootstrapServers(),
+            config.kafka(),
             config.startTimeout().toSeconds(),
             unknown.detail());
       }

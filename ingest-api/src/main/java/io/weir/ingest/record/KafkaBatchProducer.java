@@ -21,7 +21,6 @@ import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,7 +64,7 @@ final class KafkaBatchProducer implements BatchProducer {
     }
     CallsTopic.requireSamePartitions(config, found, partitions);
     try {
-      KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(settings(config));
+      KafkaProducer<byte[], byte[]> producer = config.kafka().producer(settings(config));
       try {
         fetchMetadata(producer);
         return new KafkaBatchProducer(producer, registry);
@@ -95,13 +94,8 @@ final class KafkaBatchProducer implements BatchProducer {
   }
 
   private static Map<String, Object> settings(RecordConfig config) {
-    Map<String, Object> settings = new HashMap<>(config.kafkaSettings());
-    settings.put(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, config.bootstrapServers());
+    Map<String, Object> settings = new HashMap<>();
     settings.put(ProducerConfig.CLIENT_ID_CONFIG, "weir-ingest-" + config.node());
-    settings.put(ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class);
-    settings.put(ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class);
-    settings.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
-    settings.put(ProducerConfig.ACKS_CONFIG, "all");
     settings.put(ProducerConfig.RETRIES_CONFIG, Integer.MAX_VALUE);
     settings.put(
         ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, PartitionBuffer.MAX_IN_FLIGHT);

@@ -3,18 +3,16 @@ package io.weir.ingest.record;
 
 import io.weir.ingest.gate.Durability;
 import io.weir.topics.catalog.Topic;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Map;
 
 /**
  * The configuration of a {@link KafkaCallLog}. Immutable; created with {@link #builder}.
  *
  * @param node name of this ingest node, unique among all nodes and the same after a restart
- * @param bootstrapServers Kafka's addresses, {@code host:port} separated by commas
- * @param kafkaSettings further settings of the Kafka clients (security); those that order and
- *     durability depend on take precedence
+ * @param kafka how to reach Kafka
  * @param journalFolder folder of the journal, used by this process only; unused with {@link
  *     Durability#ACKED}
  * @param durability what a call waits for before it is answered
@@ -37,8 +35,7 @@ import java.util.Map;
  */
 public record RecordConfig(
     String node,
-    String bootstrapServers,
-    Map<String, String> kafkaSettings,
+    KafkaConnection kafka,
     Path journalFolder,
     Durability durability,
     boolean fsync,
@@ -63,8 +60,6 @@ public record RecordConfig(
 
   public RecordConfig {
     require(BatchHeader.isNodeName(node), "node must be 1 to 64 of A-Za-z0-9._-", node);
-    require(!bootstrapServers.isBlank(), "bootstrapServers must not be empty", bootstrapServers);
-    kafkaSettings = Map.copyOf(kafkaSettings);
     require(
         maxJournalBytes >= MIN_JOURNAL_BYTES,
         "maxJournalBytes must be at least " + MIN_JOURNAL_BYTES,
@@ -109,8 +104,8 @@ public record RecordConfig(
    * Returns a builder with the defaults: journaled, 4 GiB, reject when full, sealed after 20 ms,
    * 1,000 lines or 512 KiB, a heartbeat per second.
    */
-  public static Builder builder(String node, String bootstrapServers, Path journalFolder) {
-    return new Builder(node, bootstrapServers, journalFolder);
+  public static Builder builder(String node, KafkaConnection kafka, Path journalFolder) {
+    return new Builder(node, kafka, journalFolder);
   }
 
   /** What becomes of a call when the journal has reached its bound. */
@@ -125,9 +120,8 @@ public record RecordConfig(
   @SuppressWarnings("CanIgnoreReturnValueSuggester") // its annotation is not on the class path
   public static final class Builder {
     private final String node;
-    private final String bootstrapServers;
+    private final KafkaConnection kafka;
     private final Path journalFolder;
-    private Map<String, String> kafkaSettings = Map.of();
     private Durability durability = Durability.JOURNALED;
     private boolean fsync;
     private long maxJournalBytes = 4L * 1024 * 1024 * 1024;
@@ -143,15 +137,10 @@ public record RecordConfig(
     private Duration goodbyeTimeout = Duration.ofSeconds(3);
     private Duration failureStands = Duration.ofSeconds(10);
 
-    Builder(String node, String bootstrapServers, Path journalFolder) {
+    Builder(String node, KafkaConnection kafka, Path journalFolder) {
       this.node = node;
-      this.bootstrapServers = bootstrapServers;
+      this.kafka = kafka;
       this.journalFolder = journalFolder;
-    }
-
-    public Builder kafkaSettings(Map<String, String> settings) {
-      kafkaSettings = settings;
-      return this;
     }
 
     public Builder durability(Durability value) {
@@ -227,8 +216,7 @@ public record RecordConfig(
     public RecordConfig build() {
       return new RecordConfig(
           node,
-          bootstrapServers,
-          kafkaSettings,
+          kafka,
           journalFolder,
           durability,
           fsync,

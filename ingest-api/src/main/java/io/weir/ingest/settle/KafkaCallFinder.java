@@ -4,6 +4,7 @@ package io.weir.ingest.settle;
 import io.weir.ingest.settle.PartitionReader.Spent;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.log.CallsReader.Slice;
 import io.weir.topics.model.UsagePosition;
 import java.time.Duration;
@@ -56,14 +57,14 @@ public final class KafkaCallFinder implements CallFinder {
    * @param clockEpochMillis a clock near the broker's
    */
   public KafkaCallFinder(
-      String bootstrapServers,
+      KafkaConnection kafka,
       String node,
       int partitions,
       Duration horizon,
       int maxSearches,
       LongSupplier clockEpochMillis) {
     this(
-        bootstrapServers,
+        kafka,
         node,
         partitions,
         horizon,
@@ -74,7 +75,7 @@ public final class KafkaCallFinder implements CallFinder {
   }
 
   KafkaCallFinder(
-      String bootstrapServers,
+      KafkaConnection kafka,
       String node,
       int partitions,
       Duration horizon,
@@ -82,7 +83,7 @@ public final class KafkaCallFinder implements CallFinder {
       LongSupplier clockEpochMillis,
       SearchTimes times,
       LongSupplier budgetNanos) {
-    this.consumers = new LogConsumers(bootstrapServers, node, times.question());
+    this.consumers = new LogConsumers(kafka, node, times.question());
     this.maxTime = times.search();
     this.budgets = new ReadBudgets(budgetNanos);
     this.partitions = partitions;

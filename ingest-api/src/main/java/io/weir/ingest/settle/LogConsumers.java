@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.settle;
 
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.log.CallsReader;
 import io.weir.topics.log.CallsReader.Slice;
-import io.weir.topics.log.LogConsumer;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Queue;
@@ -32,7 +32,7 @@ final class LogConsumers implements AutoCloseable {
 
   private static final Duration POLL = Duration.ofMillis(100);
 
-  private final String bootstrapServers;
+  private final KafkaConnection kafka;
   private final String node;
   private final int timeoutMillis;
   private final FairTurns turns = new FairTurns(MAX_CONSUMERS);
@@ -44,8 +44,8 @@ final class LogConsumers implements AutoCloseable {
    *
    * @param timeout longest wait for a turn, and for Kafka's answer to one request
    */
-  LogConsumers(String bootstrapServers, String node, Duration timeout) {
-    this.bootstrapServers = bootstrapServers;
+  LogConsumers(KafkaConnection kafka, String node, Duration timeout) {
+    this.kafka = kafka;
     this.node = node;
     this.timeoutMillis = Math.toIntExact(timeout.toMillis());
   }
@@ -108,8 +108,7 @@ final class LogConsumers implements AutoCloseable {
 
   private CallsReader open() {
     return new CallsReader(
-        LogConsumer.open(
-            bootstrapServers,
+        kafka.consumer(
             Map.of(
                 ConsumerConfig.CLIENT_ID_CONFIG,
                 "weir-settle-" + node + "-" + opened.incrementAndGet(),

@@ -4,7 +4,7 @@ package io.weir.ingest.settle;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import io.weir.topics.catalog.Topics;
-import io.weir.topics.log.LogConsumer;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.process.SupervisedThread;
@@ -46,7 +46,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(VerdictFollower.class);
 
-  private final String bootstrapServers;
+  private final KafkaConnection kafka;
   private final String node;
   private final List<TopicPartition> partitions;
   private final VerdictBoard board;
@@ -57,12 +57,8 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   private volatile @Nullable KafkaConsumer<byte[], byte[]> consumer;
 
   private VerdictFollower(
-      String bootstrapServers,
-      String node,
-      int partitions,
-      int maxWaiting,
-      MeterRegistry registry) {
-    this.bootstrapServers = bootstrapServers;
+      KafkaConnection kafka, String node, int partitions, int maxWaiting, MeterRegistry registry) {
+    this.kafka = kafka;
     this.node = node;
     this.partitions =
         IntStream.range(0, partitions)
@@ -81,13 +77,8 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
    * @param registry receives the metrics of the Kafka consumer
    */
   public static VerdictFollower start(
-      String bootstrapServers,
-      String node,
-      int partitions,
-      int maxWaiting,
-      MeterRegistry registry) {
-    VerdictFollower follower =
-        new VerdictFollower(bootstrapServers, node, partitions, maxWaiting, registry);
+      KafkaConnection kafka, String node, int partitions, int maxWaiting, MeterRegistry registry) {
+    VerdictFollower follower = new VerdictFollower(kafka, node, partitions, maxWaiting, registry);
     follower.thread.start();
     return follower;
   }
@@ -182,8 +173,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   }
 
   private KafkaConsumer<byte[], byte[]> open() {
-    return LogConsumer.open(
-        bootstrapServers,
+    return kafka.consumer(
         Map.of(
             ConsumerConfig.CLIENT_ID_CONFIG,
             "weir-verdicts-" + node,

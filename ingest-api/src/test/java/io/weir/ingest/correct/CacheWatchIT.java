@@ -22,6 +22,7 @@ import io.weir.servers.testing.TopicContents;
 import io.weir.testing.Await;
 import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CacheRestored;
@@ -71,7 +72,8 @@ final class CacheWatchIT {
 
   private void watch(
       String node, CorrectionStatistics statistics, CacheLife life, Duration requestTimeout) {
-    CorrectionSettings settings = new CorrectionSettings(node, kafka.bootstrapServers(), 1);
+    CorrectionSettings settings =
+        new CorrectionSettings(node, KafkaConnection.to(kafka.bootstrapServers()), 1);
     CacheWatch watch =
         new CacheWatch(
             life,
@@ -234,7 +236,8 @@ final class CacheWatchIT {
     kafka = TestKafka.borrow();
     KafkaLossAnnouncer announcer =
         new KafkaLossAnnouncer(
-            new CorrectionSettings("n", kafka.bootstrapServers(), 1), Await.PATIENCE);
+            new CorrectionSettings("n", KafkaConnection.to(kafka.bootstrapServers()), 1),
+            Await.PATIENCE);
     for (int attempt = 0; attempt < 2; attempt++) {
       Await.until(
           "the broker to answer that there is no such topic",

@@ -7,6 +7,7 @@ import io.weir.decision.correction.BucketCorrector;
 import io.weir.ingest.clock.LocalClock;
 import io.weir.limits.correction.CorrectionOutcome.Kind;
 import io.weir.limits.policy.PolicySet;
+import io.weir.topics.kafka.KafkaConnection;
 
 /** One applier over a real broker and a cache in memory. */
 final class LoopNode implements AutoCloseable {
@@ -35,7 +36,7 @@ final class LoopNode implements AutoCloseable {
     status = queue.status();
     loop =
         new CorrectionLoop(
-            new CorrectionSettings(node, bootstrapServers, maxPerSecond),
+            new CorrectionSettings(node, KafkaConnection.to(bootstrapServers), maxPerSecond),
             queue,
             statistics,
             clock,

@@ -15,7 +15,7 @@ final class AdmissionTest {
 
   @Test
   void ask_maxCallsUnderWay_isRefusedUntilOneEnds() {
-    Admission admission = new Admission(2, null, () -> now, () -> random);
+    Admission admission = new Admission(2, null, null, () -> now, () -> random);
 
     assertNull(admission.ask());
     assertNull(admission.ask());
@@ -29,7 +29,7 @@ final class AdmissionTest {
   @Test
   void ask_callsWaitLong_refusesTheShareToBeShed() {
     Admission admission =
-        new Admission(1_000, new QueueDelayShedder(1, 0), () -> now, () -> random);
+        new Admission(1_000, null, new QueueDelayShedder(1, 0), () -> now, () -> random);
     assertNull(admission.ask());
     long unused = admission.queue();
     for (int i = 0; i < 50; i++) {
@@ -47,6 +47,7 @@ final class AdmissionTest {
   @Test
   void maxCallsUnderWay_belowOne_isRefused() {
     assertThrows(
-        IllegalArgumentException.class, () -> new Admission(0, null, () -> now, () -> random));
+        IllegalArgumentException.class,
+        () -> new Admission(0, null, null, () -> now, () -> random));
   }
 }

@@ -19,6 +19,7 @@ import io.weir.limits.policy.PolicySet;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -62,7 +63,7 @@ final class FewThreadsNode implements AutoCloseable {
             registry);
     log =
         KafkaCallLog.open(
-            RecordConfig.builder("n1", kafka.bootstrapServers(), folder)
+            RecordConfig.builder("n1", KafkaConnection.to(kafka.bootstrapServers()), folder)
                 .drainTimeout(Await.PATIENCE)
                 .build(),
             DecisionClock.ofSystem());
@@ -90,6 +91,7 @@ final class FewThreadsNode implements AutoCloseable {
                 0,
                 Runtime.version().feature() >= 21,
                 HttpSettings.DEFAULT_CALLS_UNDER_WAY,
+                false,
                 queueDelayTarget,
                 HttpSettings.DEFAULT_CONNECTIONS,
                 HttpSettings.DEFAULT_KEEP_ALIVE,

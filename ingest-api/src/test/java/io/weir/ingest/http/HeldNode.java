@@ -58,6 +58,7 @@ final class HeldNode implements AutoCloseable {
                 0,
                 Runtime.version().feature() >= 21,
                 maxCallsUnderWay,
+                false,
                 queueDelayTarget,
                 maxConnections,
                 HttpSettings.DEFAULT_KEEP_ALIVE,

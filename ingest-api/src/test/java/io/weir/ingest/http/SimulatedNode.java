@@ -50,7 +50,7 @@ final class SimulatedNode {
     this.readNanos = readNanos;
     this.serveNanos = callNanos - readNanos;
     this.share = new QueueDelayShedder(targetNanos, 0);
-    this.admission = new Admission(MAX_CALLS_UNDER_WAY, share, () -> now, random::nextDouble);
+    this.admission = new Admission(MAX_CALLS_UNDER_WAY, null, share, () -> now, random::nextDouble);
   }
 
   double capacityPerSecond() {

@@ -6,6 +6,7 @@ import io.weir.ingest.IngestConfig;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -35,7 +36,7 @@ final class TestNode implements AutoCloseable {
     TestKafka kafka = TestKafka.borrow();
     TestRedis redis = TestRedis.borrow();
     try {
-      try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+      try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
         topics.createMissing(1, Optional.empty());
       }
       Path policies = folder.resolve("policies.yml");

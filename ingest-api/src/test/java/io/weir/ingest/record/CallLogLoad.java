@@ -6,6 +6,7 @@ import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
 import io.weir.ingest.record.journal.Journal;
 import io.weir.ingest.record.journal.JournalIdentity;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
@@ -34,7 +35,8 @@ final class CallLogLoad {
     int seconds = Integer.parseInt(args[1]);
     ThreadFactory threads = threads(args[2]);
     Path folder = Files.createTempDirectory("weir-load");
-    RecordConfig config = RecordConfig.builder("load", "unused:9092", folder).build();
+    RecordConfig config =
+        RecordConfig.builder("load", KafkaConnection.to("unused:9092"), folder).build();
     Journal journal =
         Journal.open(
             folder, false, () -> new JournalIdentity("load", System.currentTimeMillis(), 6));

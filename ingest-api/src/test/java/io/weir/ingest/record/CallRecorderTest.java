@@ -19,6 +19,7 @@ import io.weir.ingest.record.journal.ForwardingJournal;
 import io.weir.ingest.record.journal.Journal;
 import io.weir.ingest.record.journal.JournalException;
 import io.weir.ingest.record.journal.JournalIdentity;
+import io.weir.topics.kafka.KafkaConnection;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -249,7 +250,7 @@ final class CallRecorderTest {
       RecorderThreads.FaultHandler faults)
       throws Exception {
     RecordConfig config =
-        RecordConfig.builder("n1", "unused:9092", Path.of("unused"))
+        RecordConfig.builder("n1", KafkaConnection.to("unused:9092"), Path.of("unused"))
             .linger(LINGER)
             .heartbeatInterval(HEARTBEAT)
             .build();

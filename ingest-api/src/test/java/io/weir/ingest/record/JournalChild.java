@@ -4,6 +4,7 @@ package io.weir.ingest.record;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
 import io.weir.testing.Await;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.BufferedOutputStream;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -24,7 +25,7 @@ final class JournalChild {
   /** Arguments: bootstrap servers, journal folder, prefix of the ids. */
   public static void main(String[] args) {
     RecordConfig config =
-        RecordConfig.builder("killed", args[0], Path.of(args[1]))
+        RecordConfig.builder("killed", KafkaConnection.to(args[0]), Path.of(args[1]))
             .startTimeout(Await.PATIENCE)
             .linger(Duration.ofMillis(5))
             .maxBatchLines(100)

@@ -15,6 +15,7 @@ import io.weir.ingest.record.journal.Journal;
 import io.weir.ingest.record.journal.JournalException;
 import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.testing.Await;
+import io.weir.topics.kafka.KafkaConnection;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -73,7 +74,7 @@ final class KafkaCallLogFaultTest {
         };
     KafkaCallLog opened =
         new KafkaCallLog(
-            RecordConfig.builder("n1", "nowhere:1", Path.of("unused"))
+            RecordConfig.builder("n1", KafkaConnection.to("nowhere:1"), Path.of("unused"))
                 .callsTimeout(Duration.ofMillis(100))
                 .build(),
             DecisionClock.ofSystem(),
@@ -176,7 +177,7 @@ final class KafkaCallLogFaultTest {
 
   private KafkaCallLog open() throws Exception {
     RecordConfig config =
-        RecordConfig.builder("n1", "unused:9092", Path.of("unused"))
+        RecordConfig.builder("n1", KafkaConnection.to("unused:9092"), Path.of("unused"))
             .linger(Duration.ofMillis(5))
             .heartbeatInterval(Duration.ofMillis(20))
             .ackTimeout(Await.PATIENCE)

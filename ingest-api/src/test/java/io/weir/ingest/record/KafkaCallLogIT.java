@@ -16,6 +16,7 @@ import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.testing.FullSuite;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -57,7 +58,8 @@ final class KafkaCallLogIT {
   }
 
   private RecordConfig.Builder config() {
-    return RecordConfig.builder("n1", kafka.bootstrapServers(), temp.resolve("journal"))
+    return RecordConfig.builder(
+            "n1", KafkaConnection.to(kafka.bootstrapServers()), temp.resolve("journal"))
         .ackTimeout(Await.PATIENCE)
         .drainTimeout(Await.PATIENCE)
         .callsTimeout(Await.PATIENCE)
@@ -308,7 +310,7 @@ final class KafkaCallLogIT {
 
   private void assertRefusedWithTheAddress(String bootstrapServers) {
     RecordConfig.Builder config =
-        RecordConfig.builder("n1", bootstrapServers, temp.resolve("journal"))
+        RecordConfig.builder("n1", KafkaConnection.to(bootstrapServers), temp.resolve("journal"))
             .startTimeout(Duration.ZERO);
 
     CallLogStartException refused = assertThrows(CallLogStartException.class, () -> open(config));
@@ -338,7 +340,10 @@ final class KafkaCallLogIT {
             CallLogStartException.class,
             () ->
                 open(
-                    RecordConfig.builder("n2", kafka.bootstrapServers(), temp.resolve("journal"))));
+                    RecordConfig.builder(
+                        "n2",
+                        KafkaConnection.to(kafka.bootstrapServers()),
+                        temp.resolve("journal"))));
 
     String message = String.valueOf(refused.getMessage());
     assertTrue(message.contains("belongs to the node 'n1'"), message);

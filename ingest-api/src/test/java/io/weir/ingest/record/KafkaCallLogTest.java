@@ -16,6 +16,7 @@ import io.weir.ingest.gate.Ticket;
 import io.weir.ingest.record.journal.Journal;
 import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.testing.Await;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;
@@ -64,7 +65,7 @@ final class KafkaCallLogTest {
   }
 
   private static RecordConfig.Builder config() {
-    return RecordConfig.builder("n1", "unused:9092", Path.of("unused"))
+    return RecordConfig.builder("n1", KafkaConnection.to("unused:9092"), Path.of("unused"))
         .linger(Duration.ofMillis(5))
         .heartbeatInterval(Duration.ofMillis(20))
         .ackTimeout(Await.PATIENCE)
@@ -86,7 +87,8 @@ final class KafkaCallLogTest {
   }
 
   private static void assertRefused(Path folder, String reason) {
-    RecordConfig config = RecordConfig.builder("n1", "unused:9092", folder).build();
+    RecordConfig config =
+        RecordConfig.builder("n1", KafkaConnection.to("unused:9092"), folder).build();
     CallLogStartException refused =
         assertThrows(
             CallLogStartException.class,

@@ -8,6 +8,7 @@ import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.testing.ChildJvm;
 import io.weir.testing.FullSuite;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.CallLineCodec;
@@ -106,7 +107,7 @@ final class KilledNodeIT {
 
   private static void drain(TestKafka kafka, Path folder) {
     RecordConfig config =
-        RecordConfig.builder("killed", kafka.bootstrapServers(), folder)
+        RecordConfig.builder("killed", KafkaConnection.to(kafka.bootstrapServers()), folder)
             .drainTimeout(Await.PATIENCE)
             .build();
     KafkaCallLog log = KafkaCallLog.open(config, DecisionClock.ofSystem());

@@ -14,6 +14,7 @@ import io.weir.ingest.record.journal.JournalException;
 import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -53,7 +54,7 @@ final class RefusedBatchTest {
 
   private KafkaCallLog open(Journal journal, BatchProducer.Factory factory) throws Exception {
     RecordConfig config =
-        RecordConfig.builder("n1", "unused:9092", Path.of("unused"))
+        RecordConfig.builder("n1", KafkaConnection.to("unused:9092"), Path.of("unused"))
             .linger(Duration.ofMillis(5))
             .heartbeatInterval(Duration.ofMillis(20))
             .ackTimeout(Await.PATIENCE)

@@ -8,6 +8,7 @@ import io.weir.ingest.record.journal.ForwardingJournal;
 import io.weir.ingest.record.journal.Journal;
 import io.weir.ingest.record.journal.JournalException;
 import io.weir.ingest.record.journal.JournalIdentity;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -47,7 +48,7 @@ final class StalledDiskChild {
   public static void main(String[] arguments) throws Exception {
     StalledJournal stalled = new StalledJournal(arguments[0]);
     RecordConfig config =
-        RecordConfig.builder("n1", "nowhere:1", Path.of("unused"))
+        RecordConfig.builder("n1", KafkaConnection.to("nowhere:1"), Path.of("unused"))
             .durability(Durability.JOURNALED)
             .build();
     KafkaCallLog log =

@@ -19,6 +19,7 @@ import io.weir.ingest.settle.CallFinder.Unknown;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.log.CallsReader.Slice;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
@@ -54,7 +55,8 @@ final class KafkaCallFinderIT {
     CallsTopicReader.create(kafka.bootstrapServers(), PARTITIONS);
     log =
         KafkaCallLog.open(
-            RecordConfig.builder("n1", kafka.bootstrapServers(), temp.resolve("journal"))
+            RecordConfig.builder(
+                    "n1", KafkaConnection.to(kafka.bootstrapServers()), temp.resolve("journal"))
                 .durability(Durability.ACKED)
                 .ackTimeout(Await.PATIENCE)
                 .drainTimeout(Await.PATIENCE)
@@ -174,7 +176,7 @@ final class KafkaCallFinderIT {
   private KafkaCallFinder finder(long laterMillis) {
     nowMillis = System.currentTimeMillis() + laterMillis;
     return new KafkaCallFinder(
-        kafka.bootstrapServers(),
+        KafkaConnection.to(kafka.bootstrapServers()),
         "n1",
         PARTITIONS,
         HORIZON,

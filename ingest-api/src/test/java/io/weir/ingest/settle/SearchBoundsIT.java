@@ -14,6 +14,7 @@ import io.weir.ingest.settle.CallFinder.Unknown;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.testing.FullSuite;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.UsagePosition;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -49,7 +50,7 @@ final class SearchBoundsIT {
     log = SearchedLog.create(kafka.bootstrapServers(), nowMillis);
     finder =
         new KafkaCallFinder(
-            kafka.bootstrapServers(),
+            KafkaConnection.to(kafka.bootstrapServers()),
             "n1",
             SearchedLog.PARTITIONS,
             HORIZON,

@@ -4,6 +4,7 @@ package io.weir.launcher.quarantine;
 import io.weir.launcher.verify.TopicReader;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageState;
@@ -67,7 +68,7 @@ final class FullWindows {
   }
 
   /** Returns the lines that would be refused again, by the newest figures of their windows. */
-  Set<Source> withoutRoom(String bootstrapServers, int partitions) {
+  Set<Source> withoutRoom(KafkaConnection kafka, int partitions) {
     Map<UsageKey, List<Map.Entry<Source, Line>>> ofKeys =
         lines.entrySet().stream().collect(Collectors.groupingBy(line -> line.getValue().key()));
     Map<UsageKey, List<Map.Entry<Source, Line>>> ofOthers =
@@ -81,7 +82,7 @@ final class FullWindows {
     if (wanted.isEmpty()) {
       return Set.of();
     }
-    try (TopicReader topic = new TopicReader(bootstrapServers, Topics.STATE, wanted::contains)) {
+    try (TopicReader topic = new TopicReader(kafka, Topics.STATE, wanted::contains)) {
       topic.read(
           topic.ends(),
           record -> {

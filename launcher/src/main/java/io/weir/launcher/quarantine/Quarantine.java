@@ -2,6 +2,7 @@
 package io.weir.launcher.quarantine;
 
 import io.weir.launcher.verify.Progress;
+import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Map;
@@ -14,7 +15,7 @@ import java.util.TreeMap;
  * the number of lines, about 500 bytes each; their bytes are not kept. Not thread-safe.
  */
 public final class Quarantine {
-  private final String bootstrapServers;
+  private final KafkaConnection kafka;
   private final Duration lateness;
   private final long nowEpochMillis;
   private final SortedMap<Source, Entry> entries = new TreeMap<>();
@@ -27,8 +28,8 @@ public final class Quarantine {
    * @param lateness greatest permitted age of a call at its arrival, as configured in the
    *     aggregators
    */
-  public Quarantine(String bootstrapServers, Duration lateness, long nowEpochMillis) {
-    this.bootstrapServers = bootstrapServers;
+  public Quarantine(KafkaConnection kafka, Duration lateness, long nowEpochMillis) {
+    this.kafka = kafka;
     this.lateness = lateness;
     this.nowEpochMillis = nowEpochMillis;
   }
@@ -38,7 +39,7 @@ public final class Quarantine {
     Set<Source> counted = new HashSet<>();
     Visitor visitor = new Visitor(counted);
     int partitions;
-    try (QuarantineReader reader = new QuarantineReader(bootstrapServers, visitor)) {
+    try (QuarantineReader reader = new QuarantineReader(kafka, visitor)) {
       partitions = reader.partitions();
       visitor.dissection = dissection(partitions);
       ends = reader.ends();
@@ -47,7 +48,7 @@ public final class Quarantine {
     }
     counted.forEach(source -> entries.computeIfPresent(source, (same, one) -> one.counted()));
     fullWindows
-        .withoutRoom(bootstrapServers, partitions)
+        .withoutRoom(kafka, partitions)
         .forEach(
             source ->
                 entries.computeIfPresent(
@@ -60,8 +61,8 @@ public final class Quarantine {
     return new Dissection(partitions, lateness.toMillis(), nowEpochMillis);
   }
 
-  String bootstrapServers() {
-    return bootstrapServers;
+  KafkaConnection kafka() {
+    return kafka;
   }
 
   /** Returns whether a refusal was written after everything had been read. */

@@ -3,6 +3,7 @@ package io.weir.launcher.quarantine;
 
 import io.weir.launcher.verify.TopicReader;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.wire.QuarantineHeaders;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
@@ -38,8 +39,8 @@ final class QuarantineReader implements AutoCloseable {
     private int next = 1;
   }
 
-  QuarantineReader(String bootstrapServers, Visitor visitor) {
-    this.topic = new TopicReader(bootstrapServers, Topics.QUARANTINE);
+  QuarantineReader(KafkaConnection kafka, Visitor visitor) {
+    this.topic = new TopicReader(kafka, Topics.QUARANTINE);
     this.visitor = visitor;
     this.ends = topic.ends();
   }

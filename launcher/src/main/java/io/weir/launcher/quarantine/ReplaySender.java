@@ -2,6 +2,7 @@
 package io.weir.launcher.quarantine;
 
 import io.weir.topics.catalog.Topic;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.wire.BatchLines;
@@ -14,7 +15,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * Sends candidates as batches: consecutive lines in one batch, up to the size that a node would
@@ -33,26 +33,18 @@ final class ReplaySender implements AutoCloseable {
   private final List<Candidate> run = new ArrayList<>();
   private int runBytes;
 
-  ReplaySender(String bootstrapServers) {
+  ReplaySender(KafkaConnection kafka) {
     producer =
-        new KafkaProducer<>(
+        kafka.producer(
             Map.of(
-                ProducerConfig.BOOTSTRAP_SERVERS_CONFIG,
-                bootstrapServers,
                 ProducerConfig.CLIENT_ID_CONFIG,
                 "weir-quarantine-replay",
-                ProducerConfig.ACKS_CONFIG,
-                "all",
-                ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG,
-                true,
                 ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
                 Topic.MAX_RECORD_BYTES + REQUEST_OVERHEAD_BYTES,
                 ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG,
                 DELIVERY_TIMEOUT_MILLIS,
                 ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG,
-                REQUEST_TIMEOUT_MILLIS),
-            new ByteArraySerializer(),
-            new ByteArraySerializer());
+                REQUEST_TIMEOUT_MILLIS));
   }
 
   /** Sends a candidate, at the latest with the next {@link #flush}. */

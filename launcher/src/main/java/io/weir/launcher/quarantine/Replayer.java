@@ -38,7 +38,7 @@ public final class Replayer {
   public Account run(Duration patience, Progress progress) throws InterruptedException {
     boolean hasCalls = selected.values().stream().anyMatch(entry -> !entry.isSettlement());
     boolean hasSettlements = selected.values().stream().anyMatch(Entry::isSettlement);
-    try (ReplaySender sender = new ReplaySender(quarantine.bootstrapServers())) {
+    try (ReplaySender sender = new ReplaySender(quarantine.kafka())) {
       if (hasCalls) {
         pass(sender, false, hasSettlements ? Duration.ZERO : patience, progress);
       }
@@ -53,7 +53,7 @@ public final class Replayer {
   private void pass(ReplaySender sender, boolean settlements, Duration patience, Progress progress)
       throws InterruptedException {
     Visitor visitor = new Visitor(sender, settlements);
-    try (QuarantineReader reader = new QuarantineReader(quarantine.bootstrapServers(), visitor)) {
+    try (QuarantineReader reader = new QuarantineReader(quarantine.kafka(), visitor)) {
       visitor.dissection = quarantine.dissection(reader.partitions());
       long size = reader.size();
       reader.read(done -> progress.step("replay", done, size));

@@ -5,7 +5,7 @@ import io.weir.launcher.verify.Progress;
 import io.weir.launcher.verify.TopicReader;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
-import io.weir.topics.log.LogConsumer;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
@@ -39,7 +39,7 @@ public final class LogReplay {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
   private static final Duration POLL = Duration.ofMillis(500);
 
-  private final String bootstrapServers;
+  private final KafkaConnection kafka;
   private final CallReplay.Settings settings;
   private final PolicyVersions versions;
 
@@ -50,8 +50,8 @@ public final class LogReplay {
   private long strangeRecords;
 
   /** Creates a replay of a log. */
-  public LogReplay(String bootstrapServers, CallReplay.Settings settings, PolicyVersions versions) {
-    this.bootstrapServers = bootstrapServers;
+  public LogReplay(KafkaConnection kafka, CallReplay.Settings settings, PolicyVersions versions) {
+    this.kafka = kafka;
     this.settings = settings;
     this.versions = versions;
   }
@@ -63,8 +63,7 @@ public final class LogReplay {
    */
   public ReplayReport run(Progress progress) throws IOException {
     try (KafkaConsumer<byte[], byte[]> seeking =
-            LogConsumer.open(
-                bootstrapServers,
+            kafka.consumer(
                 Map.of(
                     ConsumerConfig.CLIENT_ID_CONFIG,
                     "weir-replay",
@@ -77,7 +76,7 @@ public final class LogReplay {
       String client = settings.client();
       IntPredicate wanted =
           p -> client == null || ClientPartitioner.partition(client, partitions) == p;
-      try (TopicReader calls = new TopicReader(bootstrapServers, Topics.CALLS, wanted)) {
+      try (TopicReader calls = new TopicReader(kafka, Topics.CALLS, wanted)) {
         Map<Integer, Long> ends = calls.ends();
         Map<Integer, Long> starts = starts(seeking, ends);
         calls.skipTo(starts);

@@ -3,6 +3,7 @@ package io.weir.launcher.simulate;
 
 import io.weir.launcher.verify.TopicReader;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.CallLineCodec;
@@ -45,9 +46,9 @@ public final class RecordedCalls {
    * @param to the first moment after the range
    */
   public static RecordedCalls read(
-      String bootstrapServers, Instant from, Instant to, Progress progress) {
+      KafkaConnection kafka, Instant from, Instant to, Progress progress) {
     RecordedCalls recorded = new RecordedCalls(from.toEpochMilli(), to.toEpochMilli());
-    try (TopicReader reader = new TopicReader(bootstrapServers, Topics.CALLS)) {
+    try (TopicReader reader = new TopicReader(kafka, Topics.CALLS)) {
       Map<Integer, Long> ends = reader.ends();
       long size = reader.size(ends);
       reader.read(

@@ -2,6 +2,7 @@
 package io.weir.launcher.verify;
 
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageRow;
@@ -25,10 +26,10 @@ public record LedgerListing(long rows, long allowed, long denied, List<String> f
   }
 
   /** Reads the whole ledger. */
-  public static LedgerListing read(String bootstrapServers, int rowsShown) {
+  public static LedgerListing read(KafkaConnection kafka, int rowsShown) {
     List<String> first = new ArrayList<>();
     long[] sums = new long[3];
-    try (TopicReader ledger = new TopicReader(bootstrapServers, Topics.LEDGER)) {
+    try (TopicReader ledger = new TopicReader(kafka, Topics.LEDGER)) {
       ledger.read(
           ledger.ends(),
           record -> {

@@ -2,6 +2,7 @@
 package io.weir.launcher.verify;
 
 import io.weir.topics.catalog.Topic;
+import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -46,23 +47,18 @@ public final class TopicReader implements AutoCloseable {
   private final int partitionCount;
 
   /** Creates a reader of all partitions. */
-  public TopicReader(String bootstrapServers, Topic topic) {
-    this(bootstrapServers, topic, partition -> true);
+  public TopicReader(KafkaConnection kafka, Topic topic) {
+    this(kafka, topic, partition -> true);
   }
 
   /** Creates a reader of the wanted partitions. */
-  public TopicReader(String bootstrapServers, Topic topic, IntPredicate wanted) {
+  public TopicReader(KafkaConnection kafka, Topic topic, IntPredicate wanted) {
     Map<String, Object> settings = new HashMap<>();
-    settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
-    settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
-    settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
-    settings.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
-    settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
     settings.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, MAX_POLL_RECORDS);
     settings.put(ConsumerConfig.FETCH_MAX_BYTES_CONFIG, MAX_FETCH_BYTES);
     settings.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, MAX_FETCH_WAIT_MILLIS);
     settings.put(ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) CALL_TIMEOUT.toMillis());
-    consumer = new KafkaConsumer<>(settings, new StringDeserializer(), new ByteArrayDeserializer());
+    consumer = kafka.consumer(settings, new StringDeserializer(), new ByteArrayDeserializer());
     List<PartitionInfo> all = consumer.partitionsFor(topic.name());
     if (all.isEmpty()) {
       consumer.close();

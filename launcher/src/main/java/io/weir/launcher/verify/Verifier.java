@@ -3,6 +3,7 @@ package io.weir.launcher.verify;
 
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -12,7 +13,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.IntPredicate;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,7 +34,7 @@ public final class Verifier {
   /**
    * The settings of a verification.
    *
-   * @param bootstrapServers Kafka's addresses
+   * @param kafka how to reach Kafka
    * @param window the ledger's window
    * @param lateness greatest permitted age of a call at its arrival, as configured in the
    *     aggregator
@@ -45,7 +45,7 @@ public final class Verifier {
    * @param scratch folder in which to create the folder for intermediate data
    */
   public record Settings(
-      String bootstrapServers,
+      KafkaConnection kafka,
       Duration window,
       Duration lateness,
       Duration patience,
@@ -63,10 +63,10 @@ public final class Verifier {
   }
 
   /** Creates a verifier for a log of which no record was given up and no row may repeat. */
-  public Verifier(String bootstrapServers, Duration window, Duration lateness, Duration patience) {
+  public Verifier(KafkaConnection kafka, Duration window, Duration lateness, Duration patience) {
     this(
         new Settings(
-            bootstrapServers,
+            kafka,
             window,
             lateness,
             patience,
@@ -120,7 +120,7 @@ public final class Verifier {
     Pass(Range range, Progress progress) throws IOException {
       this.range = range;
       this.progress = progress;
-      String kafka = settings.bootstrapServers();
+      KafkaConnection kafka = settings.kafka();
       String client = range.client();
       int partitions = partitions(kafka);
       wanted = p -> client == null || ClientPartitioner.partition(client, partitions) == p;
@@ -155,7 +155,7 @@ public final class Verifier {
     }
 
     private void readState(long deadlineNanos) {
-      try (TopicReader topic = new TopicReader(settings.bootstrapServers(), Topics.STATE, wanted)) {
+      try (TopicReader topic = new TopicReader(settings.kafka(), Topics.STATE, wanted)) {
         Map<Integer, Long> ends = topic.ends();
         long size = topic.size(ends);
         topic.read(ends, state::add, done -> progress.step("state", done, size));
@@ -171,8 +171,7 @@ public final class Verifier {
     }
 
     private void readLedger() {
-      try (TopicReader topic =
-          new TopicReader(settings.bootstrapServers(), Topics.LEDGER, wanted)) {
+      try (TopicReader topic = new TopicReader(settings.kafka(), Topics.LEDGER, wanted)) {
         Map<Integer, Long> ends = topic.ends();
         long size = topic.size(ends);
         topic.read(ends, ledger::add, done -> progress.step("ledger", done, size));
@@ -180,8 +179,7 @@ public final class Verifier {
     }
 
     private void readQuarantine() {
-      try (TopicReader topic =
-          new TopicReader(settings.bootstrapServers(), Topics.QUARANTINE, wanted)) {
+      try (TopicReader topic = new TopicReader(settings.kafka(), Topics.QUARANTINE, wanted)) {
         topic
             .begins()
             .forEach(
@@ -240,18 +238,9 @@ public final class Verifier {
     }
   }
 
-  private static int partitions(String bootstrapServers) {
+  private static int partitions(KafkaConnection kafka) {
     try (KafkaConsumer<byte[], byte[]> consumer =
-        new KafkaConsumer<>(
-            Map.of(
-                "bootstrap.servers",
-                bootstrapServers,
-                "default.api.timeout.ms",
-                20_000,
-                "allow.auto.create.topics",
-                false),
-            new ByteArrayDeserializer(),
-            new ByteArrayDeserializer())) {
+        kafka.consumer(Map.of("default.api.timeout.ms", 20_000))) {
       int partitions = consumer.partitionsFor(Topics.CALLS.name()).size();
       if (partitions == 0) {
         throw TopicReader.missing(Topics.CALLS);

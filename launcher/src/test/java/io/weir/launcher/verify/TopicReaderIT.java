@@ -10,6 +10,7 @@ import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -34,12 +35,13 @@ final class TopicReaderIT {
 
   @Test
   void follow_afterAReadToTheEnd_seesWhatCameLater_once() throws Exception {
-    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       topics.createMissing(2, Optional.empty());
     }
     List<String> seen = new ArrayList<>();
     send(0, "first");
-    try (TopicReader reader = new TopicReader(kafka.bootstrapServers(), Topics.STATE)) {
+    try (TopicReader reader =
+        new TopicReader(KafkaConnection.to(kafka.bootstrapServers()), Topics.STATE)) {
       reader.read(reader.ends(), record -> seen.add(record.key()), done -> {});
       assertEquals(List.of("first"), seen);
 
@@ -60,11 +62,13 @@ final class TopicReaderIT {
   void missingTopic_isReportedAndNotCreated() throws Exception {
     KafkaException missing =
         assertThrows(
-            KafkaException.class, () -> new TopicReader(kafka.bootstrapServers(), Topics.STATE));
+            KafkaException.class,
+            () -> new TopicReader(KafkaConnection.to(kafka.bootstrapServers()), Topics.STATE));
 
     assertTrue(missing.toString().contains(Topics.STATE.name()), missing::toString);
     assertThrows(
-        KafkaException.class, () -> new TopicReader(kafka.bootstrapServers(), Topics.STATE));
+        KafkaException.class,
+        () -> new TopicReader(KafkaConnection.to(kafka.bootstrapServers()), Topics.STATE));
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
       assertFalse(admin.listTopics().names().get().contains(Topics.STATE.name()));
     }
@@ -72,12 +76,13 @@ final class TopicReaderIT {
 
   @Test
   void recordWrittenAfterTheEnd_duringTheRead_isLeftToFollow() throws Exception {
-    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       topics.createMissing(2, Optional.empty());
     }
     List<String> seen = new ArrayList<>();
     send(0, "first");
-    try (TopicReader reader = new TopicReader(kafka.bootstrapServers(), Topics.STATE)) {
+    try (TopicReader reader =
+        new TopicReader(KafkaConnection.to(kafka.bootstrapServers()), Topics.STATE)) {
       Map<Integer, Long> ends = reader.ends();
       send(0, "second"); // comes in one answer with the first
 

@@ -2,9 +2,9 @@
 package io.weir.aggregator.report;
 
 import io.weir.topics.catalog.Topic;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.log.CallsReader;
 import io.weir.topics.log.CallsRecord;
-import io.weir.topics.log.LogConsumer;
 import io.weir.topics.problem.Problem;
 import java.time.Duration;
 import java.util.Map;
@@ -22,7 +22,7 @@ final class AuditLog {
   private static final int API_TIMEOUT_MILLIS = 5_000;
   private static final int MAX_FETCH_BYTES = 2 * Topic.MAX_RECORD_BYTES;
 
-  private final String bootstrapServers;
+  private final KafkaConnection kafka;
   private final AtomicLong readings = new AtomicLong();
 
   /** Why reading ended. */
@@ -44,8 +44,8 @@ final class AuditLog {
    */
   record Start(long offset, long atEpochMillis) {}
 
-  AuditLog(String bootstrapServers) {
-    this.bootstrapServers = bootstrapServers;
+  AuditLog(KafkaConnection kafka) {
+    this.kafka = kafka;
   }
 
   /**
@@ -91,8 +91,7 @@ final class AuditLog {
 
   private CallsReader open() {
     return new CallsReader(
-        LogConsumer.open(
-            bootstrapServers,
+        kafka.consumer(
             Map.of(
                 ConsumerConfig.CLIENT_ID_CONFIG,
                 "weir-events-" + readings.incrementAndGet(),

@@ -136,7 +136,7 @@ public final class ReportServer implements AutoCloseable {
                     new StreamsBucketSnapshots(
                         meterCore, MeterTopology.BUCKETS, BucketAuditCodec::snapshot),
                     cache),
-                new EventReports(table, new AuditLog(settings.bootstrapServers()), settings),
+                new EventReports(table, new AuditLog(settings.kafka()), settings),
                 peers,
                 settings,
                 clock),

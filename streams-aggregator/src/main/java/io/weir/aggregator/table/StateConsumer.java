@@ -2,7 +2,7 @@
 package io.weir.aggregator.table;
 
 import io.weir.topics.catalog.Topics;
-import io.weir.topics.log.LogConsumer;
+import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
@@ -23,9 +23,8 @@ final class StateConsumer {
 
   private StateConsumer() {}
 
-  static Consumer<byte[], byte[]> connect(String bootstrapServers, String clientId) {
-    return LogConsumer.open(
-        bootstrapServers,
+  static Consumer<byte[], byte[]> connect(KafkaConnection kafka, String clientId) {
+    return kafka.consumer(
         Map.of(
             ConsumerConfig.CLIENT_ID_CONFIG,
             clientId,

@@ -3,6 +3,7 @@ package io.weir.aggregator.table;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.process.SupervisedThread;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -53,7 +54,7 @@ public final class TableFollower implements AutoCloseable {
   private static final long PLACEMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
   private final TableStore store;
-  private final String bootstrapServers;
+  private final KafkaConnection kafka;
   private final Supplier<Set<Integer>> wanted;
   private final Runnable onChange;
   private final TableObserver observer;
@@ -70,13 +71,13 @@ public final class TableFollower implements AutoCloseable {
 
   private TableFollower(
       TableStore store,
-      String bootstrapServers,
+      KafkaConnection kafka,
       Supplier<Set<Integer>> wanted,
       Runnable onChange,
       TableObserver observer,
       MeterRegistry registry) {
     this.store = store;
-    this.bootstrapServers = bootstrapServers;
+    this.kafka = kafka;
     this.wanted = wanted;
     this.onChange = onChange;
     this.observer = observer;
@@ -94,13 +95,12 @@ public final class TableFollower implements AutoCloseable {
    */
   public static TableFollower start(
       TableStore store,
-      String bootstrapServers,
+      KafkaConnection kafka,
       Supplier<Set<Integer>> wanted,
       Runnable onChange,
       TableObserver observer,
       MeterRegistry registry) {
-    TableFollower follower =
-        new TableFollower(store, bootstrapServers, wanted, onChange, observer, registry);
+    TableFollower follower = new TableFollower(store, kafka, wanted, onChange, observer, registry);
     follower.thread.start();
     return follower;
   }
@@ -178,9 +178,8 @@ public final class TableFollower implements AutoCloseable {
   private final class Following implements SupervisedThread.Work {
     @Override
     public void run() {
-      try (Consumer<byte[], byte[]> ends =
-              StateConsumer.connect(bootstrapServers, CLIENT + "-ends");
-          Consumer<byte[], byte[]> records = StateConsumer.connect(bootstrapServers, CLIENT);
+      try (Consumer<byte[], byte[]> ends = StateConsumer.connect(kafka, CLIENT + "-ends");
+          Consumer<byte[], byte[]> records = StateConsumer.connect(kafka, CLIENT);
           KafkaClientMetrics metrics = new KafkaClientMetrics(records)) {
         metrics.bindTo(registry);
         consumer = records;

@@ -4,6 +4,7 @@ package io.weir.aggregator.topology;
 import io.weir.topics.catalog.Copies;
 import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topic;
+import io.weir.topics.kafka.KafkaConnection;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Properties;
@@ -15,7 +16,7 @@ import org.apache.kafka.streams.StreamsConfig;
 /**
  * The settings of the Streams application, with every option that matters written out.
  *
- * @param bootstrapServers the brokers
+ * @param kafka how to reach Kafka
  * @param applicationPrefix prefix of the application id, which also names group and changelogs
  * @param stateFolder folder of the stores
  * @param instance name of this process, unique among all aggregators and unchanged by a restart: a
@@ -31,7 +32,7 @@ import org.apache.kafka.streams.StreamsConfig;
  *     copies; otherwise with as many as surviving the loss of a broker requires
  */
 public record StreamsSettings(
-    String bootstrapServers,
+    KafkaConnection kafka,
     String applicationPrefix,
     Path stateFolder,
     String instance,
@@ -95,7 +96,7 @@ public record StreamsSettings(
     properties.put(
         StreamsConfig.producerPrefix(ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
         Topic.MAX_RECORD_BYTES);
-    return properties;
+    return kafka.streams(properties);
   }
 
   /** Returns the application's id, which is also its consumer group. */
@@ -126,7 +127,6 @@ public record StreamsSettings(
     Properties properties = new Properties();
     properties.put(StreamsConfig.APPLICATION_ID_CONFIG, applicationId());
     properties.put(StreamsConfig.CLIENT_ID_CONFIG, clientId());
-    properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
     properties.put(StreamsConfig.STATE_DIR_CONFIG, stateFolder.toString());
     properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, standbys);
     if (singleCopy == SingleCopy.REFUSE) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.ranking.Selection;
+import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
@@ -91,7 +92,7 @@ final class RankingQueryTest {
     }
     ReportSettings settings =
         new ReportSettings(
-            "kafka:9092",
+            KafkaConnection.to("kafka:9092"),
             4,
             Duration.parse(window),
             Duration.ofDays(35),

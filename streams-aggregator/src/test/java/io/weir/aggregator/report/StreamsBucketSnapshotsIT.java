@@ -12,6 +12,7 @@ import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
@@ -91,7 +92,7 @@ final class StreamsBucketSnapshotsIT {
   }
 
   private static void createTopics(TestKafka kafka) throws Exception {
-    try (TopicAdmin admin = TopicAdmin.connect(kafka.bootstrapServers())) {
+    try (TopicAdmin admin = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       admin.createMissing(PARTITIONS, Optional.empty());
     }
   }

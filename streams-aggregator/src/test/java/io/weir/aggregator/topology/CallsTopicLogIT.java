@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.servers.testing.TestKafka;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.kafka.clients.admin.Admin;
@@ -24,7 +25,7 @@ final class CallsTopicLogIT {
   @Test
   void holdsRecord_forDeletedRecordsAndMarkers_isFalse() throws Exception {
     try (TestKafka kafka = TestKafka.borrow();
-        TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers());
+        TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()));
         Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()));
         KafkaProducer<byte[], byte[]> producer = transactional(kafka)) {
       topics.createMissing(1, Optional.empty());

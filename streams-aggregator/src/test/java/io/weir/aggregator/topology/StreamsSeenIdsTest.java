@@ -8,6 +8,7 @@ import io.weir.aggregator.Calls;
 import io.weir.aggregator.count.CountSettings;
 import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.PartitionProgress.Counters;
@@ -54,7 +55,7 @@ final class StreamsSeenIdsTest {
   void idsOfCallers_areNotForgotten_whenATaskStartsWhileTheBrokersClockIsAhead() throws Exception {
     StreamsSettings streams =
         new StreamsSettings(
-            "localhost:1",
+            KafkaConnection.to("localhost:1"),
             "seen-ids-",
             folder,
             "one",

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.weir.topics.catalog.SingleCopy;
+import io.weir.topics.kafka.KafkaConnection;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Properties;
@@ -19,7 +20,7 @@ final class StreamsSettingsTest {
       Duration sessionTimeout, int millis, int heartbeatMillis) {
     Properties properties =
         new StreamsSettings(
-                "localhost:1",
+                KafkaConnection.to("localhost:1"),
                 "weir-",
                 Path.of("unused"),
                 "one",
@@ -48,7 +49,7 @@ final class StreamsSettingsTest {
 
   private static Properties meterCore(SingleCopy singleCopy) {
     return new StreamsSettings(
-            "localhost:1",
+            KafkaConnection.to("localhost:1"),
             "weir-",
             Path.of("x"),
             "one",

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.aggregator.count.CountSettings;
 import io.weir.topics.catalog.SingleCopy;
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -20,7 +21,7 @@ import org.junit.jupiter.api.Test;
 final class TopologyDescriptionTest {
   private static final StreamsSettings SETTINGS =
       new StreamsSettings(
-          "localhost:1",
+          KafkaConnection.to("localhost:1"),
           "weir-",
           Path.of("unused"),
           "one",

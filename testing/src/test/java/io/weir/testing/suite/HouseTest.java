@@ -15,6 +15,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** What is kept in step by hand in the repository: lists of modules and of tests. */
@@ -22,6 +23,10 @@ final class HouseTest {
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
   private static final Path MAIN = Path.of("src", "main", "java");
   private static final Path TESTS = Path.of("src", "test", "java");
+  private static final List<String> PRODUCT =
+      List.of("topics", "decision-cache", "ingest-api", "streams-aggregator", "launcher");
+  private static final Pattern OPENS_A_CLIENT =
+      Pattern.compile("new Kafka(Producer|Consumer)<|Admin\\.create\\(|extends KafkaConsumer");
   private static final Pattern MODULE = Pattern.compile("<module>([a-z0-9-]+)</module>");
   private static final Pattern MARK = Pattern.compile("(?m)^ *@FullSuite\\(");
   private static final Pattern ROW =
@@ -60,6 +65,25 @@ final class HouseTest {
       boolean isTaken = name.endsWith("Test") || name.endsWith("IT") || name.endsWith("Contract");
       assertFalse(hasTests && !isTaken, () -> file + " has tests that nothing runs");
     }
+  }
+
+  /** Else a client would come without the operator's credentials. */
+  @Test
+  void kafkaClients_areOpenedByTheirConnection() throws IOException {
+    Set<String> opening = new TreeSet<>();
+    for (String module : PRODUCT) {
+      try (Stream<Path> files = Files.walk(ROOT.resolve(module).resolve(MAIN))) {
+        for (Path file : files.filter(Files::isRegularFile).toList()) {
+          if (OPENS_A_CLIENT.matcher(Files.readString(file)).find()) {
+            opening.add(file.getFileName().toString().replace(".java", ""));
+          }
+        }
+      }
+    }
+
+    // the others take the properties that Streams derives from those of the connection
+    assertEquals(
+        Set.of("KafkaConnection", "CallsTopicLog", "CountClients", "WithholdingConsumer"), opening);
   }
 
   @Test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.catalog;
 
+import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -38,12 +39,12 @@ public final class TopicAdmin implements AutoCloseable {
   private static final int MAX_LOOKS = 1_000;
 
   private final Admin admin;
-  private final String bootstrapServers;
+  private final KafkaConnection kafka;
   private final Duration timeout;
 
-  private TopicAdmin(Admin admin, String bootstrapServers, Duration timeout) {
+  private TopicAdmin(Admin admin, KafkaConnection kafka, Duration timeout) {
     this.admin = admin;
-    this.bootstrapServers = bootstrapServers;
+    this.kafka = kafka;
     this.timeout = timeout;
   }
 
@@ -60,8 +61,8 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /** Creates a client of a cluster; nothing is requested from the cluster yet. */
-  public static TopicAdmin connect(String bootstrapServers) {
-    return connect(bootstrapServers, TIMEOUT);
+  public static TopicAdmin connect(KafkaConnection kafka) {
+    return connect(kafka, TIMEOUT);
   }
 
   /**
@@ -70,15 +71,14 @@ public final class TopicAdmin implements AutoCloseable {
    * @param timeout 1 ms to an hour
    * @throws IllegalArgumentException if none of the servers is an address
    */
-  public static TopicAdmin connect(String bootstrapServers, Duration timeout) {
+  public static TopicAdmin connect(KafkaConnection kafka, Duration timeout) {
     Map<String, Object> settings = new HashMap<>();
-    settings.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
     settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) timeout.toMillis());
     settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) timeout.toMillis() / 2);
     try {
-      return new TopicAdmin(Admin.create(settings), bootstrapServers, timeout);
+      return new TopicAdmin(kafka.admin(settings), kafka, timeout);
     } catch (KafkaException noAddress) {
-      throw new IllegalArgumentException(bootstrapServers + " is no address", noAddress);
+      throw new IllegalArgumentException(kafka + " is no address", noAddress);
     }
   }
 
@@ -146,8 +146,7 @@ public final class TopicAdmin implements AutoCloseable {
     while (!look.isDone()) {
       if (++looks > MAX_LOOKS) {
         throw new TopicAdminException(
-            "Kafka at " + bootstrapServers + " (WEIR_KAFKA) created topics but does not " + what,
-            null);
+            "Kafka at " + kafka + " (WEIR_KAFKA) created topics but does not " + what, null);
       }
       LockSupport.parkNanos(KNOWN_PAUSE_NANOS);
     }
@@ -342,16 +341,10 @@ public final class TopicAdmin implements AutoCloseable {
     } catch (ExecutionException failed) {
       Throwable cause = failed.getCause() == null ? failed : failed.getCause();
       throw new TopicAdminException(
-          "Kafka at "
-              + bootstrapServers
-              + " (WEIR_KAFKA): cannot "
-              + what
-              + ": "
-              + cause.getMessage(),
-          cause);
+          "Kafka at " + kafka + " (WEIR_KAFKA): cannot " + what + ": " + cause.getMessage(), cause);
     } catch (TimeoutException silent) {
       throw new TopicAdminException(
-          "Kafka at " + bootstrapServers + " (WEIR_KAFKA) does not answer: cannot " + what, silent);
+          "Kafka at " + kafka + " (WEIR_KAFKA) does not answer: cannot " + what, silent);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
       throw new TopicAdminException("interrupted", interrupted);

@@ -5,6 +5,8 @@ import java.time.Duration;
 import java.time.format.DateTimeParseException;
 import java.util.Locale;
 import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -45,6 +47,18 @@ public final class Settings {
   public String text(String variable, String absent) {
     String value = variables.get(variable);
     return value == null || value.isEmpty() ? absent : value;
+  }
+
+  /** Returns the variables whose names begin with a prefix, but for empty ones; by name. */
+  public SortedMap<String, String> startingWith(String prefix) {
+    SortedMap<String, String> found = new TreeMap<>();
+    variables.forEach(
+        (variable, value) -> {
+          if (variable.startsWith(prefix) && !value.isEmpty()) {
+            found.put(variable, value);
+          }
+        });
+    return found;
   }
 
   /**

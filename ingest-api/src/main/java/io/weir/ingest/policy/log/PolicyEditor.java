@@ -3,6 +3,7 @@ package io.weir.ingest.policy.log;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.topics.catalog.Topic;
+import io.weir.topics.kafka.KafkaConnection;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
@@ -25,7 +26,6 @@ import org.apache.kafka.common.errors.InvalidProducerEpochException;
 import org.apache.kafka.common.errors.ProducerFencedException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.TimeoutException;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,7 +53,7 @@ public final class PolicyEditor {
   /** A producer whose transaction has ended has nothing left to do. */
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
-  private final String bootstrapServers;
+  private final KafkaConnection kafka;
   private final String clientId;
   private final Clock clock;
 
@@ -65,8 +65,8 @@ public final class PolicyEditor {
    *
    * @param clientId the name by which brokers know its clients
    */
-  public PolicyEditor(String bootstrapServers, String clientId) {
-    this.bootstrapServers = bootstrapServers;
+  public PolicyEditor(KafkaConnection kafka, String clientId) {
+    this.kafka = kafka;
     this.clientId = clientId;
     this.clock = Clock.systemUTC();
   }
@@ -221,9 +221,7 @@ public final class PolicyEditor {
             ? "others have changed policies all the time; try again"
             : String.valueOf(cause.getMessage());
     return new RefusedException(
-        Reason.UNAVAILABLE,
-        List.of("Kafka at " + bootstrapServers + " (WEIR_KAFKA): " + why),
-        failed);
+        Reason.UNAVAILABLE, List.of("Kafka at " + kafka + " (WEIR_KAFKA): " + why), failed);
   }
 
   /** One change, tried until it is made, refused, or the time is over. Not thread-safe. */
@@ -275,7 +273,7 @@ public final class PolicyEditor {
     /** Reads the log before it begins, so that little is left to read while others wait. */
     private Outcome tryWithOneReader()
         throws RefusedException, PolicyState.InvalidPoliciesException {
-      try (PolicyLogReader reader = PolicyLogReader.open(bootstrapServers, clientId)) {
+      try (PolicyLogReader reader = PolicyLogReader.open(kafka, clientId)) {
         PolicyState read = reader.readToEnd(left(), this::look);
         while (!wasMade) {
           long beganNanos = System.nanoTime();
@@ -300,7 +298,7 @@ public final class PolicyEditor {
     /** Reads all of the log when nobody else can change it: it may not be whole, or not valid. */
     private Outcome tryWhole() throws RefusedException, PolicyState.InvalidPoliciesException {
       try (Transaction transaction = new Transaction();
-          PolicyLogReader reader = PolicyLogReader.open(bootstrapServers, clientId)) {
+          PolicyLogReader reader = PolicyLogReader.open(kafka, clientId)) {
         PolicyState before;
         try {
           before = reader.readToEnd(left(), this::look);
@@ -502,10 +500,8 @@ public final class PolicyEditor {
   private KafkaProducer<byte[], byte[]> producer(Duration patience) {
     int blockMillis = (int) Math.max(1, Math.min(patience.toMillis(), TRANSACTION_TIMEOUT_MILLIS));
     int requestMillis = Math.min(REQUEST_TIMEOUT_MILLIS, blockMillis);
-    return new KafkaProducer<>(
+    return kafka.producer(
         Map.of(
-            CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG,
-            bootstrapServers,
             CommonClientConfigs.CLIENT_ID_CONFIG,
             clientId,
             ProducerConfig.TRANSACTIONAL_ID_CONFIG,
@@ -521,8 +517,6 @@ public final class PolicyEditor {
             ProducerConfig.LINGER_MS_CONFIG,
             0,
             ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
-            Topic.MAX_RECORD_BYTES),
-        new ByteArraySerializer(),
-        new ByteArraySerializer());
+            Topic.MAX_RECORD_BYTES));
   }
 }

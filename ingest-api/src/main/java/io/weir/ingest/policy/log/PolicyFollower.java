@@ -6,6 +6,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicySet;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.process.SupervisedThread;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -95,7 +96,7 @@ public final class PolicyFollower implements AutoCloseable {
     }
   }
 
-  private final String bootstrapServers;
+  private final KafkaConnection kafka;
   private final String node;
   private final String clientId;
   private final Path folder;
@@ -120,19 +121,19 @@ public final class PolicyFollower implements AutoCloseable {
   private long settledVersion;
 
   private PolicyFollower(
-      String bootstrapServers,
+      KafkaConnection kafka,
       String node,
       Path folder,
       @Nullable AppliedFile file,
       LongSupplier clock) {
-    this.bootstrapServers = bootstrapServers;
+    this.kafka = kafka;
     this.node = node;
     this.clientId = "weir-policies-" + node;
     this.folder = folder;
     this.file = file;
     this.clock = clock;
     this.isFileSettled = file == null;
-    this.editor = new PolicyEditor(bootstrapServers, clientId);
+    this.editor = new PolicyEditor(kafka, clientId);
     this.thread = new SupervisedThread("weir-policies", new Following());
   }
 
@@ -147,13 +148,13 @@ public final class PolicyFollower implements AutoCloseable {
    *     never written and there is no file
    */
   public static PolicyFollower start(
-      String bootstrapServers,
+      KafkaConnection kafka,
       String node,
       Path folder,
       @Nullable AppliedFile file,
       LongSupplier clock,
       MeterRegistry registry) {
-    PolicyFollower follower = new PolicyFollower(bootstrapServers, node, folder, file, clock);
+    PolicyFollower follower = new PolicyFollower(kafka, node, folder, file, clock);
     PolicySnapshot snapshot = PolicySnapshot.read(folder);
     follower.snapshot = snapshot;
     follower.settled = snapshot == null ? null : snapshot.file();
@@ -364,7 +365,7 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   private void follow() {
-    try (PolicyLogReader opened = PolicyLogReader.open(bootstrapServers, clientId)) {
+    try (PolicyLogReader opened = PolicyLogReader.open(kafka, clientId)) {
       reader = opened;
       opened.readToEnd(READ_PATIENCE);
       use(opened);

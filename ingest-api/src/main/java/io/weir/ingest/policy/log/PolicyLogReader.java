@@ -2,7 +2,7 @@
 package io.weir.ingest.policy.log;
 
 import io.weir.topics.catalog.Topics;
-import io.weir.topics.log.LogConsumer;
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.wire.MalformedRecordException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -132,10 +132,9 @@ public final class PolicyLogReader implements AutoCloseable {
    * @param clientId the name by which brokers know it
    * @throws org.apache.kafka.common.KafkaException if no address of Kafka can be resolved
    */
-  public static PolicyLogReader open(String bootstrapServers, String clientId) {
+  public static PolicyLogReader open(KafkaConnection kafka, String clientId) {
     return new PolicyLogReader(
-        LogConsumer.open(
-            bootstrapServers,
+        kafka.consumer(
             Map.of(
                 ConsumerConfig.CLIENT_ID_CONFIG,
                 clientId,

@@ -13,6 +13,7 @@ import io.weir.ingest.policy.log.PolicyEditor.Reason;
 import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,7 +53,8 @@ final class PolicyEditorIT extends PolicyLogFixture {
         String prefix = "p" + each + "-";
         Callable<List<Long>> work =
             () -> {
-              PolicyEditor own = new PolicyEditor(kafka.bootstrapServers(), prefix);
+              PolicyEditor own =
+                  new PolicyEditor(KafkaConnection.to(kafka.bootstrapServers()), prefix);
               List<Long> versions = new ArrayList<>();
               for (int i = 0; i < changes; i++) {
                 String name = prefix + i;
@@ -153,7 +155,8 @@ final class PolicyEditorIT extends PolicyLogFixture {
       List<Future<Outcome>> made = new ArrayList<>();
       for (int i = 0; i < editors; i++) {
         AppliedFile file = file("file" + i, i + 1);
-        PolicyEditor own = new PolicyEditor(kafka.bootstrapServers(), "editor" + i);
+        PolicyEditor own =
+            new PolicyEditor(KafkaConnection.to(kafka.bootstrapServers()), "editor" + i);
         made.add(threads.submit(() -> own.change("x", PATIENCE, PolicyEdits.apply(file))));
       }
       Set<Long> versions = new TreeSet<>();
@@ -210,7 +213,8 @@ final class PolicyEditorIT extends PolicyLogFixture {
           return PolicyEdits.put(PolicyKey.ofPolicy("c"), bucket("c", 5), 0).on(state);
         };
     Outcome outcome =
-        new PolicyEditor(kafka.bootstrapServers(), "other").change("x", PATIENCE, lost);
+        new PolicyEditor(KafkaConnection.to(kafka.bootstrapServers()), "other")
+            .change("x", PATIENCE, lost);
     assertEquals(2, tries.get());
     assertEquals(3, outcome.after().version());
     assertEquals(Set.of("a", "b", "c"), policies(read()));

@@ -14,6 +14,7 @@ import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
 import io.weir.limits.policy.Policy;
 import io.weir.servers.testing.TestKafka;
 import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.kafka.KafkaConnection;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -53,11 +54,11 @@ abstract class PolicyLogFixture {
   void start(TestInfo test) throws Exception {
     kafka = test.getTags().contains(STOPS_KAFKA) ? TestKafka.start() : TestKafka.borrow();
     createTopics();
-    editor = new PolicyEditor(kafka.bootstrapServers(), "test");
+    editor = new PolicyEditor(KafkaConnection.to(kafka.bootstrapServers()), "test");
   }
 
   void createTopics() throws Exception {
-    try (TopicAdmin topics = TopicAdmin.connect(kafka.bootstrapServers())) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       topics.createMissing(1, Optional.empty());
     }
   }
@@ -101,7 +102,8 @@ abstract class PolicyLogFixture {
   }
 
   PolicyLogReader read(String name) {
-    PolicyLogReader reader = PolicyLogReader.open(kafka.bootstrapServers(), name);
+    PolicyLogReader reader =
+        PolicyLogReader.open(KafkaConnection.to(kafka.bootstrapServers()), name);
     reader.readToEnd(PATIENCE);
     return reader;
   }
@@ -109,7 +111,7 @@ abstract class PolicyLogFixture {
   PolicyFollower follower(String node, @Nullable AppliedFile file) {
     PolicyFollower follower =
         PolicyFollower.start(
-            kafka.bootstrapServers(),
+            KafkaConnection.to(kafka.bootstrapServers()),
             node,
             folder.resolve(node),
             file,

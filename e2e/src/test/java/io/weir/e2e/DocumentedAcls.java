@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.apache.kafka.common.acl.AccessControlEntry;
+import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclOperation;
+import org.apache.kafka.common.acl.AclPermissionType;
+import org.apache.kafka.common.resource.PatternType;
+import org.apache.kafka.common.resource.ResourcePattern;
+import org.apache.kafka.common.resource.ResourceType;
+
+/** The access control lists that the documentation tells operators to grant. */
+final class DocumentedAcls {
+  private static final String COMMAND = "kafka-acls.sh --bootstrap-server KAFKA --add ";
+
+  private DocumentedAcls() {}
+
+  /** Returns what is granted by the commands in {@code operating.md}. */
+  static List<AclBinding> read() throws IOException {
+    List<AclBinding> acls = new ArrayList<>();
+    for (String line : Files.readAllLines(Markdown.OPERATING)) {
+      if (line.startsWith(COMMAND)) {
+        add(line.substring(COMMAND.length()), acls);
+      }
+    }
+    return acls;
+  }
+
+  private static void add(String options, List<AclBinding> acls) {
+    List<AclOperation> operations = new ArrayList<>();
+    String principal = "";
+    ResourceType type = ResourceType.UNKNOWN;
+    String name = "";
+    PatternType pattern = PatternType.LITERAL;
+    String[] words = options.split(" ", -1);
+    for (int i = 0; i < words.length; i += 2) {
+      String value = words[i + 1];
+      switch (words[i]) {
+        case "--allow-principal" -> principal = value;
+        case "--operation" -> operations.add(operation(value));
+        case "--resource-pattern-type" ->
+            pattern = PatternType.fromString(value.toUpperCase(Locale.ROOT));
+        case "--topic", "--group", "--transactional-id" -> {
+          type =
+              ResourceType.fromString(
+                  words[i].substring(2).replace('-', '_').toUpperCase(Locale.ROOT));
+          name = value;
+        }
+        default -> throw new IllegalArgumentException(words[i] + " in " + options);
+      }
+    }
+    for (AclOperation operation : operations) {
+      acls.add(
+          new AclBinding(
+              new ResourcePattern(type, name, pattern),
+              new AccessControlEntry(principal, "*", operation, AclPermissionType.ALLOW)));
+    }
+  }
+
+  private static AclOperation operation(String word) {
+    for (AclOperation operation : AclOperation.values()) {
+      if (operation.name().replace("_", "").equalsIgnoreCase(word)) {
+        return operation;
+      }
+    }
+    throw new IllegalArgumentException(word);
+  }
+}

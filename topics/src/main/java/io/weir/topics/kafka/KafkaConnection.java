@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.kafka;
+
+import io.weir.topics.settings.Settings;
+import java.io.IOException;
+import java.io.Reader;
+import java.nio.charset.MalformedInputException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import org.apache.kafka.clients.CommonClientConfigs;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.serialization.Deserializer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Opens Weir's Kafka clients: all of them, in every process, with the addresses and the properties
+ * of the operator. A property that Weir sets itself, since its counts or its bounds on time and
+ * memory depend on it, is refused when the properties are read; a few are defaults, which the
+ * operator may change. Immutable and thread-safe. Its text names the addresses and no property,
+ * which may be a secret.
+ *
+ * <p>Properties come from a file, {@code WEIR_KAFKA_CONFIG}, and from variables, which take
+ * precedence: {@code WEIR_KAFKA_SECURITY_PROTOCOL} is {@code security.protocol}.
+ */
+public final class KafkaConnection {
+  /** Names the variable with the addresses. */
+  public static final String VARIABLE = "WEIR_KAFKA";
+
+  /** Names the variable with the file of properties. */
+  public static final String FILE = "WEIR_KAFKA_CONFIG";
+
+  private static final String PREFIX = "WEIR_KAFKA_";
+
+  /** The port of the embedded broker, which is not a property of Kafka's clients. */
+  private static final String PORT = "WEIR_KAFKA_PORT";
+
+  private final String bootstrapServers;
+  private final Map<String, String> properties;
+
+  private KafkaConnection(String bootstrapServers, Map<String, String> properties) {
+    this.bootstrapServers = bootstrapServers;
+    this.properties = Map.copyOf(properties);
+  }
+
+  /** Returns a connection without properties of an operator, as of a broker of this process. */
+  public static KafkaConnection to(String bootstrapServers) {
+    return new KafkaConnection(bootstrapServers, Map.of());
+  }
+
+  /**
+   * Returns a connection with properties of an operator.
+   *
+   * @throws Settings.InvalidSettingException if one of them is Weir's own; the message names it
+   */
+  public static KafkaConnection to(String bootstrapServers, Map<String, String> properties) {
+    properties.keySet().forEach(name -> requireOpen(name, "the property " + name));
+    return new KafkaConnection(bootstrapServers, properties);
+  }
+
+  /**
+   * Reads the connection of a process.
+   *
+   * @throws Settings.InvalidSettingException if the addresses are missing or wrong, the file cannot
+   *     be read, or a property is Weir's own; the message names variable, file and property
+   */
+  public static KafkaConnection of(Settings settings) {
+    String servers = settings.bootstrapServers(VARIABLE);
+    Map<String, String> properties = new TreeMap<>();
+    String file = settings.text(FILE, "");
+    if (!file.isEmpty()) {
+      read(Path.of(file))
+          .forEach(
+              (name, value) -> {
+                requireOpen(name, FILE + " (" + file + ") sets " + name + ", which");
+                properties.put(name, value);
+              });
+    }
+    settings
+        .startingWith(PREFIX)
+        .forEach(
+            (variable, value) -> {
+              if (isProperty(variable) && !variable.equals(FILE)) {
+                String name = propertyName(variable);
+                requireOpen(name, variable + " sets " + name + ", which");
+                properties.put(name, value);
+              }
+            });
+    return new KafkaConnection(servers, properties);
+  }
+
+  private static String propertyName(String variable) {
+    return variable.substring(PREFIX.length()).toLowerCase(Locale.ROOT).replace('_', '.');
+  }
+
+  private static Map<String, String> read(Path file) {
+    Properties read = new Properties();
+    try (Reader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
+      read.load(reader);
+    } catch (MalformedInputException notText) {
+      throw refused(file, "is not UTF-8");
+    } catch (IOException unreadable) {
+      throw refused(file, "names a file that cannot be read: " + unreadable.getMessage());
+    } catch (IllegalArgumentException malformed) {
+      throw refused(file, "is not a properties file: " + malformed.getMessage());
+    }
+    Map<String, String> properties = new TreeMap<>();
+    read.stringPropertyNames().forEach(name -> properties.put(name, read.getProperty(name)));
+    return properties;
+  }
+
+  private static Settings.InvalidSettingException refused(Path file, String why) {
+    return new Settings.InvalidSettingException(FILE + " (" + file + ") " + why);
+  }
+
+  private static void requireOpen(String name, String subject) {
+    String why = OwnProperties.reason(name);
+    if (why != null) {
+      throw new Settings.InvalidSettingException(subject + " Weir sets itself: " + why);
+    }
+  }
+
+  /** Returns whether a variable is one of those that set properties. */
+  public static boolean isProperty(String variable) {
+    return variable.startsWith(PREFIX) && !variable.equals(PORT);
+  }
+
+  /** Returns Kafka's addresses, {@code host:port} separated by commas. */
+  public String bootstrapServers() {
+    return bootstrapServers;
+  }
+
+  /**
+   * Opens an administrative client. Does not contact Kafka yet.
+   *
+   * @param own Weir's properties of this client
+   * @throws KafkaException if no address can be resolved, or a property is wrong
+   */
+  public Admin admin(Map<String, Object> own) {
+    return Admin.create(with(own));
+  }
+
+  /**
+   * Opens a producer that waits for all copies and writes each record once. Does not contact Kafka
+   * yet.
+   *
+   * @param own Weir's properties of this producer
+   * @throws KafkaException if no address can be resolved, or a property is wrong
+   */
+  public KafkaProducer<byte[], byte[]> producer(Map<String, Object> own) {
+    Map<String, Object> all = with(own);
+    all.put(ProducerConfig.ACKS_CONFIG, "all");
+    all.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
+    return new KafkaProducer<>(all, new ByteArraySerializer(), new ByteArraySerializer());
+  }
+
+  /**
+   * Opens a consumer that reads committed records only, since records of aborted transactions were
+   * never counted; it commits nothing by itself and creates no topic by asking for it. Does not
+   * contact Kafka yet.
+   *
+   * @param own Weir's properties of this consumer. Without any, it belongs to no group, has no
+   *     name, and begins at the first record
+   * @throws KafkaException if no address can be resolved, or a property is wrong
+   */
+  public KafkaConsumer<byte[], byte[]> consumer(Map<String, Object> own) {
+    return consumer(own, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+  }
+
+  /**
+   * Opens such a consumer, of records in another form.
+   *
+   * @throws KafkaException if no address can be resolved, or a property is wrong
+   */
+  public <K extends @Nullable Object, V extends @Nullable Object> KafkaConsumer<K, V> consumer(
+      Map<String, Object> own, Deserializer<K> keys, Deserializer<V> values) {
+    Map<String, Object> all = new HashMap<>();
+    all.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
+    all.putAll(with(own));
+    all.put(ConsumerConfig.GROUP_PROTOCOL_CONFIG, "classic");
+    all.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
+    all.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
+    all.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
+    return new KafkaConsumer<>(all, keys, values);
+  }
+
+  /**
+   * Adds the addresses and the operator's properties to those of a Streams application, whose
+   * clients all take them.
+   *
+   * @param own Weir's properties of the application
+   */
+  public Properties streams(Properties own) {
+    Properties all = new Properties();
+    all.putAll(properties);
+    for (Object each : own.keySet()) {
+      String name = String.valueOf(each);
+      OwnProperties.requireKnown(name);
+      if (!OwnProperties.isDefault(name) || !properties.containsKey(OwnProperties.plain(name))) {
+        all.put(name, own.get(name));
+      }
+    }
+    all.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
+    return all;
+  }
+
+  private Map<String, Object> with(Map<String, Object> own) {
+    own.keySet().forEach(OwnProperties::requireKnown);
+    Map<String, Object> all = new HashMap<>(own);
+    all.putAll(properties);
+    all.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
+    return all;
+  }
+
+  /** Returns the addresses. */
+  @Override
+  public String toString() {
+    return bootstrapServers;
+  }
+}
