@@ -3,9 +3,11 @@ package io.weir.e2e;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.servers.testing.SecuredKafka;
 import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -13,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclOperation;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -142,5 +145,76 @@ final class SecuredKafkaIT {
         assertFalse(process.errors().contains("uthoriz"), process::errors);
       }
     }
+  }
+
+  /** One right less for each process, and each says which. */
+  @Test
+  void processWithOneRightTooFew_saysWhich() throws Exception {
+    run("weir-admin", "topics", "create", "--partitions", "2");
+    AclBinding configs = allowed("weir-aggregator", AclOperation.DESCRIBE_CONFIGS, "weir.");
+    AclBinding group = allowed("weir-ingest", AclOperation.READ, "weir-corrections");
+    AclBinding read = allowed("weir-audit", AclOperation.READ, "weir.");
+    AclBinding publish = allowed("weir-admin", AclOperation.WRITE, "weir-policies");
+    for (AclBinding acl : List.of(configs, group, read, publish)) {
+      kafka.disallow(acl);
+    }
+    try (WeirProcess counting = WeirProcess.start(folder, aggregator("b"), "aggregate");
+        WeirProcess verify =
+            WeirProcess.start(
+                folder,
+                environment("weir-audit"),
+                "verify",
+                "--from",
+                "2026-01-01T00:00:00Z",
+                "--to",
+                "2026-01-02T00:00:00Z");
+        WeirProcess apply =
+            WeirProcess.start(
+                folder,
+                environment("weir-admin"),
+                "policies",
+                "apply",
+                ingest("m").get("WEIR_POLICIES"));
+        WeirProcess node = WeirProcess.start(folder, ingest("m"), "ingest")) {
+      assertEquals(1, counting.awaitExit());
+      assertSays(counting.errors(), "lacks DescribeConfigs on a topic");
+      assertEquals(1, verify.awaitExit());
+      assertSays(verify.errors(), "lacks Read on the topic weir.calls.v1");
+      assertEquals(1, apply.awaitExit());
+      assertSays(apply.errors(), "lacks Write on the transactional id");
+      Await.until(
+          node::errors, () -> node.errors().contains("lacks Read on the group weir-corrections"));
+      node.terminate();
+      assertEquals(0, node.awaitExit());
+    } finally {
+      kafka.allow(List.of(configs, group, read, publish));
+    }
+  }
+
+  private static void assertSays(String errors, String part) {
+    assertTrue(errors.contains(part), errors);
+  }
+
+  private static AclBinding allowed(String user, AclOperation operation, String resource) {
+    return acls.stream()
+        .filter(acl -> acl.entry().principal().equals("User:" + user))
+        .filter(acl -> acl.entry().operation() == operation)
+        .filter(acl -> acl.pattern().name().equals(resource))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  void passwordThatIsWrong_isToldAsSuch() throws Exception {
+    Map<String, String> environment = environment("weir-audit");
+    environment.put(
+        "WEIR_KAFKA_SASL_JAAS_CONFIG",
+        "org.apache.kafka.common.security.scram.ScramLoginModule required"
+            + " username=\"weir-audit\" password=\"wrong\";");
+    WeirProcess ledger =
+        WeirProcess.start(folder, environment, "ledger", "tail", "--from-beginning");
+    assertEquals(1, ledger.awaitExit());
+    assertSays(ledger.errors(), "Kafka does not accept the credentials");
+    assertFalse(ledger.errors().contains("wrong"), ledger.errors());
   }
 }

@@ -2,6 +2,8 @@
 package io.weir.ingest;
 
 import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.access.Access;
+import io.weir.access.Tls;
 import io.weir.decision.redis.RedisCache;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
@@ -133,7 +135,11 @@ public final class Ingest implements AutoCloseable {
     VerdictFollower verdicts = null;
     LeaseTimer leases = null;
     PolicyFollower policies = null;
+    Access access = null;
+    Tls tls = null;
     try {
+      access = Access.open(config.access());
+      tls = config.access().tls() == null ? null : Tls.open(config.access().tls());
       refuseServer(cache);
       DecisionClock clock = DecisionClock.ofSystem();
       cache.onServerTime((server, micros) -> clock.observe(server, micros / MICROS_PER_MILLI));
@@ -193,11 +199,14 @@ public final class Ingest implements AutoCloseable {
                   healing::check,
                   startUp::isOver,
                   metrics::scrape,
-                  new CheckApi.PolicyAdmin(policies, config.adminAccess())),
+                  new CheckApi.PolicyAdmin(
+                      policies, config.adminAccess(), config.access().hasTokens()),
+                  access,
+                  tls),
               http,
               statistics);
       if (!config.readyWait().isZero()) {
-        RouteWarmUp.run(config.httpHost(), api.port());
+        RouteWarmUp.run(config.httpHost(), api.port(), tls != null, access.ownToken());
       }
       statistics.beginTiming();
       policies.settleFile(POLICY_FILE_PATIENCE);
@@ -235,6 +244,12 @@ public final class Ingest implements AutoCloseable {
       }
       cache.close();
       metrics.close();
+      if (access != null) {
+        access.close();
+      }
+      if (tls != null) {
+        tls.close();
+      }
       // if the Redis server must not be used, nothing else that is missing matters yet
       refuseServer(cache);
       throw explained(config, failed);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest;
 
+import io.weir.access.AccessSettings;
 import io.weir.decision.redis.RedisAccess;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.ingest.authz.AuthzSettings;
@@ -30,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  * @param nodes number of ingest nodes that share the traffic; while Redis does not answer, this
  *     node decides by 1 / {@code nodes} of each limit whose policy says {@code local}
  * @param kafka how to reach Kafka
+ * @param access who may use the check API, and whether it speaks TLS
  * @param redis server and limits of the decision cache
  * @param httpHost address to bind
  * @param httpPort port of the check API; 0 takes any free port
@@ -65,6 +67,7 @@ public record IngestConfig(
     String node,
     int nodes,
     KafkaConnection kafka,
+    AccessSettings access,
     RedisCacheConfig redis,
     String httpHost,
     int httpPort,
@@ -129,12 +132,14 @@ public record IngestConfig(
       throw new Settings.InvalidSettingException(
           "WEIR_NODE must be 1 to 64 of A-Za-z0-9._-, is '" + node + "'");
     }
+    AccessSettings access = AccessSettings.of(settings);
     return new IngestConfig(
         node,
         (int) settings.integer("WEIR_NODES", 1, 1, LocalDecider.MAX_NODES),
         KafkaConnection.of(settings),
+        access,
         redis(settings),
-        settings.text("WEIR_HTTP_HOST", "0.0.0.0"),
+        access.host(settings, "WEIR_HTTP_HOST"),
         settings.port("WEIR_HTTP_PORT", DEFAULT_HTTP_PORT),
         (int)
             settings.integer(
@@ -260,6 +265,10 @@ public record IngestConfig(
         + " redis=["
         + redis
         + "]"
+        + " tokens="
+        + access.hasTokens()
+        + " tls="
+        + access.tls()
         + " http="
         + httpHost
         + ":"

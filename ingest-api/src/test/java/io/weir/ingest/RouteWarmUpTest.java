@@ -30,7 +30,7 @@ final class RouteWarmUpTest {
       Await.until(
           "a request",
           () -> {
-            RouteWarmUp.run("0.0.0.0", server.getAddress().getPort());
+            RouteWarmUp.run("0.0.0.0", server.getAddress().getPort(), false, "token");
             return !asked.isEmpty();
           });
     } finally {
@@ -46,6 +46,6 @@ final class RouteWarmUpTest {
     try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       port = free.getLocalPort();
     }
-    RouteWarmUp.run("127.0.0.1", port);
+    RouteWarmUp.run("127.0.0.1", port, false, "token");
   }
 }

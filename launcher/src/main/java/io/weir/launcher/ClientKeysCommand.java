@@ -13,17 +13,13 @@ import io.weir.ingest.policy.log.PolicyKey;
 import io.weir.limits.policy.ApiKey;
 import io.weir.limits.policy.ApiKeyHash;
 import java.io.PrintWriter;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
-import java.time.format.DateTimeParseException;
-import java.time.temporal.ChronoUnit;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -39,8 +35,6 @@ import picocli.CommandLine.Spec;
             + " by its name.")
 final class ClientKeysCommand {
   private static final int SHOWN_DIGITS = 12;
-  private static final Duration LONGEST = Duration.ofDays(36_500);
-  private static final Pattern SHORT_DURATION = Pattern.compile("(\\d{1,9})([dhm])");
 
   @ParentCommand
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
@@ -66,16 +60,7 @@ final class ClientKeysCommand {
               description =
                   "tells the client's keys apart (the first 8 digits of the key's SHA-256)")
           @Nullable String id,
-      @Option(
-              names = "--expires-in",
-              paramLabel = "D",
-              description = "when the key expires: so long from now, such as 90d, 12h or PT30M")
-          @Nullable String expiresIn,
-      @Option(
-              names = "--expires-at",
-              paramLabel = "T",
-              description = "when the key expires: a time such as 2027-01-01T00:00:00Z (never)")
-          @Nullable Instant expiresAt,
+      @Mixin ExpiryOptions expires,
       @Option(
               names = "--sha256",
               paramLabel = "HEX",
@@ -89,7 +74,7 @@ final class ClientKeysCommand {
     if (sha256 != null && !ApiKeyHash.isHash(sha256)) {
       throw wrong("--sha256 must be 64 lower-case hexadecimal digits");
     }
-    Instant expiry = expiry(expiresIn, expiresAt, Instant.now());
+    Instant expiry = expires.moment(Instant.now());
     NewApiKey made = sha256 == null ? NewApiKey.random() : null;
     ApiKeyHash hash = made == null ? ApiKeyHash.parse(String.valueOf(sha256)) : made.sha256();
     String name = id == null ? ApiKeyEdits.idOf(hash) : id;
@@ -116,53 +101,10 @@ final class ClientKeysCommand {
         name,
         client,
         made == null ? "is imported" : "is created, and shown this once",
-        expiry == null ? "does not expire" : "expires at " + expiry,
+        ExpiryOptions.told(expiry),
         outcome.after().version());
     err.flush();
     return 0;
-  }
-
-  private @Nullable Instant expiry(
-      @Nullable String expiresIn, @Nullable Instant expiresAt, Instant now) {
-    if (expiresIn != null && expiresAt != null) {
-      throw wrong("give --expires-in or --expires-at, not both");
-    }
-    if (expiresIn != null) {
-      return now.plus(length(expiresIn)).truncatedTo(ChronoUnit.SECONDS);
-    }
-    if (expiresAt != null && !expiresAt.isAfter(now)) {
-      throw wrong("--expires-at must be in the future, is " + expiresAt);
-    }
-    return expiresAt;
-  }
-
-  private Duration length(String text) {
-    Duration length = Duration.ZERO;
-    Matcher parts = SHORT_DURATION.matcher(text);
-    try {
-      length =
-          parts.matches()
-              ? Duration.of(Long.parseLong(parts.group(1)), unit(parts.group(2)))
-              : Duration.parse(text);
-    } catch (DateTimeParseException notALength) {
-      // reported below, in the same words
-    }
-    if (length.compareTo(Duration.ofMinutes(1)) < 0 || length.compareTo(LONGEST) > 0) {
-      throw wrong(
-          "--expires-in must be a length of time such as 90d, 12h or PT30M, of a minute to 36500d,"
-              + " is '"
-              + text
-              + "'");
-    }
-    return length;
-  }
-
-  private static ChronoUnit unit(String letter) {
-    return switch (letter) {
-      case "d" -> ChronoUnit.DAYS;
-      case "h" -> ChronoUnit.HOURS;
-      default -> ChronoUnit.MINUTES;
-    };
   }
 
   private CommandLine.ParameterException wrong(String problem) {

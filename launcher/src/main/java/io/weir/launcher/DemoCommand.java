@@ -3,6 +3,7 @@ package io.weir.launcher;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.access.AccessSettings;
 import io.weir.launcher.verify.LedgerListing;
 import io.weir.launcher.verify.Verification;
 import io.weir.launcher.verify.Verifier;
@@ -123,6 +124,7 @@ final class DemoCommand implements Callable<Integer> {
     environment.remove(KafkaConnection.VARIABLE);
     environment.keySet().removeIf(KafkaConnection::isProperty);
     environment.remove("WEIR_REDIS");
+    environment.keySet().removeIf(AccessSettings::isVariable);
     return environment;
   }
 

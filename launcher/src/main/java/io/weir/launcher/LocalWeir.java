@@ -50,6 +50,7 @@ final class LocalWeir implements AutoCloseable {
   /** The parts, the one started last at the front. Read while it is being closed. */
   private final Deque<Part> parts = new ConcurrentLinkedDeque<>();
 
+  private String scheme = "http://";
   private KafkaConnection kafka = KafkaConnection.to("");
   private String redis = "";
   private Duration ingestStop = Duration.ZERO;
@@ -141,6 +142,7 @@ final class LocalWeir implements AutoCloseable {
     AggregatorConfig aggregatorConfig = AggregatorConfig.of(inner);
     IngestConfig ingestConfig = IngestConfig.of(inner);
     redis = ingestConfig.redis().shownUri();
+    scheme = ingestConfig.access().tls() == null ? "http://" : "https://";
     step.accept("aggregator");
     RedisLiveCache cache = RedisLiveCache.start(ingestConfig.redis());
     parts.push(new Part("reports' look at Redis", cache, () -> ""));
@@ -317,12 +319,12 @@ final class LocalWeir implements AutoCloseable {
 
   /** Returns the URL of the check API. */
   String checkUrl() {
-    return "http://127.0.0.1:" + httpPort;
+    return scheme + "127.0.0.1:" + httpPort;
   }
 
   /** Returns the URL of the reports API. */
   String reportsUrl() {
-    return "http://127.0.0.1:" + reportsPort;
+    return scheme + "127.0.0.1:" + reportsPort;
   }
 
   /** Stops all parts, in the reverse order of their start. */

@@ -64,6 +64,9 @@ final class VariablesSection {
           Map.entry("quarantine replay", Set.of("WEIR_KAFKA", "WEIR_LATENESS")),
           Map.entry("ledger tail", Set.of("WEIR_KAFKA")),
           Map.entry("replay", Set.of("WEIR_KAFKA")),
+          Map.entry("tokens create", Set.of("WEIR_TOKENS_FILE")),
+          Map.entry("tokens list", Set.of("WEIR_TOKENS_FILE")),
+          Map.entry("tokens revoke", Set.of("WEIR_TOKENS_FILE")),
           Map.entry(
               "verify",
               Set.of("WEIR_KAFKA", "WEIR_WINDOW", "WEIR_LATENESS", "WEIR_QUARANTINE_RECORDS")));

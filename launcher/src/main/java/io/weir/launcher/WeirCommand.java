@@ -7,6 +7,7 @@ import io.weir.ingest.record.CallLogStartException;
 import io.weir.servers.ServerStartException;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.kafka.KafkaConnection;
+import io.weir.topics.kafka.KafkaRefusal;
 import io.weir.topics.settings.Settings;
 import java.io.PrintWriter;
 import java.time.Duration;
@@ -37,6 +38,7 @@ import picocli.CommandLine.Command;
       TopicsCommand.class,
       PoliciesCommand.class,
       ClientsCommand.class,
+      TokensCommand.class,
       VerifyCommand.class,
       QuarantineCommand.class,
       LedgerCommand.class,
@@ -161,7 +163,12 @@ public final class WeirCommand {
   static String ofKafka(KafkaException failure, String servers) {
     return failure instanceof TimeoutException
         ? "Kafka does not answer at " + servers + " (" + KAFKA + "): " + failure.getMessage()
-        : "Kafka (" + KAFKA + ") at " + servers + ": " + failure.getMessage();
+        : "Kafka ("
+            + KAFKA
+            + ") at "
+            + servers
+            + ": "
+            + KafkaRefusal.explain(failure, "Read", failure.getMessage());
   }
 
   /** Returns whether a failure's message tells a person what is wrong and what to change. */

@@ -2,6 +2,8 @@
 package io.weir.aggregator;
 
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.weir.access.Access;
+import io.weir.access.Tls;
 import io.weir.aggregator.count.CountSettings;
 import io.weir.aggregator.ranking.Rankings;
 import io.weir.aggregator.report.Instances;
@@ -206,7 +208,13 @@ public final class Aggregator implements AutoCloseable {
       AggregatorConfig config, Clock clock, PrometheusMeterRegistry registry)
       throws AggregatorStartException {
     try {
-      return ReportServer.bind(config.reportsHost(), config.reportsPort(), clock, registry);
+      return ReportServer.bind(
+          config.reportsHost(),
+          config.reportsPort(),
+          clock,
+          registry,
+          Access.open(config.access()),
+          config.access().tls() == null ? null : Tls.open(config.access().tls()));
     } catch (IOException | RuntimeException taken) {
       throw new AggregatorStartException(
           "the reports API cannot listen on "

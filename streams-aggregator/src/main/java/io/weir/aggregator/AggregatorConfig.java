@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
+import io.weir.access.AccessSettings;
 import io.weir.aggregator.count.CountSettings;
 import io.weir.aggregator.topology.RecordPlace;
 import io.weir.topics.catalog.SingleCopy;
@@ -18,6 +19,7 @@ import java.util.Set;
  * The configuration of an aggregator process.
  *
  * @param kafka how to reach Kafka ({@code WEIR_KAFKA})
+ * @param access who may use the reports API, and whether it speaks TLS
  * @param dataFolder folder of the state stores ({@code WEIR_DATA}, default {@code .weir})
  * @param reportsHost address that the reports API binds ({@code WEIR_REPORTS_HOST}, 0.0.0.0)
  * @param reportsPort port of the reports API; 0 for any free one ({@code WEIR_REPORTS_PORT}, 8081)
@@ -48,6 +50,7 @@ import java.util.Set;
  */
 public record AggregatorConfig(
     KafkaConnection kafka,
+    AccessSettings access,
     Path dataFolder,
     String reportsHost,
     int reportsPort,
@@ -95,10 +98,12 @@ public record AggregatorConfig(
   public static AggregatorConfig of(Map<String, String> environment) {
     Settings settings = Settings.of(environment);
     Duration window = window(settings);
+    AccessSettings access = AccessSettings.of(settings);
     return new AggregatorConfig(
         KafkaConnection.of(settings),
+        access,
         Path.of(settings.text("WEIR_DATA", ".weir")),
-        settings.text("WEIR_REPORTS_HOST", "0.0.0.0"),
+        access.host(settings, "WEIR_REPORTS_HOST"),
         settings.port("WEIR_REPORTS_PORT", 8081),
         window,
         settings.duration("WEIR_GRACE", Duration.ofMinutes(10), Duration.ZERO, LONGEST),

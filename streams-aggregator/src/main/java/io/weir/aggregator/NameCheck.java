@@ -2,6 +2,7 @@
 package io.weir.aggregator;
 
 import io.weir.aggregator.topology.StreamsSettings;
+import io.weir.topics.kafka.KafkaRefusal;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -79,7 +80,7 @@ final class NameCheck {
           "Kafka does not tell the members of the group "
               + settings.applicationId()
               + ": "
-              + failed.getCause(),
+              + KafkaRefusal.explain(failed, "Describe", String.valueOf(failed.getCause())),
           failed);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();

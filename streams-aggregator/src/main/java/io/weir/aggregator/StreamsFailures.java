@@ -5,6 +5,7 @@ import io.weir.aggregator.count.OtherEndpointsException;
 import io.weir.aggregator.count.OtherWindowException;
 import io.weir.aggregator.topology.PartitionStoppedException;
 import io.weir.aggregator.topology.StoppedPartitions;
+import io.weir.topics.kafka.KafkaRefusal;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
@@ -77,6 +78,10 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
       // whoever runs the application reports the reason when the process exits
       LOG.debug("application stopped application={}: {}", application, reason);
       return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
+    }
+    if (KafkaRefusal.is(failure)) {
+      reason = KafkaRefusal.explain(failure, "Read, Write or Create", null);
+      LOG.error("kafka_refused application={} detail=\"{}\"", application, reason);
     }
     boolean isTransient = root instanceof KafkaException || root instanceof RocksDBException;
     if (isTransient && replacements.incrementAndGet() <= MAX_REPLACEMENTS) {

@@ -6,10 +6,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.e2e.Recorded;
 import io.weir.testing.Await;
 import java.io.IOException;
-import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -235,7 +233,7 @@ final class Audit {
 
   private HttpResponse<String> ask(String url) throws IOException, InterruptedException {
     return http.send(
-        HttpRequest.newBuilder(URI.create(url)).timeout(Await.PATIENCE).build(),
+        Requests.to(url, deployment.token()).timeout(Await.PATIENCE).build(),
         HttpResponse.BodyHandlers.ofString());
   }
 

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.net.ConnectException;
-import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
@@ -52,6 +51,7 @@ final class Callers implements AutoCloseable {
   /** How long a node that stops or is unreachable gets no calls. */
   private static final long AVOIDED_NANOS = 1_000_000_000;
 
+  private final String token;
   private final HttpClient http =
       HttpClient.newBuilder()
           .version(HttpClient.Version.HTTP_1_1)
@@ -89,7 +89,8 @@ final class Callers implements AutoCloseable {
     UNKNOWN
   }
 
-  Callers(Round first) {
+  Callers(Round first, String token) {
+    this.token = token;
     this.round = first;
   }
 
@@ -173,7 +174,7 @@ final class Callers implements AutoCloseable {
     try {
       HttpResponse<String> answer =
           http.send(
-              HttpRequest.newBuilder(URI.create(url))
+              Requests.to(url, token)
                   .timeout(PATIENCE)
                   .POST(HttpRequest.BodyPublishers.ofString(body))
                   .build(),

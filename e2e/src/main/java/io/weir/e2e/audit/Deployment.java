@@ -16,6 +16,11 @@ public interface Deployment {
   /** Returns Kafka's bootstrap servers, for the audit. */
   String kafka();
 
+  /** Returns the token with which calls and reports are asked; empty if none is needed. */
+  default String token() {
+    return "";
+  }
+
   /** Returns the number of partitions of the calls topic. */
   int partitions();
 

@@ -5,9 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.e2e.audit.Callers.Round;
 import java.io.IOException;
-import java.net.URI;
 import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.HashMap;
@@ -30,6 +28,7 @@ final class ReportReader implements AutoCloseable {
 
   private static final long NANOS_BETWEEN_REPORTS = 50_000_000;
 
+  private final String token;
   private final HttpClient http =
       HttpClient.newBuilder()
           .version(HttpClient.Version.HTTP_1_1)
@@ -41,7 +40,8 @@ final class ReportReader implements AutoCloseable {
   private final Thread thread = new Thread(this::readUntilStopped, "report-reader");
   private volatile boolean stopping;
 
-  ReportReader(List<String> reportsUrls, Supplier<Round> round) {
+  ReportReader(List<String> reportsUrls, String token, Supplier<Round> round) {
+    this.token = token;
     this.reportsUrls = List.copyOf(reportsUrls);
     this.round = round;
     thread.setDaemon(true);
@@ -69,8 +69,7 @@ final class ReportReader implements AutoCloseable {
   private void read(Round of, String client, String url) throws IOException, InterruptedException {
     HttpResponse<String> answer =
         http.send(
-            HttpRequest.newBuilder(
-                    URI.create(url + "/v1/usage?window=total&from=2026-01-01&client=" + client))
+            Requests.to(url + "/v1/usage?window=total&from=2026-01-01&client=" + client, token)
                 .timeout(Duration.ofSeconds(10))
                 .build(),
             HttpResponse.BodyHandlers.ofString());

@@ -53,8 +53,8 @@ public final class Rounds implements AutoCloseable {
   private Rounds(Deployment deployment, Progress progress) {
     this.deployment = deployment;
     this.progress = progress;
-    this.callers = new Callers(next("undisturbed", deployment.checkUrls()));
-    this.reader = new ReportReader(deployment.reportsUrls(), callers::round);
+    this.callers = new Callers(next("undisturbed", deployment.checkUrls()), deployment.token());
+    this.reader = new ReportReader(deployment.reportsUrls(), deployment.token(), callers::round);
   }
 
   /** Starts with an undisturbed round, round 0; calls are answered when this returns. */

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.compose;
 
+import io.weir.access.BearerToken;
+import io.weir.access.Grant;
+import io.weir.access.Scope;
+import io.weir.access.TokenFile;
 import io.weir.e2e.FixedPorts;
 import io.weir.e2e.audit.Deployment;
 import io.weir.e2e.audit.Verified;
+import io.weir.limits.policy.ApiKeyHash;
 import io.weir.testing.Await;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The cluster of {@code docker-compose.yml} on ports of its own, with short windows. Not safe for
@@ -32,6 +39,7 @@ final class ComposeCluster implements Deployment, AutoCloseable {
 
   private final HttpClient http =
       HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(1)).build();
+  private final String token = BearerToken.create();
   private final Map<String, String> urls = new HashMap<>();
   private final String kafka;
   private final ComposeProject project;
@@ -41,6 +49,7 @@ final class ComposeCluster implements Deployment, AutoCloseable {
     Map<String, String> variables = new HashMap<>();
     variables.put("WEIR_WINDOW", WINDOW);
     variables.put("WEIR_GRACE", "PT2S");
+    variables.put("WEIR_TOKENS", tokensFile(root).toString());
     for (int i = 1; i <= INGEST.size(); i++) {
       variables.put("WEIR_CHECKS_PORT_" + i, port(INGEST.get(i - 1), ports));
       variables.put("WEIR_REPORTS_PORT_" + i, port(AGGREGATORS.get(i - 1), ports));
@@ -50,6 +59,21 @@ final class ComposeCluster implements Deployment, AutoCloseable {
     kafka = "localhost:" + kafkaPort;
     String name = "weir-e2e-" + Integer.toHexString(root.hashCode());
     project = ComposeProject.up(root, name, variables, root.resolve("e2e/target/compose.log"));
+  }
+
+  /** As its operator makes one by {@code weir tokens create}. */
+  private Path tokensFile(Path root) throws IOException {
+    Path file = root.resolve("e2e/target/compose-tokens.yml").toAbsolutePath();
+    Files.createDirectories(file.getParent());
+    return Files.writeString(
+        file,
+        TokenFile.empty()
+            .with(
+                new TokenFile.Entry(
+                    ApiKeyHash.of(token),
+                    new Grant("audit", Set.of(Scope.CHECK, Scope.REPORT), Set.of()),
+                    null))
+            .text());
   }
 
   private String port(String service, FixedPorts ports) {
@@ -112,6 +136,11 @@ final class ComposeCluster implements Deployment, AutoCloseable {
   @Override
   public String kafka() {
     return kafka;
+  }
+
+  @Override
+  public String token() {
+    return token;
   }
 
   @Override

@@ -4,6 +4,7 @@ package io.weir.ingest.correct;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import io.weir.ingest.clock.LocalClock;
+import io.weir.topics.kafka.KafkaRefusal;
 import io.weir.topics.process.Backoff;
 import io.weir.topics.process.SupervisedThread;
 import java.time.Duration;
@@ -87,7 +88,8 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
   @Override
   public long failed(Throwable failure) {
     if (failure instanceof KafkaException) {
-      status.begins(CorrectionStatus.Kind.KAFKA, failure.toString());
+      status.begins(
+          CorrectionStatus.Kind.KAFKA, KafkaRefusal.explain(failure, "Read", failure.toString()));
     } else {
       status.failed(failure);
     }
@@ -126,7 +128,8 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
       positions.commit();
       CorrectionConsumer.close(opened, thread.isClosing());
     } catch (KafkaException failed) {
-      status.begins(CorrectionStatus.Kind.KAFKA, failed.toString());
+      status.begins(
+          CorrectionStatus.Kind.KAFKA, KafkaRefusal.explain(failed, "Read", failed.toString()));
     } finally {
       statistics.handedBack.increment(queue.giveUpAll());
       statistics.nowWaiting(queue.size());

@@ -51,10 +51,12 @@ final class AdminRoute {
 
   private final PolicyFollower policies;
   private final AdminAccess access;
+  private final boolean hasTokens;
 
   AdminRoute(CheckApi.PolicyAdmin admin) {
     this.policies = admin.follower();
     this.access = admin.access();
+    this.hasTokens = admin.hasTokens();
   }
 
   /** Signals what is answered instead. */
@@ -91,6 +93,9 @@ final class AdminRoute {
   private void requireAccess(Context context) throws Refused {
     if (context.req().getRequestURI().endsWith("/")) {
       throw new Refused(Routes.CHECK_API.missing(context.req().getRequestURI()));
+    }
+    if (hasTokens) {
+      return; // it has one with the scope, which no web page knows
     }
     boolean isOpen = access == AdminAccess.ANY;
     String why = isOpen ? OperatorCheck.whyFromAPage(context) : OperatorCheck.whyNot(context);

@@ -7,8 +7,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.eclipse.jetty.io.ManagedSelector;
 import org.eclipse.jetty.io.SocketChannelEndPoint;
-import org.eclipse.jetty.server.HttpConfiguration;
-import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.ConnectionFactory;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 
@@ -18,12 +17,13 @@ final class AnsweringConnector extends ServerConnector {
   private final Map<ManagedSelector, SelectorTasks> tasks = new ConcurrentHashMap<>();
 
   /**
-   * Creates a connector for HTTP/1.1.
+   * Creates a connector.
    *
+   * @param protocols HTTP/1.1, over TLS or not
    * @param waited is told how long answers wait for their selector
    */
-  AnsweringConnector(Server server, HttpConfiguration http, SelectorTasks.Waited waited) {
-    super(server, new HttpConnectionFactory(http));
+  AnsweringConnector(Server server, ConnectionFactory[] protocols, SelectorTasks.Waited waited) {
+    super(server, protocols);
     this.waited = waited;
   }
 

@@ -34,7 +34,9 @@ final class AnsweringEndPoint extends SocketChannelEndPoint {
    */
   static void execute(Request request, Runnable task) {
     EndPoint connection = request.getConnectionMetaData().getConnection().getEndPoint();
-    if (connection instanceof AnsweringEndPoint known) {
+    // TLS is in between
+    EndPoint outer = connection instanceof EndPoint.Wrapper tls ? tls.unwrap() : connection;
+    if (outer instanceof AnsweringEndPoint known) {
       known.tasks.add(task);
     } else {
       task.run();

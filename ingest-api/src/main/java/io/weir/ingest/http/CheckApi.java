@@ -6,6 +6,8 @@ import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.javalin.http.HttpResponseException;
 import io.javalin.http.MethodNotAllowedResponse;
+import io.weir.access.Access;
+import io.weir.access.Tls;
 import io.weir.decision.DecisionCache;
 import io.weir.ingest.authz.CallReader;
 import io.weir.ingest.correct.Corrections;
@@ -76,6 +78,8 @@ public final class CheckApi implements AutoCloseable {
    * @param metrics returns the metrics in the Prometheus text format
    * @param policies what the node decides by, and who may read and change it; null for no such
    *     routes
+   * @param access who may use which routes
+   * @param tls how the port speaks TLS; null if it does not
    */
   public record Parts(
       CheckGate gate,
@@ -85,10 +89,17 @@ public final class CheckApi implements AutoCloseable {
       Supplier<Corrections.Health> corrections,
       BooleanSupplier isStarted,
       Supplier<String> metrics,
-      @Nullable PolicyAdmin policies) {}
+      @Nullable PolicyAdmin policies,
+      Access access,
+      @Nullable Tls tls) {}
 
-  /** Policies that may be read and changed over HTTP, and from where. */
-  public record PolicyAdmin(PolicyFollower follower, AdminAccess access) {}
+  /**
+   * Policies that may be read and changed over HTTP, and from where.
+   *
+   * @param access from where, without tokens
+   * @param hasTokens whether operators have tokens: then from everywhere
+   */
+  public record PolicyAdmin(PolicyFollower follower, AdminAccess access, boolean hasTokens) {}
 
   private CheckApi(
       Parts parts,
@@ -124,7 +135,15 @@ public final class CheckApi implements AutoCloseable {
         Javalin.create(
             config -> {
               HttpServerSetup.apply(
-                  config, settings, callThreads, this::find, admission, bodies, unread, statistics);
+                  config,
+                  settings,
+                  callThreads,
+                  this::find,
+                  admission,
+                  bodies,
+                  unread,
+                  statistics,
+                  parts);
               routes(config);
               PolicyAdmin policies = parts.policies();
               if (policies != null) {
@@ -356,5 +375,9 @@ public final class CheckApi implements AutoCloseable {
     }
     slowSenders.close();
     javalin.stop();
+    parts.access().close();
+    if (parts.tls() != null) {
+      parts.tls().close();
+    }
   }
 }

@@ -3,6 +3,8 @@ package io.weir.ingest.http;
 
 import io.javalin.compression.CompressionStrategy;
 import io.javalin.config.JavalinConfig;
+import io.weir.access.AccessHandler;
+import io.weir.access.Tls;
 import java.time.Duration;
 import java.util.concurrent.Executor;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -50,6 +52,7 @@ final class HttpServerSetup {
    *
    * @param callThreads runs the calls; null for the server's threads
    * @param direct serves some routes without the servlet
+   * @param parts says who may use which routes
    */
   static void apply(
       JavalinConfig config,
@@ -59,7 +62,8 @@ final class HttpServerSetup {
       Admission admission,
       IncompleteBodies bodies,
       UnreadAnswers unread,
-      HttpStatistics statistics) {
+      HttpStatistics statistics,
+      CheckApi.Parts parts) {
     config.startup.showJavalinBanner = false;
     Executor serverThreads = threads(config, settings);
     Executor threads = callThreads == null ? serverThreads : callThreads;
@@ -79,12 +83,13 @@ final class HttpServerSetup {
                   bodies,
                   unread,
                   statistics));
+          server.insertHandler(new AccessHandler(parts.access(), new CheckApiRules()));
           server.setErrorHandler(new ProblemWriter());
           statistics.watch(server);
         });
     config.jetty.addConnector(
         (server, http) -> {
-          ServerConnector connector = connector(server, http, settings, admission);
+          ServerConnector connector = connector(server, http, settings, admission, parts.tls());
           ConnectionLimit limit =
               new ConnectionLimit(settings.maxConnections(), IDLE_KEPT_AT_THE_LIMIT, connector);
           connector.addBean(limit);
@@ -116,8 +121,13 @@ final class HttpServerSetup {
   }
 
   private static ServerConnector connector(
-      Server server, HttpConfiguration http, HttpSettings settings, Admission admission) {
-    ServerConnector connector = new AnsweringConnector(server, http, admission::waited);
+      Server server,
+      HttpConfiguration http,
+      HttpSettings settings,
+      Admission admission,
+      @Nullable Tls tls) {
+    ServerConnector connector =
+        new AnsweringConnector(server, Tls.protocols(tls, http), admission::waited);
     connector.setHost(settings.host());
     connector.setPort(settings.port());
     connector.setIdleTimeout(settings.keepAlive().toMillis());

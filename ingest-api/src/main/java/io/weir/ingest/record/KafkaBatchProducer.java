@@ -5,6 +5,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaRefusal;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import java.time.Duration;
@@ -60,7 +61,8 @@ final class KafkaBatchProducer implements BatchProducer {
       throws UnavailableException {
     CallsTopic.Description found = CallsTopic.describe(config);
     if (found instanceof CallsTopic.Unknown unknown) {
-      throw new UnavailableException(unknown.detail(), unknown.cause());
+      throw new UnavailableException(
+          KafkaRefusal.explain(unknown.cause(), "Write", unknown.detail()), unknown.cause());
     }
     CallsTopic.requireSamePartitions(config, found, partitions);
     try {
@@ -73,7 +75,8 @@ final class KafkaBatchProducer implements BatchProducer {
         throw unreachable;
       }
     } catch (KafkaException unreachable) {
-      throw new UnavailableException(String.valueOf(unreachable.getMessage()), unreachable);
+      throw new UnavailableException(
+          KafkaRefusal.explain(unreachable, "Write", unreachable.getMessage()), unreachable);
     }
   }
 
@@ -130,7 +133,8 @@ final class KafkaBatchProducer implements BatchProducer {
             || failure instanceof RecordTooLargeException
             || failure instanceof TopicAuthorizationException
             || failure instanceof InvalidTopicException;
-    return new Failure(!concernsBatchOnly, failure.toString());
+    return new Failure(
+        !concernsBatchOnly, KafkaRefusal.explain(failure, "Write", failure.toString()));
   }
 
   @Override

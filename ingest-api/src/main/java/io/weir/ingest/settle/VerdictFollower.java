@@ -5,6 +5,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
+import io.weir.topics.kafka.KafkaRefusal;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.process.SupervisedThread;
@@ -121,7 +122,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
       nextComplaintNanos = now + COMPLAINT_NANOS;
       LOG.warn(
           "verdicts_not_readable detail=\"{}\"; settlements are answered as pending",
-          failed.toString());
+          KafkaRefusal.explain(failed, "Read", failed.toString()));
     }
   }
 

@@ -3,6 +3,7 @@ package io.weir.ingest.http;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.weir.access.Access;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.correct.Corrections;
@@ -85,6 +86,8 @@ final class FewThreadsNode implements AutoCloseable {
                 () -> new Corrections.Health(true, ""),
                 () -> true,
                 () -> "",
+                null,
+                Access.ofEverybody(),
                 null),
             new HttpSettings(
                 "127.0.0.1",

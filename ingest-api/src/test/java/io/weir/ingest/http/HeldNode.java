@@ -2,6 +2,7 @@
 package io.weir.ingest.http;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.weir.access.Access;
 import io.weir.decision.memory.MemoryDecisionCache;
 import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.gate.CheckGate;
@@ -52,6 +53,8 @@ final class HeldNode implements AutoCloseable {
                 () -> new Corrections.Health(true, ""),
                 () -> true,
                 this::scrape,
+                null,
+                Access.ofEverybody(),
                 null),
             new HttpSettings(
                 "127.0.0.1",

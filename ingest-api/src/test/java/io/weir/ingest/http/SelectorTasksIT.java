@@ -4,6 +4,7 @@ package io.weir.ingest.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.access.Tls;
 import io.weir.testing.Await;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -32,7 +33,8 @@ final class SelectorTasksIT {
   private final AtomicInteger faults = new AtomicInteger();
   private final Server server = new Server();
   private final AnsweringConnector connector =
-      new AnsweringConnector(server, new HttpConfiguration(), (queue, nanos) -> waits.add(nanos));
+      new AnsweringConnector(
+          server, Tls.protocols(null, new HttpConfiguration()), (queue, nanos) -> waits.add(nanos));
 
   /** Keeps each request until the test has it answered. */
   private final class Keeping extends Handler.Abstract.NonBlocking {

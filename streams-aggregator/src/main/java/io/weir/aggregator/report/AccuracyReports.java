@@ -56,10 +56,10 @@ final class AccuracyReports {
   }
 
   /** Returns the answer for the fleet, as far as it can be reached within a few seconds. */
-  Answer fleet() throws InterruptedException {
+  Answer fleet(Asked asked) throws InterruptedException {
     Gathered gathered = here();
     if (gathered.partitions.size() < partitions) {
-      for (JsonNode other : peers.askAll(instances.peers(), INTERNAL_PATH)) {
+      for (JsonNode other : peers.askAll(instances.peers(), INTERNAL_PATH, asked)) {
         add(other, gathered);
       }
     }

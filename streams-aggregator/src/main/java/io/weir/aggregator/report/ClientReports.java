@@ -58,13 +58,13 @@ final class ClientReports {
    * Returns the first names that begin with a prefix.
    *
    * @param pathAndQuery the request as it came, for other aggregators
-   * @param hereOnly whether to search this aggregator only, since another aggregator is asking
+   * @param asked how the request came: other aggregators are not asked for one of them
    */
-  Answer answer(String prefix, int limit, String pathAndQuery, boolean hereOnly)
+  Answer answer(String prefix, int limit, String pathAndQuery, Asked asked)
       throws InterruptedException {
     Found found = here(prefix, limit);
-    if (!hereOnly && found.partitions.size() < partitions) {
-      for (JsonNode other : peers.askAll(others.get(), pathAndQuery)) {
+    if (!asked.isForwarded() && found.partitions.size() < partitions) {
+      for (JsonNode other : peers.askAll(others.get(), pathAndQuery, asked)) {
         other.path("clients").forEach(name -> found.clients.add(name.asText()));
         other.path("partitions").forEach(partition -> found.partitions.add(partition.asInt()));
         found.hasMore |= other.path("has_more").asBoolean();
@@ -73,7 +73,7 @@ final class ClientReports {
     Map<String, Object> document = new LinkedHashMap<>();
     document.put("clients", found.clients.stream().limit(limit).sorted().toList());
     document.put("has_more", found.hasMore || found.clients.size() > limit);
-    if (hereOnly) {
+    if (asked.isForwarded()) {
       document.put("partitions", found.partitions);
     } else {
       document.put("missing_partitions", missing(found.partitions));

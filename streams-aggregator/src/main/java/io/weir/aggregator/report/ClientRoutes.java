@@ -2,9 +2,11 @@
 package io.weir.aggregator.report;
 
 import io.javalin.http.Context;
+import io.weir.access.AccessHandler;
 import io.weir.aggregator.table.Freshness;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.HashMap;
@@ -78,6 +80,7 @@ final class ClientRoutes {
   void usage(Context ctx) throws InterruptedException {
     Map<String, List<String>> parameters = ctx.queryParamMap();
     UsageQuery query = UsageQuery.of(parameters, settings.window(), clock.instant());
+    requireMayRead(ctx, query.client());
     String positions = ctx.header(ReportServer.POSITION_HEADER);
     int awaited = UsageReports.parse(positions).size(); // refused here, not by the next
     String accept = mediaType(ctx.header("Accept"));
@@ -103,9 +106,10 @@ final class ClientRoutes {
   void current(Context ctx) throws InterruptedException {
     new Parameters(ctx.queryParamMap()).onlyKnown(Set.of());
     String client = Parameters.checkedName("client", ctx.pathParam("client"));
+    requireMayRead(ctx, client);
     int partition = partitionOf(client);
     Optional<Peer> counting = instances.counting(partition);
-    if (counting.isPresent() && !ReportServer.isForwarded(ctx)) {
+    if (counting.isPresent() && !Asked.of(ctx).isForwarded()) {
       PeerReports.Question brief = question(ctx, Answer.JSON, SLOW_AFTER, SLOW_AFTER);
       Optional<Answer> answer = peers.askInTurn(List.of(counting.get()), brief);
       if (answer.isPresent()) {
@@ -122,6 +126,7 @@ final class ClientRoutes {
 
   void events(Context ctx) throws InterruptedException {
     EventQuery query = EventQuery.of(ctx.pathParam("client"), ctx.queryParamMap(), clock.instant());
+    requireMayRead(ctx, query.client());
     int partition = partitionOf(query.client());
     answer(
         ctx,
@@ -131,6 +136,16 @@ final class ClientRoutes {
           table.refresh(partition);
           return events.answer(partition, query);
         });
+  }
+
+  /**
+   * Refuses the same way, and before anything is looked up, whether there is such a client or not.
+   */
+  private static void requireMayRead(Context ctx, String client) {
+    if (!AccessHandler.grantOf(ctx.req()::getAttribute).mayRead(client)) {
+      throw new ProblemException(
+          Problem.of(ProblemReason.NOT_ALLOWED, "the token is for the usage of other clients"));
+    }
   }
 
   private int partitionOf(String client) {
@@ -145,6 +160,10 @@ final class ClientRoutes {
     String positions = ctx.header(ReportServer.POSITION_HEADER);
     if (positions != null) {
       headers.put(ReportServer.POSITION_HEADER, positions);
+    }
+    String authorization = ctx.header("Authorization");
+    if (authorization != null) {
+      headers.put("Authorization", authorization);
     }
     return new PeerReports.Question(
         ctx.req().getRequestURI() + (query == null ? "" : "?" + query),
@@ -165,7 +184,7 @@ final class ClientRoutes {
         ReportServer.send(ctx, local.answer());
         return;
       } catch (ProblemException notHere) {
-        if (notHere.problem().missingPartitions().isEmpty() || ReportServer.isForwarded(ctx)) {
+        if (notHere.problem().missingPartitions().isEmpty() || Asked.of(ctx).isForwarded()) {
           throw notHere;
         }
       }

@@ -34,22 +34,22 @@ final class CompletenessReports {
   /**
    * Returns the answer.
    *
-   * @param hereOnly whether to look at this aggregator only, since another aggregator is asking
+   * @param asked how the request came: other aggregators are not asked for one of them
    */
-  Answer answer(boolean hereOnly, Instant now) throws InterruptedException {
+  Answer answer(Asked asked, Instant now) throws InterruptedException {
     Map<Integer, Object> found = new TreeMap<>();
     table
         .refreshAll(partitions)
         .forEach((partition, freshness) -> addLocal(partition, freshness, now, found));
-    if (!hereOnly && found.size() < partitions) {
-      for (JsonNode other : peers.askAll(instances.peers(), PATH)) {
+    if (!asked.isForwarded() && found.size() < partitions) {
+      for (JsonNode other : peers.askAll(instances.peers(), PATH, asked)) {
         for (JsonNode partition : other.path("partitions")) {
           found.putIfAbsent(partition.path("partition").asInt(), partition);
         }
       }
     }
     List<Integer> missing = new ArrayList<>();
-    for (int partition = 0; partition < partitions && !hereOnly; partition++) {
+    for (int partition = 0; partition < partitions && !asked.isForwarded(); partition++) {
       if (!found.containsKey(partition)) {
         missing.add(partition);
       }

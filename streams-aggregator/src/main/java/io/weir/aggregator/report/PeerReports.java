@@ -11,6 +11,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -24,6 +25,8 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -48,17 +51,26 @@ final class PeerReports {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   private final HttpClient http;
+  private final String scheme;
 
   PeerReports() {
-    this(CONNECT_TIMEOUT);
+    this(CONNECT_TIMEOUT, null);
   }
 
-  PeerReports(Duration connectTimeout) {
-    this.http =
-        HttpClient.newBuilder()
-            .connectTimeout(connectTimeout)
-            .version(HttpClient.Version.HTTP_1_1)
-            .build();
+  /**
+   * Creates what asks aggregators that speak TLS.
+   *
+   * @param tls whom to trust, and the own certificate; null if they do not
+   */
+  PeerReports(@Nullable SSLContext tls) {
+    this(CONNECT_TIMEOUT, tls);
+  }
+
+  PeerReports(Duration connectTimeout, @Nullable SSLContext tls) {
+    HttpClient.Builder builder =
+        HttpClient.newBuilder().connectTimeout(connectTimeout).version(HttpClient.Version.HTTP_1_1);
+    this.http = (tls == null ? builder : builder.sslContext(tls)).build();
+    this.scheme = tls == null ? "http://" : "https://";
   }
 
   /**
@@ -146,17 +158,23 @@ final class PeerReports {
   /**
    * Asks several aggregators at once for a document about their own partitions.
    *
+   * @param asked on whose behalf
    * @return the documents received within {@link #ALL_TIMEOUT}; the others are left out and logged
    */
-  List<JsonNode> askAll(List<Peer> peers, String pathAndQuery) throws InterruptedException {
-    Question question =
-        new Question(pathAndQuery, Map.of("Accept", Answer.JSON), ALL_TIMEOUT, ALL_TIMEOUT);
-    Map<Peer, CompletableFuture<JsonNode>> asked = new LinkedHashMap<>();
+  List<JsonNode> askAll(List<Peer> peers, String pathAndQuery, Asked asked)
+      throws InterruptedException {
+    Map<String, String> headers = new HashMap<>();
+    headers.put("Accept", Answer.JSON);
+    if (asked.authorization() != null) {
+      headers.put("Authorization", asked.authorization());
+    }
+    Question question = new Question(pathAndQuery, headers, ALL_TIMEOUT, ALL_TIMEOUT);
+    Map<Peer, CompletableFuture<JsonNode>> underWay = new LinkedHashMap<>();
     for (Peer peer : peers) {
-      asked.put(peer, send(peer, question).thenApply(PeerReports::document));
+      underWay.put(peer, send(peer, question).thenApply(PeerReports::document));
     }
     List<JsonNode> answers = new ArrayList<>();
-    for (var one : asked.entrySet()) {
+    for (var one : underWay.entrySet()) {
       try {
         answers.add(one.getValue().get());
       } catch (ExecutionException failed) {
@@ -179,7 +197,7 @@ final class PeerReports {
 
   private CompletableFuture<HttpResponse<byte[]>> send(Peer peer, Question question) {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create("http://" + peer + question.pathAndQuery()))
+        HttpRequest.newBuilder(URI.create(scheme + peer + question.pathAndQuery()))
             .timeout(question.patience())
             .header(FORWARDED_HEADER, "1");
     question.headers().forEach(request::header);

@@ -75,10 +75,10 @@ final class RankingReports {
   private record Part(PartitionWeights weights, long watermarkEpochMillis, boolean upToDate) {}
 
   /** Returns the answer over all partitions that can be reached within a few seconds. */
-  Answer answer(RankingQuery query) throws InterruptedException {
+  Answer answer(RankingQuery query, Asked asked) throws InterruptedException {
     SortedMap<Integer, Part> parts = here(query.selection());
     if (parts.size() < partitions) {
-      for (JsonNode other : peers.askAll(others.get(), pathAndQuery(query.selection()))) {
+      for (JsonNode other : peers.askAll(others.get(), pathAndQuery(query.selection()), asked)) {
         for (JsonNode part : other.path("partitions")) {
           parts.putIfAbsent(part.path("partition").asInt(), part(part));
         }

@@ -8,6 +8,9 @@ import io.javalin.http.MethodNotAllowedResponse;
 import io.micrometer.core.instrument.binder.jetty.JettyConnectionMetrics;
 import io.micrometer.core.instrument.binder.jetty.JettyServerThreadPoolMetrics;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.weir.access.Access;
+import io.weir.access.AccessHandler;
+import io.weir.access.Tls;
 import io.weir.aggregator.audit.bucket.BucketAuditCodec;
 import io.weir.aggregator.ranking.Rankings;
 import io.weir.aggregator.ranking.Selection;
@@ -36,7 +39,6 @@ import java.util.Optional;
 import java.util.Set;
 import org.apache.kafka.streams.KafkaStreams;
 import org.eclipse.jetty.server.HttpConfiguration;
-import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.jspecify.annotations.Nullable;
@@ -66,6 +68,8 @@ public final class ReportServer implements AutoCloseable {
   private final Javalin javalin;
   private final Clock clock;
   private final PrometheusMeterRegistry registry;
+  private final Access access;
+  private final @Nullable Tls tls;
   private volatile @Nullable Parts parts;
   private volatile boolean draining;
 
@@ -79,8 +83,15 @@ public final class ReportServer implements AutoCloseable {
       ReportMetrics metrics,
       Readiness readiness) {}
 
-  private ReportServer(ServerSocketChannel channel, Clock clock, PrometheusMeterRegistry registry) {
+  private ReportServer(
+      ServerSocketChannel channel,
+      Clock clock,
+      PrometheusMeterRegistry registry,
+      Access access,
+      @Nullable Tls tls) {
     this.channel = channel;
+    this.access = access;
+    this.tls = tls;
     this.clock = clock;
     this.registry = registry;
     this.javalin = Javalin.create(this::configure);
@@ -91,15 +102,23 @@ public final class ReportServer implements AutoCloseable {
    *
    * @param port the port; 0 for any free one
    * @param registry is scraped; receives the metrics of the server and of partitions
+   * @param access who may use which routes; closed with the server
+   * @param tls how the port speaks TLS; null if it does not; closed with the server
    * @throws IOException if the port is in use
    */
   public static ReportServer bind(
-      String host, int port, Clock clock, PrometheusMeterRegistry registry) throws IOException {
+      String host,
+      int port,
+      Clock clock,
+      PrometheusMeterRegistry registry,
+      Access access,
+      @Nullable Tls tls)
+      throws IOException {
     ServerSocketChannel channel = ServerSocketChannel.open();
     try {
       channel.setOption(StandardSocketOptions.SO_REUSEADDR, true);
       channel.bind(new InetSocketAddress(host, port), MAX_WAITING_CONNECTIONS);
-      return new ReportServer(channel, clock, registry);
+      return new ReportServer(channel, clock, registry, access, tls);
     } catch (IOException | RuntimeException refused) {
       channel.close();
       throw refused;
@@ -124,7 +143,7 @@ public final class ReportServer implements AutoCloseable {
       StoppedPartitions stopped,
       LiveCache cache) {
     UsageTable table = new FollowedUsageTable(store, follower);
-    PeerReports peers = new PeerReports();
+    PeerReports peers = new PeerReports(tls == null ? null : tls.client());
     int partitions = settings.partitions();
     parts =
         new Parts(
@@ -152,7 +171,7 @@ public final class ReportServer implements AutoCloseable {
   }
 
   private ServerConnector connector(Server server, HttpConfiguration http) {
-    ServerConnector connector = new ServerConnector(server, new HttpConnectionFactory(http));
+    ServerConnector connector = new ServerConnector(server, Tls.protocols(tls, http));
     try {
       connector.open(channel);
       connector.addBean(new JettyConnectionMetrics(registry, connector));
@@ -174,6 +193,7 @@ public final class ReportServer implements AutoCloseable {
         server -> {
           server.setStopTimeout(STOP_PATIENCE.toMillis());
           server.insertHandler(new PlainRequests());
+          server.insertHandler(new AccessHandler(access, new ReportRules()));
           new JettyServerThreadPoolMetrics(server.getThreadPool(), List.of()).bindTo(registry);
         });
     config.concurrency.useVirtualThreads = Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
@@ -188,6 +208,7 @@ public final class ReportServer implements AutoCloseable {
     config.routes.get("/v1/usage", ctx -> serving().clients().usage(ctx));
     config.routes.get("/v1/usage/{client}/current", ctx -> serving().clients().current(ctx));
     config.routes.get("/v1/usage/{client}/events", ctx -> serving().clients().events(ctx));
+    config.routes.post(PortalRoute.PATH, new PortalRoute(access, clock)::create);
     config.routes.get(ClientReports.PATH, this::clients);
     config.routes.get("/v1/endpoints", ctx -> ranking(ctx, Selection.Subject.ENDPOINTS));
     config.routes.get(RankingReports.INTERNAL_PATH, this::localRanking);
@@ -269,13 +290,13 @@ public final class ReportServer implements AutoCloseable {
     int limit = parameters.count("limit", DEFAULT_CLIENTS, ClientReports.MAX_CLIENTS);
     String query = ctx.queryString();
     String pathAndQuery = ClientReports.PATH + (query == null ? "" : "?" + query);
-    send(ctx, serving().names().answer(prefix, limit, pathAndQuery, isForwarded(ctx)));
+    send(ctx, serving().names().answer(prefix, limit, pathAndQuery, Asked.of(ctx)));
   }
 
   private void ranking(Context ctx, Selection.Subject subject) throws InterruptedException {
     RankingQuery query =
         RankingQuery.of(subject, ctx.queryParamMap(), serving().settings(), clock.instant());
-    send(ctx, serving().rankings().orElseThrow().answer(query));
+    send(ctx, serving().rankings().orElseThrow().answer(query, Asked.of(ctx)));
   }
 
   private void localRanking(Context ctx) throws InterruptedException {
@@ -289,20 +310,16 @@ public final class ReportServer implements AutoCloseable {
 
   private void completeness(Context ctx) throws InterruptedException {
     new Parameters(ctx.queryParamMap()).onlyKnown(Set.of());
-    send(ctx, serving().completeness().answer(isForwarded(ctx), clock.instant()));
+    send(ctx, serving().completeness().answer(Asked.of(ctx), clock.instant()));
   }
 
   private void accuracy(Context ctx) throws InterruptedException {
     new Parameters(ctx.queryParamMap()).onlyKnown(Set.of());
-    send(ctx, serving().accuracy().fleet());
+    send(ctx, serving().accuracy().fleet(Asked.of(ctx)));
   }
 
   private Parts serving() {
     return Objects.requireNonNull(parts, "answers before it serves");
-  }
-
-  static boolean isForwarded(Context ctx) {
-    return ctx.header(PeerReports.FORWARDED_HEADER) != null;
   }
 
   static void send(Context ctx, Answer answer) {
@@ -327,5 +344,9 @@ public final class ReportServer implements AutoCloseable {
       javalin.stop();
     }
     channel.close();
+    access.close();
+    if (tls != null) {
+      tls.close();
+    }
   }
 }

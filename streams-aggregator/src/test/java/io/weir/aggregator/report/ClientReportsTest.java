@@ -72,7 +72,8 @@ final class ClientReportsTest {
 
   @Test
   void askedByAnotherInstance_answersItsOwnNames_andAsksNone() throws Exception {
-    JsonNode own = mapper.readTree(reports.answer("", 10, "/v1/clients", true).body());
+    JsonNode own =
+        mapper.readTree(reports.answer("", 10, "/v1/clients", new Asked(true, null)).body());
 
     assertEquals("[\"acme\",\"bell\",\"cobb\"]", own.path("clients").toString());
     assertEquals("[0,1]", own.path("partitions").toString());
@@ -86,7 +87,7 @@ final class ClientReportsTest {
         () -> "the other one's part, was told " + last[0],
         () -> {
           String path = "/v1/clients?limit=" + limit;
-          last[0] = mapper.readTree(reports.answer("", limit, path, false).body());
+          last[0] = mapper.readTree(reports.answer("", limit, path, new Asked(false, null)).body());
           return last[0].path("missing_partitions").toString().equals("[3]");
         });
     return last[0];

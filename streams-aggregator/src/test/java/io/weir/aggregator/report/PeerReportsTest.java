@@ -29,7 +29,7 @@ final class PeerReportsTest {
           "/v1/usage?client=a%2Fb", Map.of("Accept", Answer.JSON), Await.PATIENCE, Await.PATIENCE);
 
   private final List<HttpServer> servers = new ArrayList<>();
-  private final PeerReports peers = new PeerReports(Await.PATIENCE);
+  private final PeerReports peers = new PeerReports(Await.PATIENCE, null);
 
   @AfterEach
   void stop() {

@@ -154,7 +154,11 @@ final class RankingReportsTest {
     Await.until(
         () -> "the other one's part, was told " + last[0],
         () -> {
-          last[0] = mapper.readTree(reports.answer(new RankingQuery(selection, limit)).body());
+          last[0] =
+              mapper.readTree(
+                  reports
+                      .answer(new RankingQuery(selection, limit), new Asked(false, null))
+                      .body());
           return last[0].path("missing_partitions").toString().equals("[3]");
         });
     return last[0];

@@ -2,6 +2,7 @@
 package io.weir.topics.catalog;
 
 import io.weir.topics.kafka.KafkaConnection;
+import io.weir.topics.kafka.KafkaRefusal;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -335,13 +336,25 @@ public final class TopicAdmin implements AutoCloseable {
         throws InterruptedException, ExecutionException, TimeoutException;
   }
 
+  private static String operation(String what) {
+    return what.startsWith("create")
+        ? "Create"
+        : what.contains("settings") ? "DescribeConfigs" : "Describe";
+  }
+
   private <T> T call(String what, Call<T> call) throws TopicAdminException {
     try {
       return call.get(timeout.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException failed) {
       Throwable cause = failed.getCause() == null ? failed : failed.getCause();
       throw new TopicAdminException(
-          "Kafka at " + kafka + " (WEIR_KAFKA): cannot " + what + ": " + cause.getMessage(), cause);
+          "Kafka at "
+              + kafka
+              + " (WEIR_KAFKA): cannot "
+              + what
+              + ": "
+              + KafkaRefusal.explain(cause, operation(what), cause.getMessage()),
+          cause);
     } catch (TimeoutException silent) {
       throw new TopicAdminException(
           "Kafka at " + kafka + " (WEIR_KAFKA) does not answer: cannot " + what, silent);

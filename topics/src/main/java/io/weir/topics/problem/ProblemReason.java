@@ -28,6 +28,10 @@ public enum ProblemReason {
   API_KEY_REFUSED(401, "The API key is not accepted"),
   /** The gateway does not say whose call it is, or not in a way that can be one. */
   CALLER_UNKNOWN(401, "It is not known whose call it is"),
+  /** The request has no token, or one that is not accepted. */
+  TOKEN_REFUSED(401, "A token is needed"),
+  /** The token does not allow this. */
+  NOT_ALLOWED(403, "The token does not allow this"),
   /** The request does not come from where policies may be read and changed. */
   ADMIN_NOT_ALLOWED(403, "Not allowed from there"),
   /** There is no such path. */

@@ -4,6 +4,7 @@ package io.weir.ingest.policy.log;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.kafka.KafkaConnection;
+import io.weir.topics.kafka.KafkaRefusal;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
@@ -219,7 +220,7 @@ public final class PolicyEditor {
     String why =
         isFencing(failed)
             ? "others have changed policies all the time; try again"
-            : String.valueOf(cause.getMessage());
+            : KafkaRefusal.explain(failed, "Write (or Read)", cause.getMessage());
     return new RefusedException(
         Reason.UNAVAILABLE, List.of("Kafka at " + kafka + " (WEIR_KAFKA): " + why), failed);
   }
@@ -264,6 +265,9 @@ public final class PolicyEditor {
           throw new RefusedException(Reason.INVALID, invalid.problems(), invalid);
         } catch (KafkaException | PolicyLogReader.LogBeganAnewException failed) {
           last = failed;
+          if (KafkaRefusal.is(failed)) {
+            break;
+          }
           pause(System.nanoTime() - beganNanos);
         }
       }

@@ -7,6 +7,7 @@ import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicySet;
 import io.weir.topics.kafka.KafkaConnection;
+import io.weir.topics.kafka.KafkaRefusal;
 import io.weir.topics.process.SupervisedThread;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -349,7 +350,9 @@ public final class PolicyFollower implements AutoCloseable {
         LOG.error("policies not followed, tried again", failure);
       } else if (now - nextComplaintNanos >= 0) {
         nextComplaintNanos = now + COMPLAINT_NANOS;
-        LOG.warn("policies_not_followed detail=\"{}\"", failure.getMessage());
+        LOG.warn(
+            "policies_not_followed detail=\"{}\"",
+            KafkaRefusal.explain(failure, "Read", failure.getMessage()));
       }
       return PAUSE_MILLIS;
     }

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.access;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.nimbusds.jose.util.Base64URL;
+import com.nimbusds.jwt.SignedJWT;
+import io.weir.limits.policy.ApiKeyHash;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.text.ParseException;
+import java.time.Clock;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells what the bearer of a token may do: of a token of the process' file, of one that an issuer
+ * has signed, or of one for a client's page. Without any configured, everybody may do everything.
+ * Thread-safe.
+ */
+public final class Access implements AutoCloseable {
+  /** Most tokens of issuers that are remembered, so that each is verified once. */
+  private static final int MAX_VERIFIED = 10_000;
+
+  private final boolean isOpen;
+  private final Clock clock;
+  private final @Nullable WatchedFile watched;
+  private final @Nullable JwtTokens issued;
+  private final @Nullable PortalTokens portal;
+  private final Cache<ApiKeyHash, JwtTokens.Verified> verified =
+      Caffeine.newBuilder().maximumSize(MAX_VERIFIED).build();
+  private final String ownToken = BearerToken.create();
+  private final ApiKeyHash ownHash = ApiKeyHash.of(ownToken);
+  private volatile TokenFile tokens;
+
+  private Access(AccessSettings settings, Clock clock) throws IOException {
+    this.clock = clock;
+    this.isOpen = !settings.hasTokens();
+    Path file = settings.tokensFile();
+    this.tokens = file == null ? TokenFile.empty() : read(file);
+    this.watched =
+        file == null ? null : WatchedFile.start(List.of(file), () -> tokens = read(file));
+    this.issued = settings.openIssuer();
+    Path secret = settings.portalKeyFile();
+    this.portal = secret == null ? null : PortalTokens.open(secret, clock);
+  }
+
+  /** The answer to a request's token. */
+  public sealed interface Verdict {}
+
+  /** The token is valid. */
+  public record Granted(Grant grant) implements Verdict {}
+
+  /**
+   * The token is missing or not valid.
+   *
+   * @param isMissing whether there is none
+   * @param detail why, without the token
+   */
+  public record Refused(boolean isMissing, String detail) implements Verdict {}
+
+  private static final Verdict OPEN = new Granted(Grant.EVERYTHING);
+  private static final Verdict OWN =
+      new Granted(new Grant("this process", Set.of(Scope.CHECK), Set.of()));
+  private static final Verdict MISSING =
+      new Refused(true, "give a token: Authorization: Bearer TOKEN");
+  private static final Verdict UNKNOWN = new Refused(false, "the token is not known");
+  private static final Verdict EXPIRED = new Refused(false, "the token has expired");
+
+  /** Returns the access of everybody to everything. */
+  public static Access ofEverybody() {
+    try {
+      return new Access(AccessSettings.NONE, Clock.systemUTC());
+    } catch (IOException impossible) {
+      throw new IllegalStateException("no file is read", impossible);
+    }
+  }
+
+  /**
+   * Reads the files of the settings; they are read again when their content changes, and what is
+   * invalid then is logged and changes nothing.
+   *
+   * @throws io.weir.topics.settings.Settings.InvalidSettingException if a file cannot be read or is
+   *     invalid
+   */
+  public static Access open(AccessSettings settings) {
+    try {
+      return new Access(settings, Clock.systemUTC());
+    } catch (IOException invalid) {
+      throw settings.refused(invalid);
+    }
+  }
+
+  private static TokenFile read(Path file) throws IOException {
+    try {
+      return TokenFile.parse(Files.readString(file, StandardCharsets.UTF_8));
+    } catch (TokenFile.InvalidException invalid) {
+      throw new IOException(invalid.getMessage(), invalid);
+    }
+  }
+
+  /** Returns whether everybody may do everything, since no tokens are configured. */
+  public boolean isOpen() {
+    return isOpen;
+  }
+
+  /** Returns a token with the scope check, which only this process has, for calls to itself. */
+  public String ownToken() {
+    return ownToken;
+  }
+
+  /** Returns what makes tokens for clients' pages; empty if there is no secret for it. */
+  public Optional<PortalTokens> portal() {
+    return Optional.ofNullable(portal);
+  }
+
+  /**
+   * Returns the verdict on a request if it is known without waiting or costly arithmetic.
+   *
+   * @param authorization the field Authorization; null if the request has none
+   */
+  Optional<Verdict> known(@Nullable String authorization) {
+    if (isOpen) {
+      return Optional.of(OPEN);
+    }
+    String token = authorization == null ? "" : BearerToken.in(authorization);
+    if (token.isEmpty()) {
+      return Optional.of(MISSING);
+    }
+    ApiKeyHash hash = ApiKeyHash.of(token);
+    if (hash.equals(ownHash)) {
+      return Optional.of(OWN);
+    }
+    Optional<TokenFile.Entry> entry = tokens.find(hash);
+    if (entry.isPresent()) {
+      return Optional.of(
+          entry.get().isExpired(clock.instant()) ? EXPIRED : new Granted(entry.get().grant()));
+    }
+    if (issued == null && portal == null) {
+      return Optional.of(UNKNOWN);
+    }
+    JwtTokens.Verified before = verified.getIfPresent(hash);
+    return before == null ? Optional.empty() : Optional.of(verdict(before));
+  }
+
+  private Verdict verdict(JwtTokens.Verified token) {
+    if (!clock.instant().isBefore(token.expiresAt())) {
+      return EXPIRED;
+    }
+    return token.grant() == null
+        ? new Refused(false, "the token has no scope of Weir")
+        : new Granted(token.grant());
+  }
+
+  /** Returns the verdict on a request. May wait for the keys of an issuer. */
+  Verdict of(@Nullable String authorization) {
+    return known(authorization)
+        .orElseGet(() -> verify(BearerToken.in(String.valueOf(authorization))));
+  }
+
+  /** The library passes over characters that are not of Base64: one token has one form here. */
+  private static boolean isWrittenAsItShould(String token, SignedJWT signed) {
+    return token.endsWith("." + Base64URL.encode(signed.getSignature().decode()));
+  }
+
+  private Verdict verify(String token) {
+    try {
+      SignedJWT signed = SignedJWT.parse(token);
+      if (!isWrittenAsItShould(token, signed)) {
+        return UNKNOWN;
+      }
+      JwtTokens.Verified valid;
+      boolean isOfPortal = PortalTokens.isOne(signed);
+      if (isOfPortal && portal != null) {
+        // not remembered: they end when the secret is changed
+        return verdict(portal.verify(signed));
+      } else if (!isOfPortal && issued != null) {
+        valid = issued.verify(token);
+      } else {
+        return UNKNOWN;
+      }
+      verified.put(ApiKeyHash.of(token), valid);
+      return verdict(valid);
+    } catch (ParseException noJwt) {
+      return UNKNOWN;
+    } catch (JwtTokens.InvalidException invalid) {
+      return new Refused(false, "the token is not valid: " + invalid.getMessage());
+    }
+  }
+
+  @Override
+  public void close() {
+    if (watched != null) {
+      watched.close();
+    }
+    if (issued != null) {
+      issued.close();
+    }
+    if (portal != null) {
+      portal.close();
+    }
+  }
+}

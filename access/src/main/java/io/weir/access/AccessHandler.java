@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.access;
+
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
+import java.nio.ByteBuffer;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.server.Handler;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.util.Callback;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lets requests in that may do what they ask for, before anything of them but the head is read. A
+ * route sees what its caller may do by {@link #grantOf}. Never blocks the thread that reads the
+ * connection. Thread-safe.
+ */
+public final class AccessHandler extends Handler.Wrapper {
+  private static final String ATTRIBUTE = AccessHandler.class.getName();
+
+  private final Access access;
+  private final Rules rules;
+
+  /** What the routes of a port need. */
+  public interface Rules {
+    /** Returns the scope that a request needs; null if everybody may make it. */
+    @Nullable Scope scopeOf(Request request);
+
+    /**
+     * Returns whether the route of a request itself looks for which client the request is, so that
+     * bearers of tokens for some clients may come to it.
+     */
+    boolean looksAtClients(Request request);
+  }
+
+  /** Creates a handler in front of others. */
+  public AccessHandler(Access access, Rules rules) {
+    this.access = access;
+    this.rules = rules;
+  }
+
+  /**
+   * Returns what the caller of a request may do.
+   *
+   * @param attribute the request's attribute of a name
+   */
+  public static Grant grantOf(java.util.function.Function<String, @Nullable Object> attribute) {
+    if (attribute.apply(ATTRIBUTE) instanceof Grant grant) {
+      return grant;
+    }
+    throw new IllegalStateException("the route is not behind the handler that lets requests in");
+  }
+
+  @Override
+  public boolean handle(Request request, Response response, Callback callback) throws Exception {
+    Scope scope = rules.scopeOf(request);
+    if (scope == null) {
+      return super.handle(request, response, callback);
+    }
+    String authorization = request.getHeaders().get(HttpHeader.AUTHORIZATION);
+    Optional<Access.Verdict> known = access.known(authorization);
+    if (known.isPresent()) {
+      return answer(known.get(), scope, request, response, callback);
+    }
+    Executor threads = request.getComponents().getExecutor();
+    try {
+      threads.execute(
+          () -> {
+            try {
+              if (!answer(access.of(authorization), scope, request, response, callback)) {
+                Response.writeError(request, response, callback, 404);
+              }
+            } catch (Exception | Error failed) {
+              Response.writeError(request, response, callback, failed);
+            }
+          });
+    } catch (RejectedExecutionException stopping) {
+      callback.failed(stopping);
+    }
+    return true;
+  }
+
+  private boolean answer(
+      Access.Verdict verdict, Scope scope, Request request, Response response, Callback callback)
+      throws Exception {
+    if (verdict instanceof Access.Refused refused) {
+      response
+          .getHeaders()
+          .put(
+              HttpHeader.WWW_AUTHENTICATE,
+              refused.isMissing() ? "Bearer realm=\"weir\"" : challenge("invalid_token"));
+      write(response, callback, Problem.of(ProblemReason.TOKEN_REFUSED, refused.detail()));
+      return true;
+    }
+    Grant grant = ((Access.Granted) verdict).grant();
+    if (!grant.scopes().contains(scope)) {
+      response
+          .getHeaders()
+          .put(
+              HttpHeader.WWW_AUTHENTICATE,
+              challenge("insufficient_scope") + ", scope=\"" + scope.word() + '"');
+      write(
+          response,
+          callback,
+          Problem.of(ProblemReason.NOT_ALLOWED, "the token has not the scope " + scope.word()));
+      return true;
+    }
+    if (grant.isBound() && !rules.looksAtClients(request)) {
+      write(
+          response,
+          callback,
+          Problem.of(
+              ProblemReason.NOT_ALLOWED,
+              "the token is for the usage of some clients, and the route tells more"));
+      return true;
+    }
+    request.setAttribute(ATTRIBUTE, grant);
+    return super.handle(request, response, callback);
+  }
+
+  private static String challenge(String error) {
+    return "Bearer realm=\"weir\", error=\"" + error + '"';
+  }
+
+  private static void write(Response response, Callback callback, Problem problem) {
+    byte[] body = problem.toJson();
+    response.setStatus(problem.status());
+    response.getHeaders().put(HttpHeader.CACHE_CONTROL, "no-store");
+    response.getHeaders().put(HttpHeader.CONTENT_TYPE, Problem.MEDIA_TYPE);
+    response.getHeaders().put(HttpHeader.CONTENT_LENGTH, body.length);
+    response.write(true, ByteBuffer.wrap(body), callback);
+  }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.access;
+
+import io.weir.topics.settings.Settings;
+import io.weir.topics.settings.Settings.InvalidSettingException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.MalformedURLException;
+import java.net.URI;
+import java.net.URL;
+import java.net.UnknownHostException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who may use the ports of a process, and whether they speak TLS. Immutable.
+ *
+ * @param tokensFile the tokens' hashes ({@code WEIR_TOKENS_FILE}); null if there are none
+ * @param keys where an issuer's keys are, a file or an https URL ({@code WEIR_JWKS}); empty if
+ *     there is none
+ * @param issuer the issuer ({@code WEIR_JWT_ISSUER}); empty if there is none
+ * @param audience for whom its tokens must be ({@code WEIR_JWT_AUDIENCE})
+ * @param portalKeyFile the secret of tokens for clients' pages ({@code WEIR_PORTAL_KEY_FILE}); null
+ *     if there is none
+ * @param unprotected whether a port that others reach may do without tokens ({@code
+ *     WEIR_UNPROTECTED}): something in front of it decides who may
+ * @param tls how the ports speak TLS; null if they do not
+ */
+public record AccessSettings(
+    @Nullable Path tokensFile,
+    String keys,
+    String issuer,
+    String audience,
+    @Nullable Path portalKeyFile,
+    boolean unprotected,
+    @Nullable TlsSettings tls) {
+  /** No tokens and no TLS. */
+  public static final AccessSettings NONE = new AccessSettings(null, "", "", "", null, false, null);
+
+  private static final String TOKENS = "WEIR_TOKENS_FILE";
+  private static final String KEYS = "WEIR_JWKS";
+  private static final String PORTAL = "WEIR_PORTAL_KEY_FILE";
+  private static final String UNPROTECTED = "WEIR_UNPROTECTED";
+
+  private enum Unprotected {
+    REFUSE,
+    ALLOW
+  }
+
+  /**
+   * Reads the settings of a process.
+   *
+   * @throws InvalidSettingException if a variable is wrong; the message names it
+   */
+  public static AccessSettings of(Settings settings) {
+    String keys = settings.text(KEYS, "");
+    String issuer = settings.text("WEIR_JWT_ISSUER", "");
+    String audience = settings.text("WEIR_JWT_AUDIENCE", "");
+    requireTogether(keys, issuer, audience);
+    AccessSettings read =
+        new AccessSettings(
+            file(settings, TOKENS),
+            keys,
+            issuer,
+            audience,
+            file(settings, PORTAL),
+            settings.choice(UNPROTECTED, Unprotected.REFUSE) == Unprotected.ALLOW,
+            TlsSettings.of(settings));
+    read.requireValidKeys();
+    if (read.portalKeyFile != null && !read.hasTokens()) {
+      throw new InvalidSettingException(
+          PORTAL + " is set, but neither " + TOKENS + " nor " + KEYS + " says who may make tokens");
+    }
+    return read;
+  }
+
+  /** Returns whether a variable is one of those that are read here. */
+  public static boolean isVariable(String name) {
+    return name.startsWith("WEIR_TLS_")
+        || name.startsWith("WEIR_JWT_")
+        || Set.of(TOKENS, KEYS, PORTAL, UNPROTECTED).contains(name);
+  }
+
+  private static void requireTogether(String keys, String issuer, String audience) {
+    boolean isAny = !(keys + issuer + audience).isEmpty();
+    for (String[] each :
+        new String[][] {
+          {KEYS, keys}, {"WEIR_JWT_ISSUER", issuer}, {"WEIR_JWT_AUDIENCE", audience}
+        }) {
+      if (isAny && each[1].isEmpty()) {
+        throw new InvalidSettingException(
+            each[0]
+                + " is not set; "
+                + KEYS
+                + ", WEIR_JWT_ISSUER and WEIR_JWT_AUDIENCE are given"
+                + " together");
+      }
+    }
+  }
+
+  private void requireValidKeys() {
+    if (isUrl()) {
+      url();
+    } else if (!keys.isEmpty() && !Files.isReadable(Path.of(keys))) {
+      throw new InvalidSettingException(
+          KEYS + " must be an https URL or a file that can be read, is '" + keys + "'");
+    }
+  }
+
+  static @Nullable Path file(Settings settings, String variable) {
+    String name = settings.text(variable, "");
+    if (name.isEmpty()) {
+      return null;
+    }
+    Path file = Path.of(name);
+    if (!Files.isReadable(file)) {
+      throw new InvalidSettingException(variable + " names a file that cannot be read: " + file);
+    }
+    return file;
+  }
+
+  private boolean isUrl() {
+    return keys.toLowerCase(Locale.ROOT).matches("https?://.*");
+  }
+
+  private URL url() {
+    try {
+      URI uri = URI.create(keys);
+      // over plain HTTP whoever stands between could give keys of their own
+      if (uri.getHost() != null && ("https".equals(uri.getScheme()) || isLoopback(uri.getHost()))) {
+        return uri.toURL();
+      }
+    } catch (IllegalArgumentException | MalformedURLException invalid) {
+      // refused below, with the same message
+    }
+    throw new InvalidSettingException(
+        KEYS + " must be an https URL or a file that can be read, is '" + keys + "'");
+  }
+
+  /** Returns whether it is configured who may use the ports. */
+  public boolean hasTokens() {
+    return tokensFile != null || !keys.isEmpty();
+  }
+
+  /** Opens what verifies an issuer's tokens; null if there is none. */
+  @Nullable JwtTokens openIssuer() throws IOException {
+    if (keys.isEmpty()) {
+      return null;
+    }
+    return isUrl()
+        ? JwtTokens.ofUrl(url(), issuer, audience)
+        : JwtTokens.ofFile(Path.of(keys), issuer, audience);
+  }
+
+  /** Returns the refusal of a file, by the variable that names it. */
+  InvalidSettingException refused(IOException invalid) {
+    return new InvalidSettingException(
+        TOKENS + ", " + KEYS + " or " + PORTAL + ": " + invalid.getMessage());
+  }
+
+  /**
+   * Returns the address that a port binds: with tokens all addresses by default, without tokens
+   * that of this machine alone.
+   *
+   * @param variable names the address
+   * @throws InvalidSettingException if others reach it and nothing says who may use it
+   */
+  public String host(Settings settings, String variable) {
+    boolean isProtected = hasTokens() || unprotected;
+    String host = settings.text(variable, isProtected ? "0.0.0.0" : "127.0.0.1");
+    if (!isProtected && !isLoopback(host)) {
+      throw new InvalidSettingException(
+          variable
+              + " is "
+              + host
+              + ", which others reach, and nothing says who may use the port: set "
+              + TOKENS
+              + " or "
+              + KEYS
+              + ", or "
+              + variable
+              + "=127.0.0.1, or "
+              + UNPROTECTED
+              + "=allow where something in front of it decides who may");
+    }
+    return host;
+  }
+
+  private static boolean isLoopback(String host) {
+    try {
+      return InetAddress.getByName(host).isLoopbackAddress();
+    } catch (UnknownHostException unknown) {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.access;
+
+import com.nimbusds.jose.JOSEException;
+import com.nimbusds.jose.JOSEObjectType;
+import com.nimbusds.jose.JWSAlgorithm;
+import com.nimbusds.jose.jwk.JWKSet;
+import com.nimbusds.jose.jwk.source.ImmutableJWKSet;
+import com.nimbusds.jose.jwk.source.JWKSource;
+import com.nimbusds.jose.jwk.source.JWKSourceBuilder;
+import com.nimbusds.jose.proc.BadJOSEException;
+import com.nimbusds.jose.proc.DefaultJOSEObjectTypeVerifier;
+import com.nimbusds.jose.proc.JWSVerificationKeySelector;
+import com.nimbusds.jose.proc.SecurityContext;
+import com.nimbusds.jwt.JWTClaimsSet;
+import com.nimbusds.jwt.proc.DefaultJWTClaimsVerifier;
+import com.nimbusds.jwt.proc.DefaultJWTProcessor;
+import java.io.IOException;
+import java.net.URL;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.text.ParseException;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Verifies the tokens of an issuer, JSON Web Tokens (RFC 7519, RFC 9068) that it has signed with
+ * one of the keys of its JWK set (RFC 7517). Signatures by a shared secret, and none, are not
+ * accepted. Thread-safe.
+ *
+ * <p>A token's scopes are the words {@code weir:check}, {@code weir:report} and {@code weir:admin}
+ * in its claim {@code scope} (separated by spaces, RFC 8693 §4.2) or {@code scp} (a list); other
+ * words are passed over. With the claim {@code weir_clients}, a text or a list, it may read the
+ * usage of these clients and nothing else.
+ */
+final class JwtTokens implements AutoCloseable {
+  static final String CLIENTS_CLAIM = "weir_clients";
+  private static final String SCOPE_PREFIX = "weir:";
+
+  private static final Set<JWSAlgorithm> ALGORITHMS =
+      Set.of(
+          JWSAlgorithm.RS256,
+          JWSAlgorithm.RS384,
+          JWSAlgorithm.RS512,
+          JWSAlgorithm.PS256,
+          JWSAlgorithm.PS384,
+          JWSAlgorithm.PS512,
+          JWSAlgorithm.ES256,
+          JWSAlgorithm.ES384,
+          JWSAlgorithm.ES512);
+
+  private final DefaultJWTProcessor<SecurityContext> processor = new DefaultJWTProcessor<>();
+  private volatile JWKSource<SecurityContext> keys;
+  private final @Nullable WatchedFile watched;
+
+  /**
+   * A token that is valid.
+   *
+   * @param grant what it allows; null if it has no scope of Weir
+   * @param expiresAt from this moment on it is not valid
+   */
+  record Verified(@Nullable Grant grant, Instant expiresAt) {}
+
+  /** Signals that a token is not valid. The message says why and does not repeat the token. */
+  static final class InvalidException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    InvalidException(String message) {
+      super(message, null, false, false);
+    }
+  }
+
+  private JwtTokens(
+      JWKSource<SecurityContext> keys, @Nullable Path file, String issuer, String audience)
+      throws IOException {
+    this.keys = keys;
+    JWKSource<SecurityContext> newest = (selector, context) -> this.keys.get(selector, context);
+    processor.setJWSKeySelector(new JWSVerificationKeySelector<>(ALGORITHMS, newest));
+    processor.setJWSTypeVerifier(
+        new DefaultJOSEObjectTypeVerifier<>(
+            JOSEObjectType.JWT, new JOSEObjectType("at+jwt"), null));
+    processor.setJWTClaimsSetVerifier(
+        new DefaultJWTClaimsVerifier<>(
+            audience, new JWTClaimsSet.Builder().issuer(issuer).build(), Set.of("sub", "exp")));
+    this.watched =
+        file == null ? null : WatchedFile.start(List.of(file), () -> this.keys = read(file));
+  }
+
+  /**
+   * Takes the keys of a file, which is read again when its content changes.
+   *
+   * @throws IOException if it cannot be read, or is no JWK set
+   */
+  static JwtTokens ofFile(Path file, String issuer, String audience) throws IOException {
+    return new JwtTokens(read(file), file, issuer, audience);
+  }
+
+  /**
+   * Takes the keys that an issuer publishes. They are fetched when the first token comes, and again
+   * every five minutes and for a key that is new; while the issuer does not answer, known keys are
+   * valid for an hour.
+   */
+  static JwtTokens ofUrl(URL url, String issuer, String audience) throws IOException {
+    JWKSource<SecurityContext> source =
+        JWKSourceBuilder.create(url).retrying(true).outageTolerant(60L * 60 * 1_000).build();
+    return new JwtTokens(source, null, issuer, audience);
+  }
+
+  private static JWKSource<SecurityContext> read(Path file) throws IOException {
+    try {
+      return new ImmutableJWKSet<>(
+          JWKSet.parse(Files.readString(file, StandardCharsets.UTF_8)).toPublicJWKSet());
+    } catch (ParseException invalid) {
+      throw new IOException("it is no JWK set: " + invalid.getMessage(), invalid);
+    }
+  }
+
+  /**
+   * Verifies a token. May wait for the issuer's keys.
+   *
+   * @throws InvalidException if it is not valid
+   */
+  Verified verify(String token) throws InvalidException {
+    try {
+      JWTClaimsSet claims = processor.process(token, null);
+      return new Verified(grant(claims), claims.getExpirationTime().toInstant());
+    } catch (ParseException malformed) {
+      throw new InvalidException("it is no signed JWT");
+    } catch (BadJOSEException | JOSEException refused) {
+      throw new InvalidException(String.valueOf(refused.getMessage()));
+    }
+  }
+
+  private static @Nullable Grant grant(JWTClaimsSet claims) throws InvalidException {
+    Set<Scope> scopes = new HashSet<>();
+    for (String word : words(claims)) {
+      if (word.startsWith(SCOPE_PREFIX)) {
+        Scope.of(word.substring(SCOPE_PREFIX.length())).ifPresent(scopes::add);
+      }
+    }
+    Set<String> clients = clients(claims);
+    if (!clients.isEmpty()) {
+      scopes.retainAll(Set.of(Scope.REPORT));
+    }
+    return scopes.isEmpty() ? null : new Grant(claims.getSubject(), scopes, clients);
+  }
+
+  private static List<String> words(JWTClaimsSet claims) throws InvalidException {
+    Object scope = claims.getClaim("scope");
+    if (scope instanceof String text) {
+      return Arrays.asList(text.split(" ", -1));
+    }
+    return texts(scope == null ? claims.getClaim("scp") : scope, "scope");
+  }
+
+  /** A claim of another form must not make of a restricted token one for all clients. */
+  private static Set<String> clients(JWTClaimsSet claims) throws InvalidException {
+    Object value = claims.getClaim(CLIENTS_CLAIM);
+    if (value == null) {
+      return Set.of();
+    }
+    Set<String> clients =
+        new HashSet<>(value instanceof String one ? List.of(one) : texts(value, CLIENTS_CLAIM));
+    if (clients.isEmpty()) {
+      throw new InvalidException("its claim " + CLIENTS_CLAIM + " has no client");
+    }
+    return clients;
+  }
+
+  private static List<String> texts(@Nullable Object value, String claim) throws InvalidException {
+    if (value == null) {
+      return List.of();
+    }
+    if (value instanceof List<?> list && list.stream().allMatch(String.class::isInstance)) {
+      return list.stream().map(String.class::cast).toList();
+    }
+    throw new InvalidException("its claim " + claim + " is neither a text nor a list of texts");
+  }
+
+  @Override
+  public void close() {
+    if (watched != null) {
+      watched.close();
+    }
+  }
+}

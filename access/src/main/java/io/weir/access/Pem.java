@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.access;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
+import java.security.PrivateKey;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
+import java.security.spec.PKCS8EncodedKeySpec;
+import java.util.Base64;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Reads certificates and keys in PEM (RFC 7468). Stateless and thread-safe. */
+final class Pem {
+  private static final Pattern KEY =
+      Pattern.compile("-----BEGIN PRIVATE KEY-----([^-]+)-----END PRIVATE KEY-----");
+
+  private static final List<String> ALGORITHMS = List.of("RSA", "EC", "Ed25519");
+
+  private Pem() {}
+
+  /**
+   * Returns the certificates of a file, in their order.
+   *
+   * @throws IOException if there are none
+   */
+  static Certificate[] certificates(Path file) throws IOException {
+    try {
+      Certificate[] found =
+          CertificateFactory.getInstance("X.509")
+              .generateCertificates(new ByteArrayInputStream(Files.readAllBytes(file)))
+              .toArray(Certificate[]::new);
+      if (found.length == 0) {
+        throw new IOException(file + " has no certificate in PEM");
+      }
+      return found;
+    } catch (CertificateException invalid) {
+      throw new IOException(file + " has no certificates in PEM: " + invalid.getMessage(), invalid);
+    }
+  }
+
+  /**
+   * Returns the key of a file: PKCS #8, without a password.
+   *
+   * @throws IOException if there is none
+   */
+  static PrivateKey key(Path file) throws IOException {
+    Matcher matcher = KEY.matcher(Files.readString(file, StandardCharsets.US_ASCII));
+    if (!matcher.find()) {
+      throw new IOException(
+          file
+              + " has no key in PEM as PKCS #8 without a password ('openssl pkcs8 -topk8 -nocrypt'"
+              + " makes one)");
+    }
+    byte[] encoded;
+    try {
+      encoded = Base64.getMimeDecoder().decode(matcher.group(1));
+    } catch (IllegalArgumentException malformed) {
+      throw new IOException(file + " has a key that is not in Base64", malformed);
+    }
+    GeneralSecurityException last = null;
+    for (String algorithm : ALGORITHMS) {
+      try {
+        return KeyFactory.getInstance(algorithm).generatePrivate(new PKCS8EncodedKeySpec(encoded));
+      } catch (GeneralSecurityException another) {
+        last = another;
+      }
+    }
+    throw new IOException(file + " has a key of none of " + ALGORITHMS, last);
+  }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.access;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.Certificate;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+import org.eclipse.jetty.server.ConnectionFactory;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.SecureRequestCustomizer;
+import org.eclipse.jetty.server.SslConnectionFactory;
+import org.eclipse.jetty.util.ssl.SslContextFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The TLS of a port: 1.2 and 1.3, by the certificate of the settings' files, which are read again
+ * when their content changes. New connections then have the new certificate; those that are open
+ * stay. Thread-safe.
+ */
+public final class Tls implements AutoCloseable {
+  private static final char[] NO_PASSWORD = "in memory".toCharArray();
+
+  private final TlsSettings settings;
+  private final SslContextFactory.Server context = new SslContextFactory.Server();
+  private final WatchedFile watched;
+
+  private Tls(TlsSettings settings) throws IOException {
+    this.settings = settings;
+    context.setIncludeProtocols("TLSv1.2", "TLSv1.3");
+    context.setSniRequired(false);
+    set(context);
+    this.watched = WatchedFile.start(settings.files(), () -> context.reload(this::setAnew));
+  }
+
+  /**
+   * Reads the files.
+   *
+   * @throws io.weir.topics.settings.Settings.InvalidSettingException if one is invalid
+   */
+  public static Tls open(TlsSettings settings) {
+    try {
+      return new Tls(settings);
+    } catch (IOException invalid) {
+      throw new io.weir.topics.settings.Settings.InvalidSettingException(
+          (settings.keyStore() == null ? "WEIR_TLS_CERTIFICATE: " : "WEIR_TLS_KEYSTORE: ")
+              + invalid.getMessage());
+    }
+  }
+
+  private void setAnew(SslContextFactory factory) {
+    try {
+      set((SslContextFactory.Server) factory);
+    } catch (IOException invalid) {
+      throw new IllegalArgumentException(invalid.getMessage(), invalid);
+    }
+  }
+
+  private void set(SslContextFactory.Server factory) throws IOException {
+    char[] password =
+        settings.keyStore() == null ? NO_PASSWORD : settings.keyStorePassword().toCharArray();
+    factory.setKeyStore(keys(password));
+    factory.setKeyStorePassword(new String(password));
+    Path authorities = settings.clientAuthorities();
+    if (authorities != null) {
+      factory.setTrustStore(trust(authorities));
+      factory.setNeedClientAuth(settings.clientMust());
+      factory.setWantClientAuth(!settings.clientMust());
+    }
+  }
+
+  private KeyStore keys(char[] password) throws IOException {
+    Path file = settings.keyStore();
+    try {
+      KeyStore store = KeyStore.getInstance("PKCS12");
+      if (file != null) {
+        try (InputStream in = Files.newInputStream(file)) {
+          store.load(in, password);
+        }
+        return store;
+      }
+      store.load(null, password);
+      store.setKeyEntry(
+          "weir",
+          Pem.key(required(settings.key())),
+          password,
+          Pem.certificates(required(settings.certificate())));
+      return store;
+    } catch (GeneralSecurityException invalid) {
+      throw new IOException(invalid.getMessage(), invalid);
+    }
+  }
+
+  private static Path required(@Nullable Path file) {
+    if (file == null) {
+      throw new IllegalStateException("neither PEM files nor a key store");
+    }
+    return file;
+  }
+
+  /** Returns a store of authorities. */
+  static KeyStore trust(Path authorities) throws IOException {
+    try {
+      KeyStore store = KeyStore.getInstance("PKCS12");
+      store.load(null, NO_PASSWORD);
+      int count = 0;
+      for (Certificate authority : Pem.certificates(authorities)) {
+        store.setCertificateEntry("authority-" + count++, authority);
+      }
+      return store;
+    } catch (GeneralSecurityException invalid) {
+      throw new IOException(invalid.getMessage(), invalid);
+    }
+  }
+
+  /**
+   * Returns by what this process asks others of its kind: it trusts the authorities of the settings
+   * as they are now, and shows its own certificate.
+   */
+  public SSLContext client() {
+    char[] password =
+        settings.keyStore() == null ? NO_PASSWORD : settings.keyStorePassword().toCharArray();
+    try {
+      KeyManagerFactory keys =
+          KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+      keys.init(keys(password), password);
+      TrustManagerFactory trust =
+          TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+      Path authorities = settings.authorities();
+      trust.init(authorities == null ? null : trust(authorities));
+      SSLContext client = SSLContext.getInstance("TLS");
+      client.init(keys.getKeyManagers(), trust.getTrustManagers(), null);
+      return client;
+    } catch (GeneralSecurityException | IOException invalid) {
+      throw new io.weir.topics.settings.Settings.InvalidSettingException(
+          "WEIR_TLS_CA: " + invalid.getMessage());
+    }
+  }
+
+  /**
+   * Returns the protocols of a connector: HTTP/1.1, over TLS or not.
+   *
+   * @param tls null for without
+   */
+  public static ConnectionFactory[] protocols(@Nullable Tls tls, HttpConfiguration http) {
+    if (tls == null) {
+      return new ConnectionFactory[] {new HttpConnectionFactory(http)};
+    }
+    HttpConfiguration secure = new HttpConfiguration(http);
+    // a certificate for one name serves balancers that ask by an address, too
+    secure.addCustomizer(new SecureRequestCustomizer(false));
+    HttpConnectionFactory http11 = new HttpConnectionFactory(secure);
+    return new ConnectionFactory[] {
+      new SslConnectionFactory(tls.context, http11.getProtocol()), http11
+    };
+  }
+
+  @Override
+  public void close() {
+    watched.close();
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.access;
+
+import io.weir.topics.settings.Settings;
+import io.weir.topics.settings.Settings.InvalidSettingException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The files by which ports speak TLS. Immutable.
+ *
+ * @param certificate the certificate and those of its issuers, in PEM; null with a key store
+ * @param key its key, in PEM (PKCS #8, without a password); null with a key store
+ * @param keyStore certificate and key in a PKCS #12 store; null with PEM files
+ * @param keyStorePassword the store's password
+ * @param authorities the authorities of the servers that this process asks itself, in PEM; null for
+ *     those of the Java platform
+ * @param clientAuthorities the authorities of clients' certificates, in PEM; null if clients are
+ *     not asked for one
+ * @param clientMust whether a client without such a certificate is turned away
+ */
+public record TlsSettings(
+    @Nullable Path certificate,
+    @Nullable Path key,
+    @Nullable Path keyStore,
+    String keyStorePassword,
+    @Nullable Path authorities,
+    @Nullable Path clientAuthorities,
+    boolean clientMust) {
+  private static final String CERTIFICATE = "WEIR_TLS_CERTIFICATE";
+  private static final String KEY = "WEIR_TLS_KEY";
+  private static final String STORE = "WEIR_TLS_KEYSTORE";
+  private static final String CLIENT_CA = "WEIR_TLS_CLIENT_CA";
+
+  private enum ClientAuth {
+    NEED,
+    WANT
+  }
+
+  static @Nullable TlsSettings of(Settings settings) {
+    Path certificate = AccessSettings.file(settings, CERTIFICATE);
+    Path key = AccessSettings.file(settings, KEY);
+    Path store = AccessSettings.file(settings, STORE);
+    Path clientCa = AccessSettings.file(settings, CLIENT_CA);
+    if ((certificate == null) != (key == null)) {
+      throw new InvalidSettingException(
+          (certificate == null ? CERTIFICATE : KEY)
+              + " is not set; a certificate and its key are given together");
+    }
+    if (store != null && certificate != null) {
+      throw new InvalidSettingException(
+          STORE + " is set, and so is " + CERTIFICATE + "; give one of both");
+    }
+    boolean must = settings.choice("WEIR_TLS_CLIENT_AUTH", ClientAuth.NEED) == ClientAuth.NEED;
+    if (store == null && certificate == null) {
+      if (clientCa != null) {
+        throw new InvalidSettingException(
+            CLIENT_CA + " is set, but neither " + CERTIFICATE + " nor " + STORE + " is");
+      }
+      return null;
+    }
+    return new TlsSettings(
+        certificate,
+        key,
+        store,
+        settings.text("WEIR_TLS_KEYSTORE_PASSWORD", ""),
+        AccessSettings.file(settings, "WEIR_TLS_CA"),
+        clientCa,
+        must);
+  }
+
+  /** Returns all files, for looking whether they change. */
+  List<Path> files() {
+    List<Path> files = new ArrayList<>();
+    for (Path file :
+        new @Nullable Path[] {certificate, key, keyStore, authorities, clientAuthorities}) {
+      if (file != null) {
+        files.add(file);
+      }
+    }
+    return files;
+  }
+
+  /** Returns the files; the password is not told. */
+  @Override
+  public String toString() {
+    return files().toString();
+  }
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.access;
+
+import com.fasterxml.jackson.core.JacksonException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
+import com.fasterxml.jackson.dataformat.yaml.YAMLGenerator;
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.weir.limits.Names;
+import io.weir.limits.policy.ApiKeyHash;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The tokens of a file, of which it has only the hashes:
+ *
+ * <pre>{@code
+ * tokens:
+ *   - name: gateway
+ *     sha256: 64 hexadecimal digits
+ *     scopes: [check]
+ *   - name: portal-of-acme
+ *     sha256: 64 hexadecimal digits
+ *     scopes: [report]
+ *     clients: [acme]
+ *     expires_at: 2027-01-01T00:00:00Z
+ * }</pre>
+ *
+ * <p>Immutable. A token is found by its hash in one look-up, so how long that takes tells nothing
+ * of other tokens: the hash of a guess says nothing about the hashes of similar guesses.
+ */
+public final class TokenFile {
+  /** Most tokens of a file. */
+  public static final int MAX_TOKENS = 10_000;
+
+  /** Most clients of one token. */
+  static final int MAX_CLIENTS = 1_000;
+
+  /** What a name must be, in words. */
+  public static final String NAME_RULE = "must be 1 to 64 of the characters A-Z a-z 0-9 . _ -";
+
+  private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,64}");
+  private static final Set<String> MEMBERS =
+      Set.of("name", "sha256", "scopes", "clients", "expires_at");
+
+  private static final ObjectMapper YAML =
+      YAMLMapper.builder(
+              YAMLFactory.builder()
+                  .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+                  .disable(YAMLGenerator.Feature.WRITE_DOC_START_MARKER)
+                  .build())
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .build();
+
+  private final Map<ApiKeyHash, Entry> byHash;
+  private final List<Entry> entries;
+
+  private TokenFile(List<Entry> entries) {
+    this.entries = List.copyOf(entries);
+    this.byHash = new HashMap<>();
+    entries.forEach(entry -> byHash.put(entry.hash(), entry));
+  }
+
+  /**
+   * A token of a file.
+   *
+   * @param hash of the token
+   * @param grant what it allows
+   * @param expiresAt from this moment on it is not accepted; null if it does not expire
+   */
+  public record Entry(ApiKeyHash hash, Grant grant, @Nullable Instant expiresAt) {
+    boolean isExpired(Instant now) {
+      return expiresAt != null && !now.isBefore(expiresAt);
+    }
+  }
+
+  /** Signals that a file has not the form of one with tokens. The message names everything. */
+  public static final class InvalidException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    InvalidException(String message) {
+      super(message);
+    }
+  }
+
+  /** Returns a file without tokens. */
+  public static TokenFile empty() {
+    return new TokenFile(List.of());
+  }
+
+  /**
+   * Reads the content of a file; YAML, and so JSON, too.
+   *
+   * @throws InvalidException if it is invalid; the message has each problem in a line
+   */
+  public static TokenFile parse(String text) throws InvalidException {
+    JsonNode root;
+    try {
+      root = YAML.readTree(text);
+    } catch (JacksonException notYaml) {
+      throw new InvalidException("it is not YAML: " + notYaml.getOriginalMessage());
+    }
+    if (root == null || root.isMissingNode() || root.isNull()) {
+      return empty();
+    }
+    JsonNode tokens = root.path("tokens");
+    if (!root.isObject() || root.size() != 1 || !tokens.isArray()) {
+      throw new InvalidException("it must have one member, tokens, which is a list");
+    }
+    if (tokens.size() > MAX_TOKENS) {
+      throw new InvalidException("it must have at most " + MAX_TOKENS + " tokens");
+    }
+    return new Parser().parse(tokens);
+  }
+
+  private static final class Parser {
+    private final List<Entry> entries = new ArrayList<>();
+    private final List<String> problems = new ArrayList<>();
+    private final Set<String> names = new HashSet<>();
+    private final Set<ApiKeyHash> hashes = new HashSet<>();
+
+    TokenFile parse(JsonNode tokens) throws InvalidException {
+      for (int i = 0; i < tokens.size(); i++) {
+        entry("tokens[" + i + "]", tokens.get(i));
+      }
+      if (!problems.isEmpty()) {
+        throw new InvalidException(String.join("\n      ", problems));
+      }
+      return new TokenFile(entries);
+    }
+
+    private void entry(String place, JsonNode token) {
+      int before = problems.size();
+      if (!token.isObject()) {
+        problems.add(place + " must be an object");
+        return;
+      }
+      token
+          .fieldNames()
+          .forEachRemaining(
+              member -> {
+                if (!MEMBERS.contains(member)) {
+                  problems.add(
+                      place + "." + member + " is not known; known are " + new TreeSet<>(MEMBERS));
+                }
+              });
+      String name = name(place + ".name", token.path("name"));
+      Optional<ApiKeyHash> hash = hash(place + ".sha256", token.path("sha256"));
+      Set<Scope> scopes = scopes(place + ".scopes", token.path("scopes"));
+      Set<String> clients = clients(place + ".clients", token.path("clients"), scopes);
+      Instant expiresAt = expiresAt(place + ".expires_at", token.path("expires_at"));
+      if (problems.size() == before && hash.isPresent()) {
+        entries.add(new Entry(hash.get(), new Grant(name, scopes, clients), expiresAt));
+      }
+    }
+
+    private String name(String place, JsonNode value) {
+      String name = value.asText();
+      if (!value.isTextual() || !NAME.matcher(name).matches()) {
+        problems.add(place + " " + NAME_RULE + told(value));
+      } else if (!names.add(name)) {
+        problems.add(place + " stands there twice: " + name);
+      }
+      return name;
+    }
+
+    /** Never repeats what is there: it may be a token that was put there by mistake. */
+    private Optional<ApiKeyHash> hash(String place, JsonNode value) {
+      if (!value.isTextual() || !ApiKeyHash.isHash(value.textValue())) {
+        problems.add(
+            place
+                + " must be the SHA-256 of the token, 64 lower-case hexadecimal digits; 'weir"
+                + " tokens create' makes one");
+        return Optional.empty();
+      }
+      ApiKeyHash hash = ApiKeyHash.parse(value.textValue());
+      if (!hashes.add(hash)) {
+        problems.add(place + " stands there twice");
+      }
+      return Optional.of(hash);
+    }
+
+    private Set<Scope> scopes(String place, JsonNode value) {
+      Set<Scope> scopes = new HashSet<>();
+      if (!value.isArray() || value.isEmpty()) {
+        problems.add(place + " must be a list of check, report or admin" + told(value));
+        return scopes;
+      }
+      for (JsonNode each : value) {
+        Scope.of(each.asText())
+            .ifPresentOrElse(
+                scopes::add,
+                () -> problems.add(place + " must be of check, report and admin" + told(each)));
+      }
+      return scopes;
+    }
+
+    private Set<String> clients(String place, JsonNode value, Set<Scope> scopes) {
+      Set<String> clients = new HashSet<>();
+      if (value.isMissingNode()) {
+        return clients;
+      }
+      if (!value.isArray() || value.isEmpty() || value.size() > MAX_CLIENTS) {
+        problems.add(place + " must be a list of 1 to " + MAX_CLIENTS + " clients" + told(value));
+        return clients;
+      }
+      for (JsonNode each : value) {
+        String violation = each.isTextual() ? Names.violation(each.textValue()) : "must be text";
+        if (violation != null) {
+          problems.add(place + " " + violation + told(each));
+        }
+        clients.add(each.asText());
+      }
+      if (!scopes.equals(Set.of(Scope.REPORT))) {
+        problems.add(place + " is for tokens with scopes: [report] alone");
+      }
+      return clients;
+    }
+
+    private @Nullable Instant expiresAt(String place, JsonNode value) {
+      if (value.isMissingNode()) {
+        return null;
+      }
+      try {
+        return Instant.parse(value.asText());
+      } catch (DateTimeException notATime) {
+        problems.add(place + " must be a time such as 2027-01-01T00:00:00Z" + told(value));
+        return null;
+      }
+    }
+
+    private static String told(JsonNode value) {
+      return value.isMissingNode() ? ", and is missing" : ", is " + value;
+    }
+  }
+
+  /** Returns the token of a hash, expired ones included; empty if there is none. */
+  Optional<Entry> find(ApiKeyHash hash) {
+    return Optional.ofNullable(byHash.get(hash));
+  }
+
+  /** Returns the tokens, in the order of the file. */
+  public List<Entry> entries() {
+    return entries;
+  }
+
+  /** Returns the content with one more token. */
+  public TokenFile with(Entry entry) {
+    List<Entry> all = new ArrayList<>(entries);
+    all.add(entry);
+    return new TokenFile(all);
+  }
+
+  /** Returns the content without the token of a name. */
+  public TokenFile without(String name) {
+    return new TokenFile(
+        entries.stream().filter(entry -> !entry.grant().name().equals(name)).toList());
+  }
+
+  /** Returns whether there is a token of that name. */
+  public boolean has(String name) {
+    return entries.stream().anyMatch(entry -> entry.grant().name().equals(name));
+  }
+
+  /** Returns the content as text, which {@link #parse} reads. */
+  public String text() {
+    List<Map<String, Object>> tokens = new ArrayList<>();
+    for (Entry entry : entries) {
+      Map<String, Object> token = new LinkedHashMap<>();
+      token.put("name", entry.grant().name());
+      token.put("sha256", entry.hash().toString());
+      token.put("scopes", entry.grant().scopes().stream().map(Scope::word).sorted().toList());
+      if (entry.grant().isBound()) {
+        token.put("clients", entry.grant().clients().stream().sorted().toList());
+      }
+      if (entry.expiresAt() != null) {
+        token.put("expires_at", entry.expiresAt().toString());
+      }
+      tokens.add(token);
+    }
+    try {
+      return YAML.writeValueAsString(Map.of("tokens", tokens));
+    } catch (JacksonException impossible) {
+      throw new IllegalStateException("a tree is always written", impossible);
+    }
+  }
+}

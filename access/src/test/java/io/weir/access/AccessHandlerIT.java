@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.access;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.limits.policy.ApiKeyHash;
+import io.weir.servers.testing.TestCertificates;
+import io.weir.testing.Await;
+import io.weir.topics.settings.Settings;
+import java.io.IOException;
+import java.math.BigInteger;
+import java.net.InetAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
+import org.eclipse.jetty.server.Handler;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.util.Callback;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A real server behind tokens and TLS, asked by real clients. */
+final class AccessHandlerIT {
+  @TempDir private Path folder;
+  private @Nullable Server server;
+  private @Nullable Access access;
+  private @Nullable Tls tls;
+  private int port;
+
+  /** Says what the caller may do. */
+  private static final class Tells extends Handler.Abstract {
+    @Override
+    public boolean handle(Request request, Response response, Callback callback) {
+      String path = Request.getPathInContext(request);
+      String said =
+          path.startsWith("/open") ? "open" : AccessHandler.grantOf(request::getAttribute).name();
+      response.write(true, ByteBuffer.wrap(said.getBytes(StandardCharsets.UTF_8)), callback);
+      return true;
+    }
+  }
+
+  private static final class OneRule implements AccessHandler.Rules {
+    @Override
+    public @Nullable Scope scopeOf(Request request) {
+      String path = Request.getPathInContext(request);
+      return path.startsWith("/open")
+          ? null
+          : path.startsWith("/admin") ? Scope.ADMIN : Scope.REPORT;
+    }
+
+    @Override
+    public boolean looksAtClients(Request request) {
+      return Request.getPathInContext(request).startsWith("/usage");
+    }
+  }
+
+  private void start(Map<String, String> variables) throws Exception {
+    AccessSettings settings = AccessSettings.of(Settings.of(variables));
+    access = Access.open(settings);
+    tls = settings.tls() == null ? null : Tls.open(settings.tls());
+    server = new Server();
+    ServerConnector connector =
+        new ServerConnector(server, Tls.protocols(tls, new HttpConfiguration()));
+    connector.setHost("127.0.0.1");
+    server.addConnector(connector);
+    server.setHandler(new Tells());
+    server.insertHandler(new AccessHandler(access, new OneRule()));
+    server.start();
+    port = connector.getLocalPort();
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    if (server != null) {
+      server.stop();
+    }
+    if (access != null) {
+      access.close();
+    }
+    if (tls != null) {
+      tls.close();
+    }
+  }
+
+  private Map<String, String> withTokens() throws Exception {
+    TokenFile file =
+        TokenFile.empty()
+            .with(entry("reader", Set.of(Scope.REPORT), Set.of()))
+            .with(entry("operator", Set.of(Scope.ADMIN), Set.of()))
+            .with(entry("tenant", Set.of(Scope.REPORT), Set.of("acme")));
+    Map<String, String> variables = new HashMap<>();
+    variables.put(
+        "WEIR_TOKENS_FILE",
+        Files.writeString(folder.resolve("tokens.yml"), file.text()).toString());
+    return variables;
+  }
+
+  private static TokenFile.Entry entry(String name, Set<Scope> scopes, Set<String> clients) {
+    return new TokenFile.Entry(
+        ApiKeyHash.of("weirt_" + name), new Grant(name, scopes, clients), null);
+  }
+
+  private HttpResponse<String> ask(HttpClient http, String path, String... headers)
+      throws IOException, InterruptedException {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(
+            URI.create((tls == null ? "http" : "https") + "://127.0.0.1:" + port + path));
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  private HttpResponse<String> asked(String path, String token) throws Exception {
+    return ask(HttpClient.newHttpClient(), path, "Authorization", "Bearer weirt_" + token);
+  }
+
+  @Test
+  void requests_areLetInByTheScopeOfTheirToken() throws Exception {
+    start(withTokens());
+
+    assertEquals("open", ask(HttpClient.newHttpClient(), "/open").body());
+    HttpResponse<String> missing = ask(HttpClient.newHttpClient(), "/usage");
+    assertEquals(401, missing.statusCode());
+    assertEquals(
+        "Bearer realm=\"weir\"", missing.headers().firstValue("WWW-Authenticate").orElse(""));
+    assertTrue(missing.body().contains("\"reason\":\"token-refused\""), missing.body());
+    HttpResponse<String> wrong = asked("/usage", "wrong");
+    assertEquals(401, wrong.statusCode());
+    assertTrue(wrong.headers().firstValue("WWW-Authenticate").orElse("").contains("invalid_token"));
+
+    assertEquals("reader", asked("/usage", "reader").body());
+    assertEquals("reader", asked("/all", "reader").body());
+    HttpResponse<String> narrow = asked("/admin", "reader");
+    assertEquals(403, narrow.statusCode());
+    assertTrue(narrow.body().contains("the token has not the scope admin"), narrow.body());
+    assertEquals("operator", asked("/admin", "operator").body());
+    assertEquals(403, asked("/usage", "operator").statusCode());
+
+    assertEquals("tenant", asked("/usage", "tenant").body());
+    assertEquals(403, asked("/all", "tenant").statusCode());
+    assertEquals(403, asked("/admin", "tenant").statusCode());
+    // another way to write a path is not another path
+    assertEquals(403, asked("/usage/../all", "tenant").statusCode());
+    assertEquals(403, asked("/%61dmin", "reader").statusCode());
+    assertEquals(401, ask(HttpClient.newHttpClient(), "/open/../all").statusCode());
+  }
+
+  @Test
+  void withoutTokens_everybodyIsLetIn() throws Exception {
+    start(Map.of());
+    assertEquals("everybody", ask(HttpClient.newHttpClient(), "/admin").body());
+  }
+
+  private Map<String, String> withTls(TestCertificates certificates, String name) throws Exception {
+    Files.copy(
+        certificates.certificate(name),
+        folder.resolve("server.crt"),
+        StandardCopyOption.REPLACE_EXISTING);
+    Files.copy(
+        certificates.key(name), folder.resolve("server.key"), StandardCopyOption.REPLACE_EXISTING);
+    Map<String, String> variables = new HashMap<>();
+    variables.put("WEIR_TLS_CERTIFICATE", folder.resolve("server.crt").toString());
+    variables.put("WEIR_TLS_KEY", folder.resolve("server.key").toString());
+    return variables;
+  }
+
+  /** A client that trusts the authority, and has the certificate of a name if there is one. */
+  private static SSLContext client(TestCertificates certificates, @Nullable String name) {
+    return Tls.open(
+            new TlsSettings(
+                certificates.certificate(name == null ? "other" : name),
+                certificates.key(name == null ? "other" : name),
+                null,
+                "",
+                certificates.authority(),
+                null,
+                false))
+        .client();
+  }
+
+  private BigInteger serial(SSLContext client) throws IOException {
+    try (SSLSocket socket =
+        (SSLSocket)
+            client.getSocketFactory().createSocket(InetAddress.getLoopbackAddress(), port)) {
+      socket.startHandshake();
+      return ((X509Certificate) socket.getSession().getPeerCertificates()[0]).getSerialNumber();
+    }
+  }
+
+  @Test
+  void certificateThatIsReplaced_isShownWithoutARestart() throws Exception {
+    TestCertificates certificates =
+        TestCertificates.in(folder).issue("first").issue("second").issue("other");
+    start(withTls(certificates, "first"));
+    SSLContext trusting = client(certificates, null);
+    HttpClient http = HttpClient.newBuilder().sslContext(trusting).build();
+    assertEquals("everybody", ask(http, "/all").body());
+    BigInteger before = serial(trusting);
+
+    Map<String, String> unused = withTls(certificates, "second");
+    Await.until("the other certificate", () -> !serial(trusting).equals(before));
+    BigInteger after = serial(trusting);
+    assertNotEquals(before, after);
+    // a file that is broken changes nothing
+    Files.writeString(folder.resolve("server.crt"), "no certificate");
+    Files.copy(
+        certificates.certificate("first"),
+        folder.resolve("server.crt"),
+        StandardCopyOption.REPLACE_EXISTING);
+    assertEquals("everybody", ask(http, "/all").body());
+    // whoever does not trust the authority is not served
+    assertThrows(IOException.class, () -> ask(HttpClient.newHttpClient(), "/all"));
+  }
+
+  @Test
+  void clientWithoutACertificate_isTurnedAway_whereOneIsNeeded() throws Exception {
+    TestCertificates certificates =
+        TestCertificates.in(folder).issue("first").issue("other").issue("caller");
+    Map<String, String> variables = withTls(certificates, "first");
+    variables.put("WEIR_TLS_CLIENT_CA", certificates.authority().toString());
+    start(variables);
+
+    HttpClient known = HttpClient.newBuilder().sslContext(client(certificates, "caller")).build();
+    assertEquals("everybody", ask(known, "/all").body());
+    KeyStore authorities = Tls.trust(certificates.authority());
+    javax.net.ssl.TrustManagerFactory trust =
+        javax.net.ssl.TrustManagerFactory.getInstance(
+            javax.net.ssl.TrustManagerFactory.getDefaultAlgorithm());
+    trust.init(authorities);
+    SSLContext nameless = SSLContext.getInstance("TLS");
+    nameless.init(null, trust.getTrustManagers(), null);
+    HttpClient unknown = HttpClient.newBuilder().sslContext(nameless).build();
+    assertThrows(IOException.class, () -> ask(unknown, "/all"));
+  }
+
+  @Test
+  void keyStore_servesAsWell_andAWrongPasswordIsRefused() throws Exception {
+    TestCertificates certificates = TestCertificates.in(folder).issue("first").issue("other");
+    Map<String, String> variables = new HashMap<>();
+    variables.put("WEIR_TLS_KEYSTORE", folder.resolve("first.p12").toString());
+    variables.put("WEIR_TLS_KEYSTORE_PASSWORD", "password");
+    start(variables);
+    HttpClient http = HttpClient.newBuilder().sslContext(client(certificates, null)).build();
+    assertEquals("everybody", ask(http, "/all").body());
+
+    variables.put("WEIR_TLS_KEYSTORE_PASSWORD", "wrong");
+    TlsSettings wrong =
+        java.util.Objects.requireNonNull(AccessSettings.of(Settings.of(variables)).tls());
+    Settings.InvalidSettingException refused =
+        assertThrows(Settings.InvalidSettingException.class, () -> Tls.open(wrong));
+    assertTrue(String.valueOf(refused.getMessage()).startsWith("WEIR_TLS_KEYSTORE: "));
+    assertEquals(List.of(folder.resolve("first.p12")), wrong.files());
+  }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.e2e.audit;
+
+import java.net.URI;
+import java.net.http.HttpRequest;
+
+/** Begins requests to a deployment. Stateless and thread-safe. */
+final class Requests {
+  private Requests() {}
+
+  /**
+   * Begins a request.
+   *
+   * @param token empty if none is needed
+   */
+  static HttpRequest.Builder to(String url, String token) {
+    HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url));
+    return token.isEmpty() ? request : request.header("Authorization", "Bearer " + token);
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import io.weir.access.AccessHandler;
+import io.weir.access.Scope;
+import io.weir.topics.problem.ProblemReason;
+import java.util.List;
+import org.eclipse.jetty.server.Request;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The scopes of the check API's routes. What is not named needs the scope of an operator. Stateless
+ * and thread-safe.
+ */
+final class CheckApiRules implements AccessHandler.Rules {
+  private static final List<String> OF_EVERYBODY = List.of("/health/", ProblemReason.PATH);
+
+  private static final List<String> OF_CALLS =
+      List.of("/v1/check", "/v1/slots/", "/v1/calls/", "/v1/authz/");
+
+  @Override
+  public @Nullable Scope scopeOf(Request request) {
+    if (AuthzDialect.of(request.getHttpURI().getPath()) != null) {
+      // its route reads the path as it was sent: dot segments in it are the caller's
+      return Scope.CHECK;
+    }
+    // as the servlet reads it: decoded, without dot segments
+    String path = Request.getPathInContext(request);
+    if (OF_EVERYBODY.stream().anyMatch(path::startsWith)) {
+      return null;
+    }
+    if (OF_CALLS.stream().anyMatch(path::startsWith)) {
+      return Scope.CHECK;
+    }
+    return AdmissionHandler.METRICS.equals(path) ? Scope.REPORT : Scope.ADMIN;
+  }
+
+  /** None does: a token for some clients reads their usage, which is told elsewhere. */
+  @Override
+  public boolean looksAtClients(Request request) {
+    return false;
+  }
+}
