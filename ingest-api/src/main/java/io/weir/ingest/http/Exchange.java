@@ -13,6 +13,7 @@ import org.eclipse.jetty.http.MimeTypes;
 import org.eclipse.jetty.http.PreEncodedHttpField;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.Fields;
 import org.eclipse.jetty.util.IteratingCallback;
@@ -118,6 +119,14 @@ final class Exchange {
     answered.answered(json.length, () -> progressNanos);
   }
 
+  /** Answers with a status and header fields alone. */
+  void writeEmpty(int status) {
+    response.setStatus(status);
+    fields().put(HttpHeader.CONTENT_LENGTH, 0);
+    response.write(true, BufferUtil.EMPTY_BUFFER, callback);
+    answered.answered(0, () -> progressNanos);
+  }
+
   /** Writes a large body part by part, so that it is known how fast the caller reads it. */
   private final class Parts extends IteratingCallback {
     private final byte[] json;
@@ -159,6 +168,12 @@ final class Exchange {
   /** Answers with a problem; a 503 says when to try again, unless the answer has that field. */
   void refuse(Problem problem) {
     ProblemWriter.write(response, callback, problem);
+    answered.answered(0, () -> progressNanos);
+  }
+
+  /** Answers as {@link #refuse} does, with header fields alone. */
+  void refuseWithoutBody(Problem problem) {
+    ProblemWriter.writeWithoutBody(response, callback, problem);
     answered.answered(0, () -> progressNanos);
   }
 
