@@ -146,12 +146,13 @@ public final class AccessHandler extends Handler.Wrapper {
    */
   private static void refuse(
       Request request, Response response, Callback callback, Problem problem) {
-    if (request.consumeAvailable()) {
+    long length = request.getLength();
+    boolean isChunked = request.getHeaders().contains(HttpHeader.TRANSFER_ENCODING);
+    if (length <= 0 && !isChunked) {
       write(response, callback, problem);
       return;
     }
-    long length = request.getLength();
-    if (length < 0 || length > MAX_UNREAD_BYTES) {
+    if (isChunked || length > MAX_UNREAD_BYTES) {
       response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
       write(response, callback, problem);
       return;

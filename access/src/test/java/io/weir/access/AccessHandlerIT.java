@@ -181,7 +181,8 @@ final class AccessHandlerIT {
         // the body comes later than the answer could
         assertEquals(0, socket.getInputStream().available());
         send(socket, "abc");
-        assertTrue(answer(socket).startsWith("HTTP/1.1 401"));
+        String head = answer(socket);
+        assertTrue(head.startsWith("HTTP/1.1 401"), head);
       }
       send(socket, "POST /usage HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
       String last = answer(socket);
