@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.text.ParseException;
 import java.time.Clock;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -23,16 +24,20 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe.
  */
 public final class Access implements AutoCloseable {
+  /** After this time a token is verified again, so that one of a key that was taken back ends. */
+  private static final Duration REMEMBERED = Duration.ofMinutes(5);
+
   /** Most tokens of issuers that are remembered, so that each is verified once. */
   private static final int MAX_VERIFIED = 10_000;
 
   private final boolean isOpen;
+  private final boolean isOfThisMachine;
   private final Clock clock;
   private final @Nullable WatchedFile watched;
   private final @Nullable JwtTokens issued;
   private final @Nullable PortalTokens portal;
   private final Cache<ApiKeyHash, JwtTokens.Verified> verified =
-      Caffeine.newBuilder().maximumSize(MAX_VERIFIED).build();
+      Caffeine.newBuilder().maximumSize(MAX_VERIFIED).expireAfterWrite(REMEMBERED).build();
   private final String ownToken = BearerToken.create();
   private final ApiKeyHash ownHash = ApiKeyHash.of(ownToken);
   private volatile TokenFile tokens;
@@ -40,11 +45,12 @@ public final class Access implements AutoCloseable {
   private Access(AccessSettings settings, Clock clock) throws IOException {
     this.clock = clock;
     this.isOpen = !settings.hasTokens();
+    this.isOfThisMachine = isOpen && !settings.unprotected();
     Path file = settings.tokensFile();
     this.tokens = file == null ? TokenFile.empty() : read(file);
     this.watched =
         file == null ? null : WatchedFile.start(List.of(file), () -> tokens = read(file));
-    this.issued = settings.openIssuer();
+    this.issued = settings.openIssuer(verified::invalidateAll);
     Path secret = settings.portalKeyFile();
     this.portal = secret == null ? null : PortalTokens.open(secret, clock);
   }
@@ -106,6 +112,14 @@ public final class Access implements AutoCloseable {
   /** Returns whether everybody may do everything, since no tokens are configured. */
   public boolean isOpen() {
     return isOpen;
+  }
+
+  /**
+   * Returns whether only this machine is served, where web pages of others must be told from its
+   * programs: neither has a token.
+   */
+  boolean isOfThisMachine() {
+    return isOfThisMachine;
   }
 
   /** Returns a token with the scope check, which only this process has, for calls to itself. */

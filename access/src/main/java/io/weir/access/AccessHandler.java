@@ -5,6 +5,7 @@ import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -38,6 +39,14 @@ public final class AccessHandler extends Handler.Wrapper {
 
   /** What the routes of a port need. */
   public interface Rules {
+    /**
+     * Returns whether the route of a request reads the path as it was sent, whatever it is, and is
+     * found by that alone. Of all others paths are refused that could be read in two ways.
+     */
+    default boolean readsAnyPath(Request request) {
+      return false;
+    }
+
     /** Returns the scope that a request needs; null if everybody may make it. */
     @Nullable Scope scopeOf(Request request);
 
@@ -68,11 +77,33 @@ public final class AccessHandler extends Handler.Wrapper {
 
   @Override
   public boolean handle(Request request, Response response, Callback callback) throws Exception {
+    if (!rules.readsAnyPath(request) && !PlainPath.isPlain(request.getHttpURI().getPath())) {
+      refuse(
+          request,
+          response,
+          callback,
+          Problem.malformed(400, "a path must not have dot segments, empty ones or parameters"));
+      return true;
+    }
+    if (access.isOfThisMachine() && !rules.readsAnyPath(request) && PageCheck.isOfAPage(request)) {
+      refuse(
+          request,
+          response,
+          callback,
+          Problem.of(
+              ProblemReason.NOT_ALLOWED,
+              "the Host or the Origin is not of this machine, and there are no tokens; set"
+                  + " WEIR_TOKENS_FILE, or WEIR_UNPROTECTED=allow where something in front of it"
+                  + " decides who may"));
+      return true;
+    }
     Scope scope = rules.scopeOf(request);
     if (scope == null) {
       return super.handle(request, response, callback);
     }
-    String authorization = request.getHeaders().get(HttpHeader.AUTHORIZATION);
+    List<String> given = request.getHeaders().getValuesList(HttpHeader.AUTHORIZATION);
+    // of two it is not known which one others have looked at
+    String authorization = given.size() == 1 ? given.get(0) : null;
     Optional<Access.Verdict> known = access.known(authorization);
     if (known.isPresent()) {
       return answer(known.get(), scope, request, response, callback);
@@ -152,7 +183,9 @@ public final class AccessHandler extends Handler.Wrapper {
       write(response, callback, problem);
       return;
     }
-    if (isChunked || length > MAX_UNREAD_BYTES) {
+    if (isChunked
+        || request.getHeaders().contains(HttpHeader.EXPECT)
+        || length > MAX_UNREAD_BYTES) {
       response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
       write(response, callback, problem);
       return;

@@ -145,14 +145,18 @@ public record AccessSettings(
     return tokensFile != null || !keys.isEmpty();
   }
 
-  /** Opens what verifies an issuer's tokens; null if there is none. */
-  @Nullable JwtTokens openIssuer() throws IOException {
+  /**
+   * Opens what verifies an issuer's tokens; null if there is none.
+   *
+   * @param onOtherKeys is run when the file of keys has changed
+   */
+  @Nullable JwtTokens openIssuer(Runnable onOtherKeys) throws IOException {
     if (keys.isEmpty()) {
       return null;
     }
     return isUrl()
         ? JwtTokens.ofUrl(url(), issuer, audience)
-        : JwtTokens.ofFile(Path.of(keys), issuer, audience);
+        : JwtTokens.ofFile(Path.of(keys), issuer, audience, onOtherKeys);
   }
 
   /** Returns the refusal of a file, by the variable that names it. */

@@ -76,7 +76,11 @@ final class JwtTokens implements AutoCloseable {
   }
 
   private JwtTokens(
-      JWKSource<SecurityContext> keys, @Nullable Path file, String issuer, String audience)
+      JWKSource<SecurityContext> keys,
+      @Nullable Path file,
+      String issuer,
+      String audience,
+      Runnable onOtherKeys)
       throws IOException {
     this.keys = keys;
     JWKSource<SecurityContext> newest = (selector, context) -> this.keys.get(selector, context);
@@ -88,7 +92,14 @@ final class JwtTokens implements AutoCloseable {
         new DefaultJWTClaimsVerifier<>(
             audience, new JWTClaimsSet.Builder().issuer(issuer).build(), Set.of("sub", "exp")));
     this.watched =
-        file == null ? null : WatchedFile.start(List.of(file), () -> this.keys = read(file));
+        file == null
+            ? null
+            : WatchedFile.start(
+                List.of(file),
+                () -> {
+                  this.keys = read(file);
+                  onOtherKeys.run();
+                });
   }
 
   /**
@@ -96,8 +107,9 @@ final class JwtTokens implements AutoCloseable {
    *
    * @throws IOException if it cannot be read, or is no JWK set
    */
-  static JwtTokens ofFile(Path file, String issuer, String audience) throws IOException {
-    return new JwtTokens(read(file), file, issuer, audience);
+  static JwtTokens ofFile(Path file, String issuer, String audience, Runnable onOtherKeys)
+      throws IOException {
+    return new JwtTokens(read(file), file, issuer, audience, onOtherKeys);
   }
 
   /**
@@ -108,7 +120,7 @@ final class JwtTokens implements AutoCloseable {
   static JwtTokens ofUrl(URL url, String issuer, String audience) throws IOException {
     JWKSource<SecurityContext> source =
         JWKSourceBuilder.create(url).retrying(true).outageTolerant(60L * 60 * 1_000).build();
-    return new JwtTokens(source, null, issuer, audience);
+    return new JwtTokens(source, null, issuer, audience, () -> {});
   }
 
   private static JWKSource<SecurityContext> read(Path file) throws IOException {

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
 import java.security.PrivateKey;
+import java.security.Signature;
 import java.security.cert.Certificate;
 import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
@@ -44,6 +45,36 @@ final class Pem {
       return found;
     } catch (CertificateException invalid) {
       throw new IOException(file + " has no certificates in PEM: " + invalid.getMessage(), invalid);
+    }
+  }
+
+  /**
+   * Requires a key to be that of a certificate.
+   *
+   * @throws IOException if it is not
+   */
+  static void requirePair(PrivateKey key, Certificate certificate) throws IOException {
+    String algorithm =
+        switch (key.getAlgorithm()) {
+          case "RSA" -> "SHA256withRSA";
+          case "EC" -> "SHA256withECDSA";
+          default -> "Ed25519";
+        };
+    boolean isPair;
+    try {
+      byte[] text = "weir".getBytes(StandardCharsets.US_ASCII);
+      Signature signing = Signature.getInstance(algorithm);
+      signing.initSign(key);
+      signing.update(text);
+      Signature verifying = Signature.getInstance(algorithm);
+      verifying.initVerify(certificate);
+      verifying.update(text);
+      isPair = verifying.verify(signing.sign());
+    } catch (GeneralSecurityException another) {
+      throw new IOException("the key is not that of the certificate", another);
+    }
+    if (!isPair) {
+      throw new IOException("the key is not that of the certificate");
     }
   }
 

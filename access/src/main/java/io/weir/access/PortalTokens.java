@@ -111,7 +111,10 @@ public final class PortalTokens implements AutoCloseable {
       JWTClaimsSet claims = token.getJWTClaimsSet();
       Date expires = claims.getExpirationTime();
       List<String> clients = claims.getStringListClaim(JwtTokens.CLIENTS_CLAIM);
-      if (!ISSUER.equals(claims.getIssuer()) || expires == null || clients == null) {
+      if (!ISSUER.equals(claims.getIssuer())
+          || expires == null
+          || clients == null
+          || clients.isEmpty()) {
         throw new JwtTokens.InvalidException("it is not one for a client's page");
       }
       if (!clock.instant().isBefore(expires.toInstant())) {

@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.security.PrivateKey;
 import java.security.cert.Certificate;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
@@ -30,12 +31,14 @@ public final class Tls implements AutoCloseable {
   private final TlsSettings settings;
   private final SslContextFactory.Server context = new SslContextFactory.Server();
   private final WatchedFile watched;
+  private volatile SSLContext client;
 
   private Tls(TlsSettings settings) throws IOException {
     this.settings = settings;
     context.setIncludeProtocols("TLSv1.2", "TLSv1.3");
     context.setSniRequired(false);
     set(context);
+    this.client = newClient();
     this.watched = WatchedFile.start(settings.files(), () -> context.reload(this::setAnew));
   }
 
@@ -57,6 +60,7 @@ public final class Tls implements AutoCloseable {
   private void setAnew(SslContextFactory factory) {
     try {
       set((SslContextFactory.Server) factory);
+      client = newClient();
     } catch (IOException invalid) {
       throw new IllegalArgumentException(invalid.getMessage(), invalid);
     }
@@ -86,11 +90,10 @@ public final class Tls implements AutoCloseable {
         return store;
       }
       store.load(null, password);
-      store.setKeyEntry(
-          "weir",
-          Pem.key(required(settings.key())),
-          password,
-          Pem.certificates(required(settings.certificate())));
+      PrivateKey key = Pem.key(required(settings.key()));
+      Certificate[] certificates = Pem.certificates(required(settings.certificate()));
+      Pem.requirePair(key, certificates[0]);
+      store.setKeyEntry("weir", key, password, certificates);
       return store;
     } catch (GeneralSecurityException invalid) {
       throw new IOException(invalid.getMessage(), invalid);
@@ -120,10 +123,17 @@ public final class Tls implements AutoCloseable {
   }
 
   /**
-   * Returns by what this process asks others of its kind: it trusts the authorities of the settings
-   * as they are now, and shows its own certificate.
+   * Returns by what this process asks others of its kind; another one after the files have changed.
    */
   public SSLContext client() {
+    return client;
+  }
+
+  /**
+   * Makes what this process asks others by: it trusts the authorities of the settings as they are
+   * now, and shows its own certificate.
+   */
+  private SSLContext newClient() {
     char[] password =
         settings.keyStore() == null ? NO_PASSWORD : settings.keyStorePassword().toCharArray();
     try {

@@ -112,10 +112,10 @@ public final class TokenFile {
     try {
       root = YAML.readTree(text);
     } catch (JacksonException notYaml) {
-      throw new InvalidException("it is not YAML: " + notYaml.getOriginalMessage());
+      throw new InvalidException("it is not YAML, at " + place(notYaml));
     }
     if (root == null || root.isMissingNode() || root.isNull()) {
-      return empty();
+      throw new InvalidException("it is empty; a file without tokens has the line tokens: []");
     }
     JsonNode tokens = root.path("tokens");
     if (!root.isObject() || root.size() != 1 || !tokens.isArray()) {
@@ -125,6 +125,11 @@ public final class TokenFile {
       throw new InvalidException("it must have at most " + MAX_TOKENS + " tokens");
     }
     return new Parser().parse(tokens);
+  }
+
+  /** Where it is wrong, without what is there: it may be a token. */
+  private static String place(JacksonException notYaml) {
+    return notYaml.getLocation() == null ? "its end" : "line " + notYaml.getLocation().getLineNr();
   }
 
   private static final class Parser {

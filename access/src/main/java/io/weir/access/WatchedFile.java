@@ -14,17 +14,21 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Looks once a second whether the content of files has changed, by the content itself: a file that
- * is replaced, mounted anew or written within the resolution of its time is noticed all the same.
+ * is replaced, mounted anew or written within the resolution of its time is noticed all the same. A
+ * content is taken when two looks in a row have found it, so that one that is being written is not.
  * What is read must be small. Thread-safe.
  */
 final class WatchedFile implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(WatchedFile.class);
   private static final long PAUSE_MILLIS = 1_000;
+  private static final byte[] NOTHING = {};
 
   private final List<Path> files;
   private final Changed changed;
   private final ScheduledExecutorService thread;
-  private byte[] last;
+  private byte[] last = NOTHING;
+  private byte[] seen = NOTHING;
+  private String refusal = "";
 
   /** Takes a new content. */
   interface Changed {
@@ -36,10 +40,9 @@ final class WatchedFile implements AutoCloseable {
     void take() throws Exception;
   }
 
-  private WatchedFile(List<Path> files, Changed changed) throws IOException {
+  private WatchedFile(List<Path> files, Changed changed) {
     this.files = files;
     this.changed = changed;
-    this.last = content();
     this.thread =
         Executors.newSingleThreadScheduledExecutor(
             task -> {
@@ -50,11 +53,10 @@ final class WatchedFile implements AutoCloseable {
   }
 
   /**
-   * Begins to watch. The content of now counts as known.
-   *
-   * @throws IOException if a file cannot be read
+   * Begins to watch. The content of now is taken once more, since it may be another than the one
+   * that was read before.
    */
-  static WatchedFile start(List<Path> files, Changed changed) throws IOException {
+  static WatchedFile start(List<Path> files, Changed changed) {
     WatchedFile watched = new WatchedFile(files, changed);
     var unused =
         watched.thread.scheduleWithFixedDelay(
@@ -77,14 +79,36 @@ final class WatchedFile implements AutoCloseable {
   private void look() {
     try {
       byte[] now = content();
-      if (!Arrays.equals(now, last)) {
-        // told once for each content, whatever becomes of it
-        last = now;
-        changed.take();
+      boolean isSettled = Arrays.equals(now, seen);
+      seen = now;
+      if (!isSettled || Arrays.equals(now, last)) {
+        return; // being written, or nothing new
+      }
+      boolean isFirst = last.length == 0;
+      last = now;
+      changed.take();
+      if (!Arrays.equals(now, content())) {
+        last = NOTHING; // it has changed meanwhile: once more
+        return;
+      }
+      if (!isFirst) {
         LOG.info("file_read_again files={}", files);
       }
-    } catch (Exception invalid) {
-      LOG.error("file_not_read files={} detail=\"{}\"", files, invalid.getMessage());
+      refusal = "";
+    } catch (IOException unreadable) {
+      last = NOTHING;
+      tell(unreadable);
+    } catch (Throwable invalid) {
+      tell(invalid);
+    }
+  }
+
+  /** Once for as long as it is the same. */
+  private void tell(Throwable failure) {
+    String now = String.valueOf(failure.getMessage());
+    if (!now.equals(refusal)) {
+      refusal = now;
+      LOG.error("file_not_read files={} detail=\"{}\"", files, now);
     }
   }
 

@@ -180,9 +180,29 @@ final class AccessHandlerIT {
     assertEquals(403, asked("/all", "tenant").statusCode());
     assertEquals(403, asked("/admin", "tenant").statusCode());
     // another way to write a path is not another path
-    assertEquals(403, asked("/usage/../all", "tenant").statusCode());
+    for (String path :
+        List.of(
+            "/usage/../all",
+            "/open/../admin",
+            "/admin/../open",
+            "/admin/%2e%2E/open",
+            "/./open",
+            "//open",
+            "/open;x/admin",
+            "/open/%2e./x")) {
+      assertEquals(400, asked(path, "tenant").statusCode(), path);
+      assertEquals(400, ask(HttpClient.newHttpClient(), path).statusCode(), path);
+    }
     assertEquals(403, asked("/%61dmin", "reader").statusCode());
-    assertEquals(401, ask(HttpClient.newHttpClient(), "/open/../all").statusCode());
+    HttpResponse<String> twice =
+        ask(
+            HttpClient.newHttpClient(),
+            "/usage",
+            "Authorization",
+            "Bearer weirt_reader",
+            "Authorization",
+            "Bearer weirt_operator");
+    assertEquals(401, twice.statusCode());
   }
 
   /** Was a hole: the connection ended, and the next call of it got no answer. */
@@ -229,6 +249,19 @@ final class AccessHandlerIT {
   void withoutTokens_everybodyIsLetIn() throws Exception {
     start(Map.of());
     assertEquals("everybody", ask(HttpClient.newHttpClient(), "/admin").body());
+    // but web pages, which make a browser of this machine send
+    assertEquals(
+        403,
+        ask(HttpClient.newHttpClient(), "/admin", "Origin", "http://evil.example").statusCode());
+    assertEquals(403, ask(HttpClient.newHttpClient(), "/admin", "Origin", "null").statusCode());
+    assertEquals(
+        200,
+        ask(HttpClient.newHttpClient(), "/admin", "Origin", "http://localhost:3000").statusCode());
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      send(socket, "GET /admin HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+      String rebound = answer(socket);
+      assertTrue(rebound.startsWith("HTTP/1.1 403"), rebound);
+    }
   }
 
   private Map<String, String> withTls(String name) throws Exception {
@@ -288,6 +321,21 @@ final class AccessHandlerIT {
     assertEquals("everybody", ask(http, "/all").body());
     // whoever does not trust the authority is not served
     assertThrows(IOException.class, () -> ask(HttpClient.newHttpClient(), "/all"));
+  }
+
+  @Test
+  void keyOfAnotherCertificate_isRefused() throws Exception {
+    Map<String, String> variables = withTls("first");
+    Files.copy(
+        certificates.key("second"),
+        folder.resolve("server.key"),
+        StandardCopyOption.REPLACE_EXISTING);
+    TlsSettings settings =
+        java.util.Objects.requireNonNull(AccessSettings.of(Settings.of(variables)).tls());
+    Settings.InvalidSettingException refused =
+        assertThrows(Settings.InvalidSettingException.class, () -> Tls.open(settings));
+    assertTrue(
+        String.valueOf(refused.getMessage()).contains("the key is not that of the certificate"));
   }
 
   @Test

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.javalin.http.Context;
+import io.weir.access.AccessHandler;
 import io.weir.ingest.policy.log.PolicyEditor;
 import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
 import io.weir.ingest.policy.log.PolicyEdits;
@@ -192,9 +193,14 @@ final class AdminRoute {
     write(context, made.body());
   }
 
-  private static String changedBy(Context context) {
+  private String changedBy(Context context) {
     String told = context.header(CHANGED_BY);
-    String from = "HTTP from " + context.req().getRemoteAddr();
+    String from =
+        (hasTokens
+                ? "token " + AccessHandler.grantOf(context.req()::getAttribute).name() + ", "
+                : "")
+            + "HTTP from "
+            + context.req().getRemoteAddr();
     return told == null || told.isBlank() ? from : told.strip() + " (" + from + ")";
   }
 

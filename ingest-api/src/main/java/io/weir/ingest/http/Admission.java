@@ -21,6 +21,9 @@ final class Admission {
   private final DoubleSupplier random;
   private final AtomicInteger underWay = new AtomicInteger();
 
+  /** Those of them that are compared with the adaptive bound. */
+  private final AtomicInteger compared = new AtomicInteger();
+
   /**
    * Creates an admission.
    *
@@ -74,11 +77,32 @@ final class Admission {
         return HttpStatistics.Shed.QUEUE_DELAY;
       }
     }
-    if (underWay.incrementAndGet() > maxCallsUnderWay()) {
+    if (underWay.incrementAndGet() > maxCallsUnderWay) {
       underWay.decrementAndGet();
       return HttpStatistics.Shed.CALLS_UNDER_WAY;
     }
     return null;
+  }
+
+  /**
+   * Requests admission of a call that is compared with others of its kind, as {@link #ask} does.
+   *
+   * @return null if the call is admitted, in which case {@link #end(long)} must follow; otherwise
+   *     why it is shed
+   */
+  HttpStatistics.@Nullable Shed askCompared() {
+    if (bound == null) {
+      return ask();
+    }
+    if (compared.incrementAndGet() > bound.calls()) {
+      compared.decrementAndGet();
+      return HttpStatistics.Shed.CALLS_UNDER_WAY;
+    }
+    HttpStatistics.Shed refusal = ask();
+    if (refusal != null) {
+      compared.decrementAndGet();
+    }
+    return refusal;
   }
 
   /**
@@ -119,13 +143,14 @@ final class Admission {
   }
 
   /**
-   * Records that an admitted call was answered or has failed, and how long that took.
+   * Records that a call that was compared was answered or has failed, and how long that took.
    *
    * @param beganNanos when it was admitted, by the clock of this admission
    */
   void end(long beganNanos) {
-    int with = underWay.getAndDecrement();
+    underWay.decrementAndGet();
     if (bound != null) {
+      int with = compared.getAndDecrement();
       bound.took(beganNanos, Math.max(1, nanos.getAsLong() - beganNanos), with);
     }
   }

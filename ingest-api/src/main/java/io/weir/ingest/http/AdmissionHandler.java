@@ -372,7 +372,7 @@ final class AdmissionHandler extends Handler.Wrapper {
 
     private HttpStatistics.@Nullable Shed askFor(boolean onThread) {
       if (!onThread) {
-        return admission.ask();
+        return admission.askCompared();
       }
       HttpStatistics.Shed refusal =
           onThreads.incrementAndGet() > maxOnThreads

@@ -5,6 +5,7 @@ import io.weir.access.AccessHandler;
 import io.weir.access.Scope;
 import io.weir.topics.problem.ProblemReason;
 import java.util.List;
+import java.util.Set;
 import org.eclipse.jetty.server.Request;
 import org.jspecify.annotations.Nullable;
 
@@ -13,26 +14,30 @@ import org.jspecify.annotations.Nullable;
  * and thread-safe.
  */
 final class CheckApiRules implements AccessHandler.Rules {
-  private static final List<String> OF_EVERYBODY = List.of("/health/", ProblemReason.PATH);
+  private static final Set<String> OF_EVERYBODY = Set.of("/health/live", "/health/ready");
 
   private static final List<String> OF_CALLS =
       List.of("/v1/check", "/v1/slots/", "/v1/calls/", "/v1/authz/");
 
   @Override
   public @Nullable Scope scopeOf(Request request) {
-    if (AuthzDialect.of(request.getHttpURI().getPath()) != null) {
-      // its route reads the path as it was sent: dot segments in it are the caller's
+    if (readsAnyPath(request)) {
       return Scope.CHECK;
     }
-    // as the servlet reads it: decoded, without dot segments
     String path = Request.getPathInContext(request);
-    if (OF_EVERYBODY.stream().anyMatch(path::startsWith)) {
+    if (OF_EVERYBODY.contains(path) || path.startsWith(ProblemReason.PATH)) {
       return null;
     }
     if (OF_CALLS.stream().anyMatch(path::startsWith)) {
       return Scope.CHECK;
     }
     return AdmissionHandler.METRICS.equals(path) ? Scope.REPORT : Scope.ADMIN;
+  }
+
+  /** Forward auth: dot segments are the caller's. */
+  @Override
+  public boolean readsAnyPath(Request request) {
+    return AuthzDialect.of(request.getHttpURI().getPath()) != null;
   }
 
   /** None does: a token for some clients reads their usage, which is told elsewhere. */

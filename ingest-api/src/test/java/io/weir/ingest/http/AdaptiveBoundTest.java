@@ -65,9 +65,12 @@ final class AdaptiveBoundTest {
     AdaptiveBound bound = new AdaptiveBound(MOST);
     Admission admission = new Admission(MOST, bound, null, () -> now, () -> 0.5);
     for (int i = 0; i < AdaptiveBound.INITIAL; i++) {
-      assertEquals(null, admission.ask());
+      assertEquals(null, admission.askCompared());
     }
-    assertEquals(HttpStatistics.Shed.CALLS_UNDER_WAY, admission.ask());
+    assertEquals(HttpStatistics.Shed.CALLS_UNDER_WAY, admission.askCompared());
+    // batches and settlements take none of their places
+    assertEquals(null, admission.ask());
+    admission.end();
     assertEquals(AdaptiveBound.INITIAL, admission.maxCallsUnderWay());
 
     for (int second = 0; second < 60; second++) {
@@ -75,11 +78,11 @@ final class AdaptiveBoundTest {
         long began = now;
         now += 10 * MILLISECOND;
         admission.end(began);
-        assertEquals(null, admission.ask());
+        assertEquals(null, admission.askCompared());
       }
     }
     assertTrue(admission.maxCallsUnderWay() > AdaptiveBound.INITIAL);
-    admission.end();
+    admission.end(now);
     assertEquals(AdaptiveBound.INITIAL - 1, admission.underWay());
   }
 }

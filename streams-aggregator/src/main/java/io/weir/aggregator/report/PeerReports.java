@@ -3,6 +3,7 @@ package io.weir.aggregator.report;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.access.Tls;
 import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
 import java.net.URI;
@@ -50,8 +51,12 @@ final class PeerReports {
   private static final Logger LOG = LoggerFactory.getLogger(PeerReports.class);
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  private final HttpClient http;
-  private final String scheme;
+  private final Duration connectTimeout;
+  private final @Nullable Tls tls;
+  private volatile Client client;
+
+  /** A client, and by what it speaks TLS. */
+  private record Client(HttpClient http, @Nullable SSLContext tls) {}
 
   PeerReports() {
     this(CONNECT_TIMEOUT, null);
@@ -62,15 +67,31 @@ final class PeerReports {
    *
    * @param tls whom to trust, and the own certificate; null if they do not
    */
-  PeerReports(@Nullable SSLContext tls) {
+  PeerReports(@Nullable Tls tls) {
     this(CONNECT_TIMEOUT, tls);
   }
 
-  PeerReports(Duration connectTimeout, @Nullable SSLContext tls) {
+  PeerReports(Duration connectTimeout, @Nullable Tls tls) {
+    this.connectTimeout = connectTimeout;
+    this.tls = tls;
+    this.client = open();
+  }
+
+  private Client open() {
     HttpClient.Builder builder =
         HttpClient.newBuilder().connectTimeout(connectTimeout).version(HttpClient.Version.HTTP_1_1);
-    this.http = (tls == null ? builder : builder.sslContext(tls)).build();
-    this.scheme = tls == null ? "http://" : "https://";
+    SSLContext context = tls == null ? null : tls.client();
+    return new Client((context == null ? builder : builder.sslContext(context)).build(), context);
+  }
+
+  /** Returns the client; a new one when certificates have changed. */
+  private HttpClient http() {
+    Client known = client;
+    if (tls != null && tls.client() != known.tls()) {
+      known = open();
+      client = known;
+    }
+    return known.http();
   }
 
   /**
@@ -197,12 +218,14 @@ final class PeerReports {
 
   private CompletableFuture<HttpResponse<byte[]>> send(Peer peer, Question question) {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create(scheme + peer + question.pathAndQuery()))
+        HttpRequest.newBuilder(
+                URI.create((tls == null ? "http://" : "https://") + peer + question.pathAndQuery()))
             .timeout(question.patience())
             .header(FORWARDED_HEADER, "1");
     question.headers().forEach(request::header);
     // the request's own timeout covers the headers only, this one the body too
-    return http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofByteArray())
+    return http()
+        .sendAsync(request.build(), HttpResponse.BodyHandlers.ofByteArray())
         .orTimeout(question.patience().toMillis(), TimeUnit.MILLISECONDS);
   }
 }

@@ -4,21 +4,35 @@ package io.weir.aggregator.report;
 import io.weir.access.AccessHandler;
 import io.weir.access.Scope;
 import io.weir.topics.problem.ProblemReason;
+import java.util.List;
+import java.util.Set;
 import org.eclipse.jetty.server.Request;
 import org.jspecify.annotations.Nullable;
 
 /** The scopes of the reports API's routes. Stateless and thread-safe. */
 final class ReportRules implements AccessHandler.Rules {
+  private static final Set<String> OF_EVERYBODY = Set.of("/", "/health/live", "/health/ready");
+
+  private static final List<String> OF_REPORTS =
+      List.of(
+          "/v1/usage",
+          "/v1/clients",
+          "/v1/endpoints",
+          "/v1/completeness",
+          "/v1/accuracy",
+          AccuracyReports.INTERNAL_PATH,
+          RankingReports.INTERNAL_PATH,
+          "/metrics");
+
   private static final String USAGE = "/v1/usage";
 
   @Override
   public @Nullable Scope scopeOf(Request request) {
-    // as the servlet reads it: decoded, without dot segments
     String path = Request.getPathInContext(request);
-    if (path.equals("/") || path.startsWith("/health/") || path.startsWith(ProblemReason.PATH)) {
+    if (OF_EVERYBODY.contains(path) || path.startsWith(ProblemReason.PATH)) {
       return null;
     }
-    return path.startsWith(PortalRoute.PATH) ? Scope.ADMIN : Scope.REPORT;
+    return OF_REPORTS.stream().anyMatch(path::startsWith) ? Scope.REPORT : Scope.ADMIN;
   }
 
   /** The routes of usage do, which {@link ClientRoutes} answers. */

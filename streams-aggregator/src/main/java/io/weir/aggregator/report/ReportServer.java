@@ -143,7 +143,7 @@ public final class ReportServer implements AutoCloseable {
       StoppedPartitions stopped,
       LiveCache cache) {
     UsageTable table = new FollowedUsageTable(store, follower);
-    PeerReports peers = new PeerReports(tls == null ? null : tls.client());
+    PeerReports peers = new PeerReports(tls);
     int partitions = settings.partitions();
     parts =
         new Parts(

@@ -2,9 +2,13 @@
 package io.weir.topics.kafka;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.producer.ProducerConfig;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +28,26 @@ final class OwnProperties {
           "admin.",
           "topic.");
 
+  /** How a client reaches Kafka, which changes nothing that is read or written. */
+  private static final List<String> OPEN_PREFIXES =
+      List.of(
+          "security.",
+          "sasl.",
+          "ssl.",
+          "client.dns.lookup",
+          "client.rack",
+          "config.providers",
+          "connections.max.idle.ms",
+          "metadata.recovery.",
+          "metric.reporters",
+          "metrics.",
+          "receive.buffer.bytes",
+          "reconnect.backoff.ms",
+          "send.buffer.bytes",
+          "socket.connection.setup.timeout");
+
+  private static final Set<String> OF_KAFKA = ofKafka();
+
   private static final Map<String, String> REASONS = reasons();
 
   /** Those that Weir sets and an operator may change: nothing depends on them but resources. */
@@ -36,6 +60,13 @@ final class OwnProperties {
           "enable.metrics.push");
 
   private OwnProperties() {}
+
+  private static Set<String> ofKafka() {
+    Set<String> names = new HashSet<>(ProducerConfig.configNames());
+    names.addAll(ConsumerConfig.configNames());
+    names.addAll(AdminClientConfig.configNames());
+    return Set.copyOf(names);
+  }
 
   private static Map<String, String> reasons() {
     Map<String, String> reasons = new HashMap<>();
@@ -119,11 +150,21 @@ final class OwnProperties {
         "processing.exception.handler",
         "processing.guarantee",
         "production.exception.handler",
-        "topology.optimization");
+        "default.timestamp.extractor",
+        "check.crcs",
+        "errors.dead.letter.queue.topic.name",
+        "interceptor.classes",
+        "max.task.idle.ms",
+        "processor.wrapper.class",
+        "topology.optimization",
+        "upgrade.from");
     add(
         reasons,
         "partitions move between aggregators by it",
         "acceptable.recovery.lag",
+        "task.assignor.class",
+        "rack.aware.assignment.strategy",
+        "rack.aware.assignment.tags",
         "max.warmup.replicas",
         "probing.rebalance.interval.ms");
     reasons.put("client.id", "clients are named after their process: WEIR_NODE, WEIR_INSTANCE");
@@ -147,7 +188,20 @@ final class OwnProperties {
     if (!plain.equals(name)) {
       return "it is for some clients only; give " + plain + ", which is for all";
     }
-    return REASONS.get(name);
+    String reason = REASONS.get(name);
+    return reason == null && !isOpen(name)
+        ? "it is none of those that may be set (docs/operating.md, access to Kafka)"
+        : reason;
+  }
+
+  /**
+   * Returns whether an operator may set a property: one of how a client reaches Kafka, one of the
+   * defaults, or one that no client of Kafka itself knows, as those of a plug-in.
+   */
+  private static boolean isOpen(String name) {
+    return DEFAULTS.contains(name)
+        || OPEN_PREFIXES.stream().anyMatch(name::startsWith)
+        || !(OF_KAFKA.contains(name) || name.startsWith("_") || name.startsWith("internal."));
   }
 
   /** Returns whether an operator's value takes precedence over Weir's. */

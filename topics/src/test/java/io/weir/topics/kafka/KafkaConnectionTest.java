@@ -92,6 +92,11 @@ final class KafkaConnectionTest {
     "bootstrap.servers, WEIR_KAFKA has the addresses",
     "max.request.size, memory",
     "request.timeout.ms, wait",
+    "default.timestamp.extractor, the counting is exact",
+    "check.crcs, the counting is exact",
+    "interceptor.classes, the counting is exact",
+    "fetch.min.bytes, none of those that may be set",
+    "__processing.threads.enabled__, none of those that may be set",
     "producer.acks, for some clients only; give acks",
     "main.consumer.isolation.level, for some clients only"
   })
@@ -101,6 +106,9 @@ final class KafkaConnectionTest {
     assertTrue(inFile.contains("sets " + name + ", which Weir sets itself"), inFile);
     assertTrue(inFile.contains(why), inFile);
 
+    if (name.startsWith("__")) {
+      return; // no variable has such a name
+    }
     String variable = "WEIR_KAFKA_" + name.toUpperCase(java.util.Locale.ROOT).replace('.', '_');
     String inVariable = refusal(Map.of(variable, "x"));
     assertTrue(inVariable.startsWith(variable + " sets " + name), inVariable);
@@ -134,7 +142,7 @@ final class KafkaConnectionTest {
 
   /** One that is not told in OwnProperties would silently replace an operator's. */
   @ParameterizedTest
-  @ValueSource(strings = {"security.protocol", "sasl.mechanism", "interceptor.classes"})
+  @ValueSource(strings = {"security.protocol", "sasl.mechanism", "client.rack"})
   void ownProperty_thatOperatorsMaySet_isRefused(String name) {
     KafkaConnection connection = KafkaConnection.to("127.0.0.1:9092");
     assertThrows(
