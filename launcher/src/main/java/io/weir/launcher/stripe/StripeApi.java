@@ -112,7 +112,7 @@ final class StripeApi implements Stripe {
     if (status == 401 || status == 403 || status == 404 || status < 400) {
       return new NoAnswer("Stripe answers " + status + explained(body), mayHave);
     }
-    return new Refused(status + explained(body));
+    return new Refused(status + explained(body), mayHave);
   }
 
   /** The code is documented; answers with the sentence alone have been seen, too. */
