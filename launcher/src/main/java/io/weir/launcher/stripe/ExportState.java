@@ -219,6 +219,11 @@ final class ExportState implements AutoCloseable {
     return at == null ? null : Instant.ofEpochMilli(at);
   }
 
+  /** Forgets that a row's event may have been tried: a person has seen that Stripe has it not. */
+  void forgetTried(String recordId) {
+    pending.remove(UUID.fromString(recordId));
+  }
+
   /** Notes that rows are about to be kept. */
   void keep(Map<ExportedRow, RowJudge.Keep> rows) throws ExportFailedException {
     if (!rows.isEmpty()) {

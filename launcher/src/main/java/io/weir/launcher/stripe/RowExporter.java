@@ -105,19 +105,37 @@ final class RowExporter {
             + " there");
   }
 
-  /** Exports rows that were kept. */
-  void exportKept(List<ExportedRow> rows) throws ExportFailedException {
+  /**
+   * Exports rows that were kept.
+   *
+   * @param resendsUncertain whether a person has seen that Stripe has none of the rows that were
+   *     kept as UNCERTAIN; else these are kept again
+   */
+  void exportKept(List<KeptRows.Line> lines, boolean resendsUncertain)
+      throws ExportFailedException {
     ExportBatch batch = new ExportBatch(true);
-    for (ExportedRow exported : rows) {
-      if (exported.row() instanceof UsageRow row) {
-        if (state.takeKept(row)) {
-          add(exported, row, batch);
+    for (KeptRows.Line line : lines) {
+      if (line.row().row() instanceof UsageRow row) {
+        if (!state.takeKept(row)) {
+          batch.add(line.row(), REPEATED);
+        } else if (line.isUncertain() && !resendsUncertain && !state.isSent(row.recordId())) {
+          batch.add(line.row(), new RowJudge.Keep(RowJudge.Reason.UNCERTAIN, line.detail()));
         } else {
-          batch.add(exported, REPEATED);
+          forgetWhatAPersonHasSeen(line);
+          add(line.row(), row, batch);
         }
       }
     }
     export(batch);
+  }
+
+  /** An event that was tried after its row had been kept is not what the person looked for. */
+  private void forgetWhatAPersonHasSeen(KeptRows.Line line) {
+    String id = line.row().row().recordId();
+    Instant tried = state.firstTried(id);
+    if (line.isUncertain() && tried != null && !tried.isAfter(line.keptAt())) {
+      state.forgetTried(id);
+    }
   }
 
   private void export(ExportBatch batch) throws ExportFailedException {
@@ -134,7 +152,7 @@ final class RowExporter {
     KeptRows kept = new KeptRows(results.kept());
     for (Map.Entry<ExportedRow, RowJudge.Keep> each : batch.toKeep().entrySet()) {
       RowJudge.Keep why = each.getValue();
-      kept.add(why, each.getKey());
+      kept.add(why, each.getKey(), clock.instant());
       counts.kept(why.reason());
       results.watcher().kept(why.reason().name(), why.detail(), each.getKey().place());
     }

@@ -124,16 +124,17 @@ public final class StripeExport {
   /**
    * Exports rows that were kept.
    *
+   * @param resendsUncertain whether rows that were kept as UNCERTAIN are sent, too
    * @throws ExportFailedException if it cannot go on
    */
-  public void exportKept(Path rows) throws ExportFailedException {
+  public void exportKept(Path rows, boolean resendsUncertain) throws ExportFailedException {
     try (ExportState state = openState();
         Sender sender = sender(state)) {
-      List<ExportedRow> all = KeptRows.read(rows);
+      List<KeptRows.Line> all = KeptRows.read(rows);
       RowExporter exporter = exporter(state, sender);
       for (int from = 0; from < all.size(); from += MAX_BATCH) {
         int to = Math.min(all.size(), from + MAX_BATCH);
-        exporter.exportKept(all.subList(from, to));
+        exporter.exportKept(all.subList(from, to), resendsUncertain);
         watcher.progress(to, all.size());
       }
     }

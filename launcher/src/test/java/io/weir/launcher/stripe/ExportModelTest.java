@@ -12,6 +12,7 @@ import io.weir.topics.wire.LedgerRowCodec;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -155,6 +156,51 @@ final class ExportModelTest {
     assertTrue(billed.size() > 10 && reasons.size() > 2, () -> "seed " + seed + reasons);
   }
 
+  /** What may be at Stripe is sent from the file of kept rows only when a person says so. */
+  @ParameterizedTest
+  @ValueSource(longs = {41, 42, 43})
+  void keptRowsAreSent_uncertainOnesOnlyOnDemand(long seed) throws Exception {
+    random = new Random(seed);
+    UsageRow row = LedgerOfCalls.row("client0", "GET /", BEGIN, 7);
+    Path path = folder.resolve("state");
+    try (StateFile file = new StateFile(path, false);
+        ExportState state = ExportState.open(file, "c", BEGIN)) {
+      state.begin(List.of(row.recordId()), clock.now); // and killed
+    }
+    add(row);
+    clock.now = clock.now.plus(Duration.ofHours(25));
+    while (!run()) {
+      clock.now = clock.now.plus(Duration.ofMinutes(1));
+    }
+    assertEachRowIsBilledOrKept("seed " + seed);
+    assertEquals(Set.of("UNCERTAIN"), reasons);
+
+    sendKept(false);
+    assertEquals(Map.of(), billed);
+    assertEquals(1, keptLines().size(), "it is kept again");
+    for (int i = 0; i < 20; i++) {
+      sendKept(true);
+    }
+    assertEquals(exportable, billed);
+  }
+
+  private void sendKept(boolean resendsUncertain) throws IOException, ExportFailedException {
+    Path again = folder.resolve("again");
+    if (Files.exists(folder.resolve("kept"))) {
+      Files.move(folder.resolve("kept"), again, StandardCopyOption.REPLACE_EXISTING);
+    }
+    try (StateFile file = new StateFile(folder.resolve("state"), false);
+        ExportState state = ExportState.open(file, "c", BEGIN);
+        Sender sender = new Sender(this::takeWell, state, 1)) {
+      exporter(state, sender).exportKept(KeptRows.read(again), resendsUncertain);
+    }
+  }
+
+  private Stripe.Answer takeWell(MeterEvent event) {
+    assertTrue(billed.put(event.identifier(), event.value()) == null, "billed twice");
+    return new Stripe.Accepted(false);
+  }
+
   private void assertEachRowIsBilledOrKept(String seed) throws IOException {
     Map<String, Long> found = new TreeMap<>(billed);
     for (JsonNode kept : keptLines()) {
@@ -199,14 +245,7 @@ final class ExportModelTest {
     try (StateFile file = new StateFile(path, false);
         ExportState state = ExportState.open(file, "c", BEGIN);
         Sender sender = new Sender(this::take, state, 1)) {
-      RowExporter exporter =
-          new RowExporter(
-              state,
-              sender,
-              new RowJudge(mapping(), BEGIN),
-              clock,
-              new RowExporter.Results(
-                  folder.resolve("kept"), false, new ExportCounts(), new Silent()));
+      RowExporter exporter = exporter(state, sender);
       for (int from = next(state); from < topic.size(); from = next(state)) {
         exporter.exportRecords(records(from, Math.min(topic.size(), from + 7)));
         if (random.nextInt(30) == 0) {
@@ -221,6 +260,15 @@ final class ExportModelTest {
       assertTrue(String.valueOf(killed.getCause()).contains("Killed"), killed::toString);
       return false;
     }
+  }
+
+  private RowExporter exporter(ExportState state, Sender sender) throws ExportFailedException {
+    return new RowExporter(
+        state,
+        sender,
+        new RowJudge(mapping(), BEGIN),
+        clock,
+        new RowExporter.Results(folder.resolve("kept"), false, new ExportCounts(), new Silent()));
   }
 
   private static int next(ExportState state) {
