@@ -175,6 +175,9 @@ final class StripeCommand implements Callable<Integer> {
         }
       } finally {
         print(running.counts().shown(dryRun) + (running.counts().kept() > 0 ? in(keptFile) : ""));
+        if (!running.counts().warning().isEmpty()) {
+          error(running.counts().warning());
+        }
       }
       return running.counts().kept() > 0 ? HAS_KEPT : 0;
     } catch (ExportFailedException failed) {

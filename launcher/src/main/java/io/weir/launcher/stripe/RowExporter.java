@@ -181,6 +181,9 @@ final class RowExporter {
         }
       } else if (each.getValue() instanceof Stripe.Accepted accepted) {
         results.counts().sent(accepted.before());
+        if (accepted.before() && !triedBefore.contains(event.identifier())) {
+          results.counts().foreign();
+        }
         if (batch.row(event).row() instanceof UsageRow row) {
           noteSent(row, batch);
         }

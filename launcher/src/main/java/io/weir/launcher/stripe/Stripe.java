@@ -12,7 +12,7 @@ interface Stripe {
   /**
    * Stripe has the event.
    *
-   * @param before whether it had it before
+   * @param before whether it had it before this call
    */
   record Accepted(boolean before) implements Answer {}
 

@@ -2,6 +2,7 @@
 package io.weir.launcher.stripe;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -28,6 +29,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -184,6 +186,28 @@ final class ExportModelTest {
     assertEquals(exportable, billed);
   }
 
+  @Test
+  void topicThatWasMadeAnew_isAnError() throws Exception {
+    StripeExport.requireSameTopic(Map.of(0, 5L), Map.of(0, 5L, 1, 0L));
+    ExportFailedException failed =
+        assertThrows(
+            ExportFailedException.class,
+            () -> StripeExport.requireSameTopic(Map.of(0, 5L), Map.of(0, 4L)));
+    assertTrue(String.valueOf(failed.getMessage()).contains("made anew"), failed::toString);
+  }
+
+  @Test
+  void eventThatStripeHadThoughItWasNeverTried_isWarnedOf() throws Exception {
+    add(LedgerOfCalls.row("client0", "GET /", BEGIN, 7));
+    ExportCounts counts = new ExportCounts();
+    try (StateFile file = new StateFile(folder.resolve("state"), false);
+        ExportState state = ExportState.open(file, "c", BEGIN);
+        Sender sender = new Sender(event -> new Stripe.Accepted(true), state, 1)) {
+      exporter(state, sender, counts).exportRecords(records(0, 1));
+    }
+    assertTrue(counts.warning().startsWith("WARNING: 1 event "), counts::warning);
+  }
+
   private void sendKept(boolean resendsUncertain) throws IOException, ExportFailedException {
     Path again = folder.resolve("again");
     if (Files.exists(folder.resolve("kept"))) {
@@ -263,12 +287,17 @@ final class ExportModelTest {
   }
 
   private RowExporter exporter(ExportState state, Sender sender) throws ExportFailedException {
+    return exporter(state, sender, new ExportCounts());
+  }
+
+  private RowExporter exporter(ExportState state, Sender sender, ExportCounts counts)
+      throws ExportFailedException {
     return new RowExporter(
         state,
         sender,
         new RowJudge(mapping(), BEGIN),
         clock,
-        new RowExporter.Results(folder.resolve("kept"), false, new ExportCounts(), new Silent()));
+        new RowExporter.Results(folder.resolve("kept"), false, counts, new Silent()));
   }
 
   private static int next(ExportState state) {
