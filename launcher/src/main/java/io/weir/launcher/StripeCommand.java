@@ -40,7 +40,8 @@ import picocli.CommandLine.Spec;
           + "--state, so keep that as you keep invoices.",
       "A row that cannot be sent is named, and kept in the file --kept with the reason: "
           + "UNMAPPED_CLIENT, UNMAPPED_METER, NEGATIVE, TOO_OLD (beyond Stripe's 35 days), REFUSED by "
-          + "Stripe, or UNCERTAIN (may have been sent more than 23 hours ago). --rows sends kept rows."
+          + "Stripe, or UNCERTAIN (may have been sent more than 23 hours ago). --rows sends kept rows, "
+          + "but not UNCERTAIN ones, which are kept again."
     },
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
@@ -110,6 +111,12 @@ final class StripeCommand implements Callable<Integer> {
   private @Nullable Path rows;
 
   @Option(
+      names = "--resend-uncertain",
+      description =
+          "with --rows: send the UNCERTAIN rows, too; you have looked, and Stripe has none of them")
+  private boolean resendUncertain;
+
+  @Option(
       names = "--dry-run",
       description = "print the events as lines of JSON; send nothing, change no file, need no key")
   private boolean dryRun;
@@ -164,10 +171,13 @@ final class StripeCommand implements Callable<Integer> {
         if (rows == null) {
           running.exportTopic(stop::isAsked);
         } else {
-          running.exportKept(rows);
+          running.exportKept(rows, resendUncertain);
         }
       } finally {
         print(running.counts().shown(dryRun) + (running.counts().kept() > 0 ? in(keptFile) : ""));
+        if (!running.counts().warning().isEmpty()) {
+          error(running.counts().warning());
+        }
       }
       return running.counts().kept() > 0 ? HAS_KEPT : 0;
     } catch (ExportFailedException failed) {
@@ -186,6 +196,7 @@ final class StripeCommand implements Callable<Integer> {
     require(
         !retryFor.isNegative() && retryFor.compareTo(Duration.ofHours(1)) <= 0,
         "--retry-for must be PT0S to PT1H, is " + retryFor);
+    require(rows != null || !resendUncertain, "--resend-uncertain needs --rows");
     require(rows == null || !follow, "give --rows or --follow, not both");
     boolean isLoopback =
         url.getHost() != null && url.getHost().matches("localhost|127\\.[0-9.]+|\\[::1]");

@@ -77,6 +77,26 @@ final class LedgerToPostgresIT {
     }
   }
 
+  @Test
+  void columnThatABillerAdded_canBeUpdated_andWeirsOwnCannot() {
+    assumeTrue(TestPostgres.isInstalled(), "no PostgreSQL: apt-get install postgresql");
+    try (TestPostgres postgres = TestPostgres.start()) {
+      postgres.runFile(TABLE);
+      postgres.query("ALTER TABLE weir_ledger ADD invoice_id bigint");
+      postgres.query(
+          "INSERT INTO weir_ledger (schema_version, record_id, record_type, quantity_total,"
+              + " input_partition, closed_through_ms, rows, complete, emitted_at_ms)"
+              + " VALUES (1, 'a', 'CLOSE', 1, 0, 5, 0, true, 9)");
+      postgres.query("UPDATE weir_ledger SET invoice_id = 7");
+      postgres.query("UPDATE weir_ledger SET emitted_at_ms = 99");
+      postgres.query("UPDATE weir_ledger SET quantity_total = 99");
+
+      assertEquals(
+          List.of("7|9|1"),
+          postgres.query("SELECT invoice_id, emitted_at_ms, quantity_total FROM weir_ledger"));
+    }
+  }
+
   /** Rows of 10 clients and 40 windows: every kind, of both versions, and then their CLOSE. */
   private static List<LedgerRow> rows(int firstWindow) {
     List<LedgerRow> rows = new ArrayList<>();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher.stripe;
 
+import io.weir.topics.model.UsageRow;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -12,6 +14,7 @@ import java.util.Set;
 final class ExportBatch {
   private final boolean isOfKeptRows;
   private final Map<MeterEvent, ExportedRow> toSend = new LinkedHashMap<>();
+  private final Set<UsageRow> sentBefore = new LinkedHashSet<>();
   private final Map<ExportedRow, RowJudge.Keep> toKeep = new LinkedHashMap<>();
   private final List<RowJudge.Why> passed = new ArrayList<>();
 
@@ -35,9 +38,27 @@ final class ExportBatch {
     }
   }
 
+  /** Adds a row whose event Stripe has, though the batch that sent it did not end. */
+  void addSent(UsageRow row) {
+    sentBefore.add(row);
+  }
+
+  /** Returns the rows whose events Stripe has. */
+  Set<UsageRow> sentBefore() {
+    return sentBefore;
+  }
+
+  /** Returns the ids of the rows that are done with when the batch ends. */
+  Set<String> recordIds() {
+    Set<String> ids = new LinkedHashSet<>();
+    sentBefore.forEach(row -> ids.add(row.recordId()));
+    toSend.keySet().forEach(event -> ids.add(event.identifier()));
+    return ids;
+  }
+
   /** Keeps the row of an event that was to be sent. */
-  void keep(MeterEvent event, RowJudge.Reason reason, String detail) {
-    toKeep.put(row(event), new RowJudge.Keep(reason, detail));
+  void keep(MeterEvent event, RowJudge.Keep keep) {
+    toKeep.put(row(event), keep);
   }
 
   /** Returns the row of an event. */

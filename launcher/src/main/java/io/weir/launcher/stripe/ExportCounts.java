@@ -10,6 +10,7 @@ import java.util.stream.Collectors;
 public final class ExportCounts {
   private long sent;
   private long hadBefore;
+  private long foreign;
   private final Map<RowJudge.Reason, Long> kept = new EnumMap<>(RowJudge.Reason.class);
   private final Map<RowJudge.Why, Long> passed = new EnumMap<>(RowJudge.Why.class);
 
@@ -19,6 +20,11 @@ public final class ExportCounts {
   void sent(boolean before) {
     sent++;
     hadBefore += before ? 1 : 0;
+  }
+
+  /** Counts one more event that Stripe had, though this export had never tried it. */
+  void foreign() {
+    foreign++;
   }
 
   void kept(RowJudge.Reason reason) {
@@ -37,6 +43,18 @@ public final class ExportCounts {
   /** Returns the number of rows that were kept. */
   public long kept() {
     return kept.values().stream().mapToLong(Long::longValue).sum();
+  }
+
+  /** Returns what a person must look at, in a line; empty if there is nothing. */
+  public String warning() {
+    if (foreign == 0) {
+      return "";
+    }
+    return "WARNING: "
+        + number(foreign, "event")
+        + " Stripe had before, though this --state had never sent them: they were sent with another"
+        + " or an older --state, or another cluster exports the same clients to this account, whose"
+        + " rows may have the same identifiers. What is in Stripe may be short of these quantities";
   }
 
   /** Returns what was done, in a line. */

@@ -17,6 +17,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,8 +53,20 @@ final class ExportState implements AutoCloseable {
   /** Ids of rows that were kept and sent later, with the end of their window. */
   private final Map<UUID, Long> resent = new HashMap<>();
 
-  /** When events were tried first of which it is not known whether Stripe has them. */
+  /**
+   * When events were tried first of which it is not known whether Stripe has them. They stay here
+   * while their rows are kept, whatever becomes of the mapping and of their age.
+   */
   private final Map<UUID, Long> pending = new HashMap<>();
+
+  /**
+   * Why rows stand in the file of kept rows, or may, though their batch did not end: they are not
+   * sent from the topic, since their lines there would send them again.
+   */
+  private final Map<UUID, RowJudge.Reason> kept = new HashMap<>();
+
+  /** Ids of the rows that the present batch keeps. */
+  private Set<UUID> keeping = new HashSet<>();
 
   /** Events that Stripe has, of a batch that did not end. */
   private final Set<UUID> sent = new HashSet<>();
@@ -183,26 +197,52 @@ final class ExportState implements AutoCloseable {
     object(changes, "next").put(Integer.toString(partition), nextOffset);
   }
 
-  /** Begins a batch: from now on its events may be sent. */
-  void begin(Collection<MeterEvent> events, Instant now) throws ExportFailedException {
+  /** Begins a batch: from now on the events of these rows may be sent. */
+  void begin(Collection<String> recordIds, Instant now) throws ExportFailedException {
     ObjectNode line = JSON.createObjectNode();
     ObjectNode begin = line.putObject("begin");
-    for (MeterEvent event : events) {
-      UUID id = UUID.fromString(event.identifier());
-      begin.put(event.identifier(), pending.getOrDefault(id, now.toEpochMilli()));
+    for (String recordId : recordIds) {
+      long at = pending.getOrDefault(UUID.fromString(recordId), now.toEpochMilli());
+      begin.put(recordId, at);
     }
     append(line);
   }
 
-  /** Returns whether Stripe is known to have an event, though its batch did not end. */
-  boolean isSent(MeterEvent event) {
-    return sent.contains(UUID.fromString(event.identifier()));
+  /** Returns whether Stripe is known to have a row's event, though its batch did not end. */
+  boolean isSent(String recordId) {
+    return sent.contains(UUID.fromString(recordId));
   }
 
-  /** Returns when an event of the batch was, or may have been, tried first. */
-  Instant firstTried(MeterEvent event) {
-    return Instant.ofEpochMilli(
-        Objects.requireNonNull(pending.get(UUID.fromString(event.identifier())), "not begun"));
+  /** Returns when a row's event may have been tried first; null if Stripe cannot have it. */
+  @Nullable Instant firstTried(String recordId) {
+    Long at = pending.get(UUID.fromString(recordId));
+    return at == null ? null : Instant.ofEpochMilli(at);
+  }
+
+  /** Forgets that a row's event may have been tried: a person has seen that Stripe has it not. */
+  void forgetTried(String recordId) {
+    pending.remove(UUID.fromString(recordId));
+  }
+
+  /** Notes that rows are about to be kept. */
+  void keep(Map<ExportedRow, RowJudge.Keep> rows) throws ExportFailedException {
+    if (!rows.isEmpty()) {
+      ObjectNode line = JSON.createObjectNode();
+      ObjectNode keep = line.putObject("keep");
+      rows.forEach((row, why) -> keep.put(row.row().recordId(), why.reason().name()));
+      append(line);
+    }
+  }
+
+  /** Returns why a row was kept by a batch that did not end; null if it was not. */
+  RowJudge.@Nullable Reason kept(String recordId) {
+    return kept.get(UUID.fromString(recordId));
+  }
+
+  /** Notes that the end of the batch does not tell whether Stripe has a row's event. */
+  void uncertain(String recordId) {
+    Instant at = Objects.requireNonNull(firstTried(recordId), "not begun");
+    object(changes, "uncertain").put(recordId, at.toEpochMilli());
   }
 
   /** Ends the batch: its rows are done with. */
@@ -264,6 +304,15 @@ final class ExportState implements AutoCloseable {
         }
       }
     }
+    if (line.has("keep")) {
+      keeping = new HashSet<>();
+      each(
+          line.path("keep"),
+          (id, reason) -> {
+            keeping.add(UUID.fromString(id));
+            kept.put(UUID.fromString(id), RowJudge.Reason.valueOf(reason.asText()));
+          });
+    }
     for (JsonNode id : line.path("broken").path("sent")) {
       sent.add(UUID.fromString(id.asText()));
     }
@@ -281,6 +330,9 @@ final class ExportState implements AutoCloseable {
     pending.keySet().removeAll(begun);
     sent.removeAll(begun);
     begun = new HashSet<>();
+    kept.keySet().removeAll(keeping);
+    keeping = new HashSet<>();
+    each(end.path("uncertain"), (id, at) -> pending.put(UUID.fromString(id), at.asLong()));
     each(end.path("next"), (partition, offset) -> next.put(number(partition), offset.asLong()));
     each(end.path("adjustments"), (id, at) -> adjustments.put(UUID.fromString(id), at.asLong()));
     each(end.path("resent"), (id, at) -> resent.put(UUID.fromString(id), at.asLong()));
@@ -339,7 +391,12 @@ final class ExportState implements AutoCloseable {
     ObjectNode broken = JSON.createObjectNode();
     ArrayNode had = broken.putObject("broken").putArray("sent");
     sent.forEach(id -> had.add(id.toString()));
-    return String.join("\n", head.toString(), end.toString(), begin.toString(), broken + "\n");
+    ObjectNode keep = JSON.createObjectNode();
+    ObjectNode reasons = keep.putObject("keep");
+    kept.forEach((id, reason) -> reasons.put(id.toString(), reason.name()));
+    return Stream.of(head, end, begin, broken, keep)
+        .map(line -> line + "\n")
+        .collect(Collectors.joining());
   }
 
   @Override

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Instant;
+import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -23,15 +24,29 @@ final class KeptRows {
   private final Path file;
   private final List<String> lines = new ArrayList<>();
 
+  /**
+   * A line of the file.
+   *
+   * @param row the row
+   * @param reason why it was kept
+   * @param detail what was said about it
+   * @param keptAt when it was kept
+   */
+  record Line(ExportedRow row, String reason, String detail, Instant keptAt) {
+    boolean isUncertain() {
+      return reason.equals(RowJudge.Reason.UNCERTAIN.name());
+    }
+  }
+
   /** Creates an instance over a file, which is made when the first row is kept. */
   KeptRows(Path file) {
     this.file = file;
   }
 
   /** Keeps a row with the next {@link #flush}. */
-  void add(RowJudge.Keep why, ExportedRow row) {
+  void add(RowJudge.Keep why, ExportedRow row, Instant now) {
     ObjectNode line = JSON.createObjectNode();
-    line.put("kept_at", Instant.now().toString());
+    line.put("kept_at", now.toString());
     line.put("reason", why.reason().name());
     line.put("detail", why.detail());
     line.put("place", row.place());
@@ -58,17 +73,20 @@ final class KeptRows {
    *
    * @throws ExportFailedException if it cannot be read, or a line is no row
    */
-  static List<ExportedRow> read(Path file) throws ExportFailedException {
-    List<ExportedRow> rows = new ArrayList<>();
+  static List<Line> read(Path file) throws ExportFailedException {
+    List<Line> rows = new ArrayList<>();
     try {
       for (String line : Files.readAllLines(file)) {
         JsonNode kept = JSON.readTree(line);
+        String place = "line " + (rows.size() + 1) + " of " + file;
         rows.add(
-            ExportedRow.of(
-                JSON.writeValueAsBytes(kept.path("row")),
-                "line " + (rows.size() + 1) + " of " + file));
+            new Line(
+                ExportedRow.of(JSON.writeValueAsBytes(kept.path("row")), place),
+                kept.path("reason").asText(),
+                kept.path("detail").asText(),
+                Instant.parse(kept.path("kept_at").asText())));
       }
-    } catch (IOException failed) {
+    } catch (IOException | DateTimeParseException failed) {
       throw new ExportFailedException(file + " (--rows) cannot be read: " + failed, failed);
     }
     return rows;

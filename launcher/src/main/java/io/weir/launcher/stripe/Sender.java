@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher.stripe;
 
-import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -21,12 +19,6 @@ import org.jspecify.annotations.Nullable;
  * Stripe takes one such call at a time; others at once. Not thread-safe.
  */
 final class Sender implements AutoCloseable {
-  /**
-   * Age from which on an event that may have been sent is not sent again: Stripe knows its
-   * identifier for 24 hours at least, less the time that a request may take.
-   */
-  static final Duration CERTAIN = Duration.ofHours(23);
-
   private final Stripe stripe;
   private final ExportState state;
   private final ExecutorService lanes;
@@ -43,30 +35,19 @@ final class Sender implements AutoCloseable {
     return thread;
   }
 
-  /** What became of a batch. */
-  record Outcome(Map<MeterEvent, Stripe.Answer> answers, List<MeterEvent> uncertain) {}
-
   /**
-   * Sends the events of a batch that has begun.
+   * Sends the events of a batch that has begun, and returns what became of each.
    *
-   * @param now the time
    * @throws ExportFailedException if Stripe does not answer, or takes no events; what is known of
    *     the batch is in the state then
    */
-  Outcome send(Collection<MeterEvent> events, Instant now) throws ExportFailedException {
-    List<MeterEvent> uncertain = new ArrayList<>();
+  Map<MeterEvent, Stripe.Answer> send(Collection<MeterEvent> events) throws ExportFailedException {
     Map<String, List<MeterEvent>> byLane = new LinkedHashMap<>();
     Map<MeterEvent, Stripe.Answer> answers = new ConcurrentHashMap<>();
     for (MeterEvent event : events) {
-      if (state.isSent(event)) {
-        answers.put(event, new Stripe.Accepted(true));
-      } else if (state.firstTried(event).isBefore(now.minus(CERTAIN))) {
-        uncertain.add(event);
-      } else {
-        byLane
-            .computeIfAbsent(event.customer() + ' ' + event.eventName(), none -> new ArrayList<>())
-            .add(event);
-      }
+      byLane
+          .computeIfAbsent(event.customer() + ' ' + event.eventName(), none -> new ArrayList<>())
+          .add(event);
     }
     AtomicReference<Stripe.@Nullable NoAnswer> trouble = new AtomicReference<>();
     List<Future<?>> running = new ArrayList<>();
@@ -79,7 +60,7 @@ final class Sender implements AutoCloseable {
       noteBroken(byLane.values(), answers);
       throw new ExportFailedException(noAnswer.message());
     }
-    return new Outcome(answers, uncertain);
+    return answers;
   }
 
   private void sendInOrder(

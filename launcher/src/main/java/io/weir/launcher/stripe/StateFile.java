@@ -79,7 +79,11 @@ final class StateFile implements AutoCloseable {
         } catch (JsonProcessingException | IllegalArgumentException notALine) {
           if (following != null) {
             throw new ExportFailedException(
-                path + " (--state) is damaged, in the midst: restore it from a copy", notALine);
+                path
+                    + " (--state) is damaged, in the midst: restore it from a copy. What was sent"
+                    + " since the copy was made is sent again, and Stripe knows an event again for"
+                    + " 24 hours only: from an older copy it is billed twice",
+                notALine);
           }
         }
         line = following;

@@ -12,12 +12,16 @@ interface Stripe {
   /**
    * Stripe has the event.
    *
-   * @param before whether it had it before
+   * @param before whether it had it before this call
    */
   record Accepted(boolean before) implements Answer {}
 
-  /** Stripe does not take this event. */
-  record Refused(String message) implements Answer {}
+  /**
+   * Stripe does not take this event.
+   *
+   * @param mayHave whether it may have taken it all the same, at a try before this answer
+   */
+  record Refused(String message, boolean mayHave) implements Answer {}
 
   /**
    * No further event can be sent.

@@ -107,12 +107,12 @@ final class StripeApi implements Stripe {
       return new Accepted(false);
     }
     if (status == 400 && isDuplicate(body)) {
-      return new Accepted(true);
+      return new Accepted(!mayHave); // else it may be an earlier try of this call
     }
     if (status == 401 || status == 403 || status == 404 || status < 400) {
       return new NoAnswer("Stripe answers " + status + explained(body), mayHave);
     }
-    return new Refused(status + explained(body));
+    return new Refused(status + explained(body), mayHave);
   }
 
   /** The code is documented; answers with the sentence alone have been seen, too. */

@@ -105,8 +105,9 @@ public final class StripeExport {
         Sender sender = sender(state);
         TopicReader reader = new TopicReader(settings.kafka(), Topics.LEDGER)) {
       requireNoGap(state.next(), reader.begins());
-      reader.skipTo(state.next());
       Map<Integer, Long> ends = reader.ends();
+      requireSameTopic(state.next(), ends);
+      reader.skipTo(state.next());
       long size = reader.size(ends);
       long done = size - remaining(state.next(), ends, reader.begins());
       RowExporter exporter = exporter(state, sender);
@@ -124,16 +125,17 @@ public final class StripeExport {
   /**
    * Exports rows that were kept.
    *
+   * @param resendsUncertain whether rows that were kept as UNCERTAIN are sent, too
    * @throws ExportFailedException if it cannot go on
    */
-  public void exportKept(Path rows) throws ExportFailedException {
+  public void exportKept(Path rows, boolean resendsUncertain) throws ExportFailedException {
     try (ExportState state = openState();
         Sender sender = sender(state)) {
-      List<ExportedRow> all = KeptRows.read(rows);
+      List<KeptRows.Line> all = KeptRows.read(rows);
       RowExporter exporter = exporter(state, sender);
       for (int from = 0; from < all.size(); from += MAX_BATCH) {
         int to = Math.min(all.size(), from + MAX_BATCH);
-        exporter.exportKept(all.subList(from, to));
+        exporter.exportKept(all.subList(from, to), resendsUncertain);
         watcher.progress(to, all.size());
       }
     }
@@ -178,6 +180,25 @@ public final class StripeExport {
                 + ", the topic begins at "
                 + begin
                 + "; bill them by a report, then go on with --accept-gap");
+      }
+    }
+  }
+
+  /** A topic that was made anew begins at offset 0 again. */
+  static void requireSameTopic(Map<Integer, Long> next, Map<Integer, Long> ends)
+      throws ExportFailedException {
+    for (Map.Entry<Integer, Long> each : new TreeMap<>(next).entrySet()) {
+      long end = ends.getOrDefault(each.getKey(), 0L);
+      if (each.getValue() > end) {
+        throw new ExportFailedException(
+            "partition "
+                + each.getKey()
+                + " of the ledger ends at offset "
+                + end
+                + ", and by --state it was read up to "
+                + each.getValue()
+                + ": the topic was made anew, or has lost rows. Begin another --state, with --since"
+                + " a time up to which everything was sent");
       }
     }
   }

@@ -74,14 +74,39 @@ CREATE TABLE weir_ledger (
 CREATE INDEX weir_ledger_by_client ON weir_ledger (client, window_start_ms);
 
 -- When the aggregator counts anew, a row is written again with the same record_id. The row that came
--- first stays, whatever the second says: calls that had expired are missing from the second.
+-- first stays, whatever the second says: calls that had expired are missing from the second. Only
+-- Weir's own columns are kept so: columns that a biller has added can be updated like any other.
 CREATE FUNCTION weir_ledger_keep_first() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  is_other boolean;
 BEGIN
   NEW.emitted_at_ms := OLD.emitted_at_ms;
-  IF NEW IS DISTINCT FROM OLD THEN
+  is_other := (
+    NEW.schema_version, NEW.record_id, NEW.record_type, NEW.revision,
+    NEW.previous_record_id, NEW.reason, NEW.client, NEW.meter,
+    NEW.endpoint, NEW.others, NEW.unit, NEW.scale,
+    NEW.window_start_ms, NEW.window_end_ms, NEW."window", NEW.billing_period,
+    NEW.billing_period_start_ms, NEW.billing_period_end_ms, NEW.billing_zone, NEW.quantity,
+    NEW.calls_allowed, NEW.calls_denied, NEW.calls_fail_open, NEW.duplicates_dropped,
+    NEW.late_count, NEW.first_offset, NEW.last_offset, NEW.event_count,
+    NEW.events_digest, NEW.policies_version, NEW.quantity_total, NEW.input_partition,
+    NEW.closed_through_ms, NEW.rows, NEW.complete, NEW.emitted_at_ms
+  ) IS DISTINCT FROM (
+    OLD.schema_version, OLD.record_id, OLD.record_type, OLD.revision,
+    OLD.previous_record_id, OLD.reason, OLD.client, OLD.meter,
+    OLD.endpoint, OLD.others, OLD.unit, OLD.scale,
+    OLD.window_start_ms, OLD.window_end_ms, OLD."window", OLD.billing_period,
+    OLD.billing_period_start_ms, OLD.billing_period_end_ms, OLD.billing_zone, OLD.quantity,
+    OLD.calls_allowed, OLD.calls_denied, OLD.calls_fail_open, OLD.duplicates_dropped,
+    OLD.late_count, OLD.first_offset, OLD.last_offset, OLD.event_count,
+    OLD.events_digest, OLD.policies_version, OLD.quantity_total, OLD.input_partition,
+    OLD.closed_through_ms, OLD.rows, OLD.complete, OLD.emitted_at_ms
+  );
+  IF is_other THEN
     RAISE WARNING 'weir_ledger: row % came again with other figures, the first stays', OLD.record_id;
+    RETURN OLD;
   END IF;
-  RETURN OLD;
+  RETURN NEW;
 END
 $$;
 
