@@ -9,10 +9,12 @@ import org.eclipse.jetty.http.HttpException;
 import org.eclipse.jetty.http.HttpField;
 import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.HttpStatus;
 import org.eclipse.jetty.http.MimeTypes;
 import org.eclipse.jetty.http.PreEncodedHttpField;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.Fields;
 import org.eclipse.jetty.util.IteratingCallback;
@@ -116,6 +118,13 @@ final class Exchange {
       new Parts(json).iterate();
     }
     answered.answered(json.length, () -> progressNanos);
+  }
+
+  /** Answers 204: done, and nothing to tell. */
+  void writeNothing() {
+    response.setStatus(HttpStatus.NO_CONTENT_204);
+    response.write(true, BufferUtil.EMPTY_BUFFER, callback);
+    answered.answered(0, () -> progressNanos);
   }
 
   /** Writes a large body part by part, so that it is known how fast the caller reads it. */
