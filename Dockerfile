@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# One image, any process: the command says which. Build what it copies first: ./weir build
+# One image, any process that is not 'up' or 'demo': the command says which. Build what it copies first: ./weir build
 FROM eclipse-temurin:25-jre
 RUN groupadd --system weir && useradd --system --gid weir --home-dir /var/lib/weir weir \
     && mkdir -p /var/lib/weir && chown weir:weir /var/lib/weir
-COPY launcher/target/lib /opt/weir/lib
+COPY launcher/target/image-lib /opt/weir/lib
 COPY launcher/target/launcher-0.1.0-SNAPSHOT.jar /opt/weir/lib/
 COPY policies.yml /etc/weir/policies.yml
 COPY docker-entrypoint.sh /opt/weir/entrypoint.sh

@@ -4,14 +4,20 @@ package io.weir.access;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.HttpHeaderValue;
+import org.eclipse.jetty.io.Content;
+import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
+import org.eclipse.jetty.util.thread.Scheduler;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +26,11 @@ import org.jspecify.annotations.Nullable;
  * connection. Thread-safe.
  */
 public final class AccessHandler extends Handler.Wrapper {
+  /** Longest body that is read of a request that is refused. */
+  private static final long MAX_UNREAD_BYTES = 1024 * 1024;
+
+  private static final Duration SLOWEST_BODY = Duration.ofSeconds(10);
+
   private static final String ATTRIBUTE = AccessHandler.class.getName();
 
   private final Access access;
@@ -93,7 +104,8 @@ public final class AccessHandler extends Handler.Wrapper {
           .put(
               HttpHeader.WWW_AUTHENTICATE,
               refused.isMissing() ? "Bearer realm=\"weir\"" : challenge("invalid_token"));
-      write(response, callback, Problem.of(ProblemReason.TOKEN_REFUSED, refused.detail()));
+      refuse(
+          request, response, callback, Problem.of(ProblemReason.TOKEN_REFUSED, refused.detail()));
       return true;
     }
     Grant grant = ((Access.Granted) verdict).grant();
@@ -103,14 +115,16 @@ public final class AccessHandler extends Handler.Wrapper {
           .put(
               HttpHeader.WWW_AUTHENTICATE,
               challenge("insufficient_scope") + ", scope=\"" + scope.word() + '"');
-      write(
+      refuse(
+          request,
           response,
           callback,
           Problem.of(ProblemReason.NOT_ALLOWED, "the token has not the scope " + scope.word()));
       return true;
     }
     if (grant.isBound() && !rules.looksAtClients(request)) {
-      write(
+      refuse(
+          request,
           response,
           callback,
           Problem.of(
@@ -124,6 +138,42 @@ public final class AccessHandler extends Handler.Wrapper {
 
   private static String challenge(String error) {
     return "Bearer realm=\"weir\", error=\"" + error + '"';
+  }
+
+  /**
+   * Answers once the body is read, so that the connection can be kept; a body that is long, or of
+   * unknown length, is not read, and the connection ends.
+   */
+  private static void refuse(
+      Request request, Response response, Callback callback, Problem problem) {
+    long length = request.getLength();
+    boolean isChunked = request.getHeaders().contains(HttpHeader.TRANSFER_ENCODING);
+    if (length <= 0 && !isChunked) {
+      write(response, callback, problem);
+      return;
+    }
+    if (isChunked || length > MAX_UNREAD_BYTES) {
+      response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
+      write(response, callback, problem);
+      return;
+    }
+    EndPoint connection = request.getConnectionMetaData().getConnection().getEndPoint();
+    Scheduler.Task tooSlow =
+        request
+            .getComponents()
+            .getScheduler()
+            .schedule(connection::close, SLOWEST_BODY.toMillis(), TimeUnit.MILLISECONDS);
+    Content.Source.consumeAll(
+        request,
+        Callback.from(
+            () -> {
+              tooSlow.cancel();
+              write(response, callback, problem);
+            },
+            failed -> {
+              tooSlow.cancel();
+              callback.failed(failed);
+            }));
   }
 
   private static void write(Response response, Callback callback, Problem problem) {

@@ -11,8 +11,10 @@ import io.weir.servers.testing.TestCertificates;
 import io.weir.testing.Await;
 import io.weir.topics.settings.Settings;
 import java.io.IOException;
+import java.io.InputStream;
 import java.math.BigInteger;
 import java.net.InetAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -39,12 +41,15 @@ import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.util.Callback;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A real server behind tokens and TLS, asked by real clients. */
 final class AccessHandlerIT {
+  @TempDir private static Path authority;
   @TempDir private Path folder;
+  private static TestCertificates certificates;
   private @Nullable Server server;
   private @Nullable Access access;
   private @Nullable Tls tls;
@@ -75,6 +80,17 @@ final class AccessHandlerIT {
     public boolean looksAtClients(Request request) {
       return Request.getPathInContext(request).startsWith("/usage");
     }
+  }
+
+  /** Each takes several processes, so they are made once. */
+  @BeforeAll
+  static void makeCertificates() {
+    certificates =
+        TestCertificates.in(authority)
+            .issue("first")
+            .issue("second")
+            .issue("other")
+            .issue("caller");
   }
 
   private void start(Map<String, String> variables) throws Exception {
@@ -169,13 +185,53 @@ final class AccessHandlerIT {
     assertEquals(401, ask(HttpClient.newHttpClient(), "/open/../all").statusCode());
   }
 
+  /** Was a hole: the connection ended, and the next call of it got no answer. */
+  @Test
+  void refusedRequestsWithABody_keepTheirConnection() throws Exception {
+    start(withTokens());
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      for (int i = 0; i < 5; i++) {
+        send(socket, "POST /usage HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n");
+        // the body comes later than the answer could
+        assertEquals(0, socket.getInputStream().available());
+        send(socket, "abc");
+        String head = answer(socket);
+        assertTrue(head.startsWith("HTTP/1.1 401"), head);
+      }
+      send(socket, "POST /usage HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+      String last = answer(socket);
+      assertTrue(last.startsWith("HTTP/1.1 401"), last);
+      assertTrue(last.contains("Connection: close"), last);
+    }
+  }
+
+  private static void send(Socket socket, String text) throws IOException {
+    socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
+  }
+
+  /** Reads one answer with its body. */
+  private static String answer(Socket socket) throws IOException {
+    InputStream in = socket.getInputStream();
+    StringBuilder head = new StringBuilder();
+    while (!head.toString().endsWith("\r\n\r\n")) {
+      int next = in.read();
+      if (next < 0) {
+        throw new IOException("ended after " + head);
+      }
+      head.append((char) next);
+    }
+    String length = head.substring(head.indexOf("Content-Length: ") + 16);
+    byte[] unused = in.readNBytes(Integer.parseInt(length.substring(0, length.indexOf('\r'))));
+    return head.toString();
+  }
+
   @Test
   void withoutTokens_everybodyIsLetIn() throws Exception {
     start(Map.of());
     assertEquals("everybody", ask(HttpClient.newHttpClient(), "/admin").body());
   }
 
-  private Map<String, String> withTls(TestCertificates certificates, String name) throws Exception {
+  private Map<String, String> withTls(String name) throws Exception {
     Files.copy(
         certificates.certificate(name),
         folder.resolve("server.crt"),
@@ -189,7 +245,7 @@ final class AccessHandlerIT {
   }
 
   /** A client that trusts the authority, and has the certificate of a name if there is one. */
-  private static SSLContext client(TestCertificates certificates, @Nullable String name) {
+  private static SSLContext client(@Nullable String name) {
     return Tls.open(
             new TlsSettings(
                 certificates.certificate(name == null ? "other" : name),
@@ -213,15 +269,13 @@ final class AccessHandlerIT {
 
   @Test
   void certificateThatIsReplaced_isShownWithoutARestart() throws Exception {
-    TestCertificates certificates =
-        TestCertificates.in(folder).issue("first").issue("second").issue("other");
-    start(withTls(certificates, "first"));
-    SSLContext trusting = client(certificates, null);
+    start(withTls("first"));
+    SSLContext trusting = client(null);
     HttpClient http = HttpClient.newBuilder().sslContext(trusting).build();
     assertEquals("everybody", ask(http, "/all").body());
     BigInteger before = serial(trusting);
 
-    Map<String, String> unused = withTls(certificates, "second");
+    Map<String, String> unused = withTls("second");
     Await.until("the other certificate", () -> !serial(trusting).equals(before));
     BigInteger after = serial(trusting);
     assertNotEquals(before, after);
@@ -238,13 +292,11 @@ final class AccessHandlerIT {
 
   @Test
   void clientWithoutACertificate_isTurnedAway_whereOneIsNeeded() throws Exception {
-    TestCertificates certificates =
-        TestCertificates.in(folder).issue("first").issue("other").issue("caller");
-    Map<String, String> variables = withTls(certificates, "first");
+    Map<String, String> variables = withTls("first");
     variables.put("WEIR_TLS_CLIENT_CA", certificates.authority().toString());
     start(variables);
 
-    HttpClient known = HttpClient.newBuilder().sslContext(client(certificates, "caller")).build();
+    HttpClient known = HttpClient.newBuilder().sslContext(client("caller")).build();
     assertEquals("everybody", ask(known, "/all").body());
     KeyStore authorities = Tls.trust(certificates.authority());
     javax.net.ssl.TrustManagerFactory trust =
@@ -259,12 +311,11 @@ final class AccessHandlerIT {
 
   @Test
   void keyStore_servesAsWell_andAWrongPasswordIsRefused() throws Exception {
-    TestCertificates certificates = TestCertificates.in(folder).issue("first").issue("other");
     Map<String, String> variables = new HashMap<>();
-    variables.put("WEIR_TLS_KEYSTORE", folder.resolve("first.p12").toString());
+    variables.put("WEIR_TLS_KEYSTORE", authority.resolve("first.p12").toString());
     variables.put("WEIR_TLS_KEYSTORE_PASSWORD", "password");
     start(variables);
-    HttpClient http = HttpClient.newBuilder().sslContext(client(certificates, null)).build();
+    HttpClient http = HttpClient.newBuilder().sslContext(client(null)).build();
     assertEquals("everybody", ask(http, "/all").body());
 
     variables.put("WEIR_TLS_KEYSTORE_PASSWORD", "wrong");
@@ -273,6 +324,6 @@ final class AccessHandlerIT {
     Settings.InvalidSettingException refused =
         assertThrows(Settings.InvalidSettingException.class, () -> Tls.open(wrong));
     assertTrue(String.valueOf(refused.getMessage()).startsWith("WEIR_TLS_KEYSTORE: "));
-    assertEquals(List.of(folder.resolve("first.p12")), wrong.files());
+    assertEquals(List.of(authority.resolve("first.p12")), wrong.files());
   }
 }

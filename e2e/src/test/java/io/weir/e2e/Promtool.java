@@ -46,7 +46,7 @@ final class Promtool {
     }
   }
 
-  private static boolean isInstalled() {
+  static boolean isInstalled() {
     String path = System.getenv().getOrDefault("PATH", "");
     return Stream.of(path.split(Pattern.quote(File.pathSeparator), -1))
         .anyMatch(folder -> Files.isExecutable(Path.of(folder, "promtool")));

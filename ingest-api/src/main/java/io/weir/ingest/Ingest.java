@@ -199,7 +199,9 @@ public final class Ingest implements AutoCloseable {
               config.maxConnections(),
               config.keepAlive(),
               config.maxUnreadBytes(),
-              config.unknownMembers());
+              config.unknownMembers(),
+              config.limitHeaders(),
+              config.authz());
       CheckApi api =
           CheckApi.start(
               new CheckApi.Parts(

@@ -4,11 +4,13 @@ package io.weir.ingest;
 import io.weir.access.AccessSettings;
 import io.weir.decision.redis.RedisAccess;
 import io.weir.decision.redis.RedisCacheConfig;
+import io.weir.ingest.authz.AuthzSettings;
 import io.weir.ingest.correct.CorrectionSettings;
 import io.weir.ingest.gate.Durability;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.http.AdminAccess;
 import io.weir.ingest.http.HttpSettings;
+import io.weir.ingest.http.LimitHeaders;
 import io.weir.ingest.http.UnknownMembers;
 import io.weir.ingest.record.RecordConfig.WhenFull;
 import io.weir.topics.catalog.SingleCopy;
@@ -67,6 +69,8 @@ import org.jspecify.annotations.Nullable;
  *     contain its time
  * @param singleCopy whether the calls topic may have fewer replicas than are needed to survive the
  *     loss of a broker
+ * @param limitHeaders which header fields tell callers of limits
+ * @param authz how calls are taken from a gateway's header fields
  */
 public record IngestConfig(
     String node,
@@ -99,7 +103,9 @@ public record IngestConfig(
     Duration drainTimeout,
     int correctionsMaxRate,
     Duration settleHorizon,
-    SingleCopy singleCopy) {
+    SingleCopy singleCopy,
+    LimitHeaders limitHeaders,
+    AuthzSettings authz) {
 
   public IngestConfig {
     adminHosts = Collections.unmodifiableSortedSet(new TreeSet<>(adminHosts));
@@ -209,7 +215,9 @@ public record IngestConfig(
                 CorrectionSettings.MAX_RATE),
         settings.duration(
             "WEIR_SETTLE_HORIZON", DEFAULT_SETTLE_HORIZON, Duration.ofMinutes(1), Topics.LATENESS),
-        settings.choice(SingleCopy.VARIABLE, SingleCopy.REFUSE));
+        settings.choice(SingleCopy.VARIABLE, SingleCopy.REFUSE),
+        LimitHeaders.of(settings),
+        AuthzSettings.of(settings));
   }
 
   private static Set<String> adminHosts(Settings settings) {
@@ -353,6 +361,11 @@ public record IngestConfig(
         + " settle_horizon="
         + settleHorizon
         + " single_copy="
-        + singleCopy;
+        + singleCopy
+        + " limit_headers="
+        + limitHeaders
+        + " authz=["
+        + authz
+        + "]";
   }
 }

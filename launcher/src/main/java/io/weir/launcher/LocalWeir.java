@@ -83,6 +83,12 @@ final class LocalWeir implements AutoCloseable {
     try {
       weir.startParts(environment, step);
       return weir;
+    } catch (NoClassDefFoundError missing) {
+      weir.close();
+      throw new CommandFailedException(
+          "this installation has neither a Kafka broker nor a redis-server to start, as the container"
+              + " image has none: set WEIR_KAFKA and WEIR_REDIS, or use ./weir of the repository",
+          missing);
     } catch (Throwable failed) {
       weir.close();
       throw failed;

@@ -409,8 +409,13 @@ final class AdmissionHandler extends Handler.Wrapper {
       if (requests % REQUESTS_OF_A_CONNECTION == 0) {
         response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
       }
-      ProblemWriter.write(
-          response, callback, Problem.of(ProblemReason.OVERLOADED, detail(reason) + NOTHING_DONE));
+      Problem problem = Problem.of(ProblemReason.OVERLOADED, detail(reason) + NOTHING_DONE);
+      if (AuthzDialect.readsNoBodies(request.getHttpURI().getPath())) {
+        // nginx would close the connection, and open another one to the node that has too much
+        ProblemWriter.writeWithoutBody(response, callback, problem);
+      } else {
+        ProblemWriter.write(response, callback, problem);
+      }
     }
 
     @Override

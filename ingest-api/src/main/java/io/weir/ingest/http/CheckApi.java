@@ -9,6 +9,7 @@ import io.javalin.http.MethodNotAllowedResponse;
 import io.weir.access.Access;
 import io.weir.access.Tls;
 import io.weir.decision.DecisionCache;
+import io.weir.ingest.authz.CallReader;
 import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.event.EventRules;
 import io.weir.ingest.gate.CallLog;
@@ -21,6 +22,8 @@ import io.weir.topics.problem.ProblemReason;
 import io.weir.topics.problem.Routes;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.EnumMap;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.LockSupport;
@@ -52,6 +55,8 @@ public final class CheckApi implements AutoCloseable {
 
   private final Parts parts;
   private final AdmissionHandler.DirectRoute checkDirectly;
+  private final Map<AuthzDialect, AdmissionHandler.DirectRoute> authzDirectly =
+      new EnumMap<>(AuthzDialect.class);
   private final AdmissionHandler.DirectRoute batchDirectly;
   private final AdmissionHandler.DirectRoute renewDirectly;
   private final AdmissionHandler.DirectRoute releaseDirectly;
@@ -117,8 +122,15 @@ public final class CheckApi implements AutoCloseable {
       @Nullable Executor callThreads,
       HttpStatistics statistics) {
     this.parts = parts;
+    VerdictFields verdictFields = new VerdictFields(settings.limitHeaders());
     this.checkDirectly =
-        new Direct(false, new CheckRoute(parts.gate(), settings.unknownMembers())::handle);
+        new Direct(
+            false, new CheckRoute(parts.gate(), settings.unknownMembers(), verdictFields)::handle);
+    CallReader reader = new CallReader(settings.authz());
+    for (AuthzDialect dialect : AuthzDialect.values()) {
+      AuthzRoute route = new AuthzRoute(parts.gate(), reader, verdictFields, dialect);
+      authzDirectly.put(dialect, new Direct(false, route::handle));
+    }
     this.batchDirectly =
         new Direct(true, new BatchRoute(parts.gate(), settings.unknownMembers())::handle);
     SlotRoutes slots = new SlotRoutes(parts.gate().slots(), settings.unknownMembers());
@@ -248,10 +260,15 @@ public final class CheckApi implements AutoCloseable {
 
   /** Returns the route of a request that is served without the servlet; null if it is not. */
   private AdmissionHandler.@Nullable DirectRoute find(Request request) {
+    String path = request.getHttpURI().getPath();
+    AuthzDialect dialect = AuthzDialect.of(path);
+    if (dialect != null) {
+      return authzDirectly.get(dialect);
+    }
     if (!HttpMethod.POST.is(request.getMethod())) {
       return null;
     }
-    return switch (request.getHttpURI().getPath()) {
+    return switch (path) {
       case CheckRoute.PATH, CHECK_WITH_SLASH -> checkDirectly;
       case BatchRoute.PATH -> batchDirectly;
       case SlotRoutes.RENEW -> renewDirectly;

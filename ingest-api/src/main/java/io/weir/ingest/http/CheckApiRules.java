@@ -26,6 +26,10 @@ final class CheckApiRules implements AccessHandler.Rules {
 
   @Override
   public @Nullable Scope scopeOf(Request request) {
+    if (AuthzDialect.of(request.getHttpURI().getPath()) != null) {
+      // its route reads the path as it was sent: dot segments in it are the caller's
+      return Scope.CHECK;
+    }
     // as the servlet reads it: decoded, without dot segments
     String path = Request.getPathInContext(request);
     if (OF_EVERYBODY.stream().anyMatch(path::startsWith)) {

@@ -231,6 +231,12 @@ final class CheckResponse {
         : "not enough tokens";
   }
 
+  /** Returns why a call was refused that was decided. */
+  static ProblemReason reason(CheckOutcome.Decided decided) {
+    CheckOutcome.Denial denial = decided.denial();
+    return denial == null ? ProblemReason.POLICY_FAILS_CLOSED : reason(decided, denial);
+  }
+
   private static ProblemReason reason(CheckOutcome.Decided decided, CheckOutcome.Denial denial) {
     if (isBlocked(decided, denial)) {
       return ProblemReason.BLOCKED;

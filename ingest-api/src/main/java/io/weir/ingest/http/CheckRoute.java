@@ -4,12 +4,10 @@ package io.weir.ingest.http;
 import io.weir.ingest.gate.CallRequest;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.CheckOutcome;
-import io.weir.ingest.gate.LimitStatus;
-import io.weir.ingest.gate.Recorded;
+import io.weir.topics.problem.Problem;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.util.Fields;
 import org.jspecify.annotations.Nullable;
@@ -20,14 +18,19 @@ import org.slf4j.LoggerFactory;
 final class CheckRoute {
   static final String PATH = "/v1/check";
 
+  /** What a 401 challenges a caller to. */
+  static final String CHALLENGE = "ApiKey";
+
   private static final Logger LOG = LoggerFactory.getLogger(CheckRoute.class);
 
   private final CheckGate gate;
   private final UnknownMembers unknownMembers;
+  private final VerdictFields verdictFields;
 
-  CheckRoute(CheckGate gate, UnknownMembers unknownMembers) {
+  CheckRoute(CheckGate gate, UnknownMembers unknownMembers, VerdictFields verdictFields) {
     this.gate = gate;
     this.unknownMembers = unknownMembers;
+    this.verdictFields = verdictFields;
   }
 
   /** Answers a request, now or later; does not block. */
@@ -41,7 +44,7 @@ final class CheckRoute {
             (outcome, failed) -> exchange.later(() -> answer(exchange, outcome, failed)));
   }
 
-  private static void answer(
+  private void answer(
       Exchange exchange, @Nullable CheckOutcome outcome, @Nullable Throwable failed) {
     try {
       if (outcome == null) {
@@ -54,11 +57,16 @@ final class CheckRoute {
     }
   }
 
-  private static void answer(Exchange exchange, CheckOutcome outcome) {
+  private void answer(Exchange exchange, CheckOutcome outcome) {
     if (outcome instanceof CheckOutcome.Decided decided) {
       answer(exchange, decided);
-      return;
+    } else {
+      exchange.refuse(refusal(exchange, outcome));
     }
+  }
+
+  /** Returns the problem of a call that was not decided, and writes the fields that go with it. */
+  static Problem refusal(Exchange exchange, CheckOutcome outcome) {
     if (outcome instanceof CheckOutcome.NotKept notKept) {
       LOG.debug("call not kept: {}", notKept.refused());
     }
@@ -67,9 +75,9 @@ final class CheckRoute {
     }
     if (outcome == CheckOutcome.KeyRefused.INSTANCE) {
       // a 401 without a challenge is no valid answer (RFC 9110 §15.5.2)
-      exchange.fields().put(HttpHeader.WWW_AUTHENTICATE, "ApiKey");
+      exchange.fields().put(HttpHeader.WWW_AUTHENTICATE, CHALLENGE);
     }
-    exchange.refuse(Objects.requireNonNull(CheckResponse.problem(outcome)));
+    return Objects.requireNonNull(CheckResponse.problem(outcome));
   }
 
   private static boolean isPeek(Fields parameters) throws JsonBody.Invalid {
@@ -90,26 +98,8 @@ final class CheckRoute {
     return "true".equals(parameters.getValue("peek"));
   }
 
-  private static void answer(Exchange exchange, CheckOutcome.Decided decided) {
-    byte[] body = CheckResponse.body(decided);
-    int status = CheckResponse.status(decided);
-    HttpFields.Mutable fields = exchange.fields();
-    // an empty list is not a valid field (RFC 9651 §3.1), and shadow policies promise callers
-    // nothing
-    if (decided.limits().stream().anyMatch(LimitStatus::enforced)) {
-      fields.put("RateLimit-Policy", RateLimitFields.policy(decided.limits()));
-      fields.put("RateLimit", RateLimitFields.state(decided.limits(), decided.denial()));
-    }
-    CheckOutcome.Denial denial = decided.denial();
-    if (denial != null && !denial.costExceedsCapacity()) {
-      fields.put(
-          HttpHeader.RETRY_AFTER, RateLimitFields.retryAfterSeconds(denial.retryAfterMicros()));
-    } else if (status == 503) {
-      fields.put(HttpHeader.RETRY_AFTER, Exchange.RETRY_AFTER_UNAVAILABLE_SECONDS);
-    }
-    if (decided.recorded() instanceof Recorded.Durable durable) {
-      fields.put("Usage-Position", durable.position().toString());
-    }
-    exchange.write(status, body);
+  private void answer(Exchange exchange, CheckOutcome.Decided decided) {
+    verdictFields.put(exchange.fields(), decided);
+    exchange.write(CheckResponse.status(decided), CheckResponse.body(decided));
   }
 }

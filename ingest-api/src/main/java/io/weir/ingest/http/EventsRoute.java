@@ -20,6 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.HttpStatus;
 import org.eclipse.jetty.server.Request;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -108,7 +109,10 @@ final class EventsRoute {
       throw unsupported(STRUCTURED + " or " + BATCH);
     }
     Usage event = reader.structured(exchange.body(), usage.nowEpochMillis());
-    answerLater(exchange, List.of(new Element<>(event, null)), taken -> exchange.writeNothing());
+    answerLater(
+        exchange,
+        List.of(new Element<>(event, null)),
+        taken -> exchange.writeEmpty(HttpStatus.NO_CONTENT_204));
   }
 
   /** Takes a batch as OpenMeter does: all of it, or nothing. */
@@ -116,7 +120,8 @@ final class EventsRoute {
     exchange.requireNoParameters();
     List<Element<Usage>> events = reader.batch(exchange.body(), usage.nowEpochMillis());
     requireAll(events);
-    answer(exchange, submit(events).join(), taken -> exchange.writeNothing());
+    answer(
+        exchange, submit(events).join(), taken -> exchange.writeEmpty(HttpStatus.NO_CONTENT_204));
   }
 
   private static void requireAll(List<Element<Usage>> events) throws Invalid {

@@ -120,9 +120,12 @@ final class Exchange {
     answered.answered(json.length, () -> progressNanos);
   }
 
-  /** Answers 204: done, and nothing to tell. */
-  void writeNothing() {
-    response.setStatus(HttpStatus.NO_CONTENT_204);
+  /** Answers with a status and header fields alone. */
+  void writeEmpty(int status) {
+    response.setStatus(status);
+    if (status != HttpStatus.NO_CONTENT_204) { // has no length (RFC 9110 §8.6)
+      fields().put(HttpHeader.CONTENT_LENGTH, 0);
+    }
     response.write(true, BufferUtil.EMPTY_BUFFER, callback);
     answered.answered(0, () -> progressNanos);
   }
@@ -168,6 +171,12 @@ final class Exchange {
   /** Answers with a problem; a 503 says when to try again, unless the answer has that field. */
   void refuse(Problem problem) {
     ProblemWriter.write(response, callback, problem);
+    answered.answered(0, () -> progressNanos);
+  }
+
+  /** Answers as {@link #refuse} does, with header fields alone. */
+  void refuseWithoutBody(Problem problem) {
+    ProblemWriter.writeWithoutBody(response, callback, problem);
     answered.answered(0, () -> progressNanos);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import io.weir.ingest.authz.AuthzSettings;
 import java.time.Duration;
 
 /**
@@ -22,6 +23,8 @@ import java.time.Duration;
  * @param maxUnreadBytes most bytes of answers that their callers have not read yet, see {@link
  *     UnreadAnswers}; 0 takes an eighth of the heap, at least 64 MiB
  * @param unknownMembers what to do with a body that has unknown members
+ * @param limitHeaders which header fields tell callers of limits
+ * @param authz how calls are taken from a gateway's header fields
  */
 public record HttpSettings(
     String host,
@@ -33,7 +36,9 @@ public record HttpSettings(
     int maxConnections,
     Duration keepAlive,
     long maxUnreadBytes,
-    UnknownMembers unknownMembers) {
+    UnknownMembers unknownMembers,
+    LimitHeaders limitHeaders,
+    AuthzSettings authz) {
   /**
    * Default of {@code maxCallsUnderWay}. By Little's law N = λ·W: at 20,000 calls a second, more
    * than was measured of a node on two cores, 400 calls are in progress if each waits 20 ms for
@@ -109,6 +114,33 @@ public record HttpSettings(
       throw new IllegalArgumentException(
           "maxUnreadBytes must be 0 to " + MAX_UNREAD_BYTES + ", is " + maxUnreadBytes);
     }
+  }
+
+  /** Creates settings with the usual header fields, and without routes for gateways. */
+  public HttpSettings(
+      String host,
+      int port,
+      boolean virtualThreads,
+      int maxCallsUnderWay,
+      boolean adaptiveBound,
+      Duration queueDelayTarget,
+      int maxConnections,
+      Duration keepAlive,
+      long maxUnreadBytes,
+      UnknownMembers unknownMembers) {
+    this(
+        host,
+        port,
+        virtualThreads,
+        maxCallsUnderWay,
+        adaptiveBound,
+        queueDelayTarget,
+        maxConnections,
+        keepAlive,
+        maxUnreadBytes,
+        unknownMembers,
+        LimitHeaders.DEFAULT,
+        AuthzSettings.OFF);
   }
 
   /** Returns the bound on bytes of answers that are not read, for a heap of a size. */

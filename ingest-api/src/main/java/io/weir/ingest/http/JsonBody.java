@@ -55,6 +55,10 @@ final class JsonBody {
     }
 
     /** Returns the exception for a member that is missing or wrong. */
+    static Invalid header(String field, String rule) {
+      return new Invalid(Problem.ofField(ProblemReason.INVALID_HEADER, field, rule));
+    }
+
     static Invalid member(String member, String rule) {
       return new Invalid(Problem.ofField(ProblemReason.INVALID_MEMBER, member, rule));
     }

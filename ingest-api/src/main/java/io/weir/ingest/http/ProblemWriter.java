@@ -15,6 +15,7 @@ import org.eclipse.jetty.http.PreEncodedHttpField;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.server.handler.ErrorHandler;
+import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 
 /**
@@ -66,15 +67,28 @@ final class ProblemWriter implements Request.Handler {
   /** Writes the answer; a 503 says when to try again, unless the answer has that field. */
   static void write(Response response, Callback callback, Problem problem) {
     byte[] body = problem.toJson();
+    writeStatus(response, problem);
+    response.getHeaders().put(HttpHeader.CONTENT_TYPE, Problem.MEDIA_TYPE);
+    response.getHeaders().put(HttpHeader.CONTENT_LENGTH, body.length);
+    response.write(true, ByteBuffer.wrap(body), callback);
+  }
+
+  /** Writes the answer as {@link #write} does, but tells the reason in a field, without a body. */
+  static void writeWithoutBody(Response response, Callback callback, Problem problem) {
+    writeStatus(response, problem);
+    response.getHeaders().put(AuthzRoute.REASON, problem.reason().word());
+    response.getHeaders().put(AuthzRoute.STATUS, problem.status());
+    response.getHeaders().put(HttpHeader.CONTENT_LENGTH, 0);
+    response.write(true, BufferUtil.EMPTY_BUFFER, callback);
+  }
+
+  private static void writeStatus(Response response, Problem problem) {
     if (problem.status() == HttpStatus.SERVICE_UNAVAILABLE_503
         && !response.getHeaders().contains(HttpHeader.RETRY_AFTER)) {
       response.getHeaders().put(HttpHeader.RETRY_AFTER, Exchange.RETRY_AFTER_UNAVAILABLE_SECONDS);
     }
     response.setStatus(problem.status());
     response.getHeaders().put(NOT_STORED);
-    response.getHeaders().put(HttpHeader.CONTENT_TYPE, Problem.MEDIA_TYPE);
-    response.getHeaders().put(HttpHeader.CONTENT_LENGTH, body.length);
-    response.write(true, ByteBuffer.wrap(body), callback);
   }
 
   /** Returns a whole HTTP/1.1 message, for a request that was never read. */

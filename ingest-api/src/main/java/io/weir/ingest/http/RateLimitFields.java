@@ -58,7 +58,7 @@ final class RateLimitFields {
         item(field, limit.policy().name());
         parameter(field, 'r', limit.remainingTokens());
         if (limit.limit().capacityTokens() > 0) {
-          parameter(field, 't', Math.min(latest, ceilSeconds(moreMicros(limit))));
+          parameter(field, 't', Math.min(latest, moreSeconds(limit)));
         }
       }
     }
@@ -73,11 +73,18 @@ final class RateLimitFields {
     return Math.max(1, ceilSeconds(retryAfterMicros));
   }
 
-  private static long moreMicros(LimitStatus limit) {
-    return limit
-        .limit()
-        .arithmetic()
-        .moreMicros(limit.remainingTokens(), limit.reply().resetMicros());
+  /** Returns the seconds until there is a token more, rounded up. */
+  static long moreSeconds(LimitStatus limit) {
+    return ceilSeconds(
+        limit
+            .limit()
+            .arithmetic()
+            .moreMicros(limit.remainingTokens(), limit.reply().resetMicros()));
+  }
+
+  /** Returns an integer as a field holds it: none is greater than a structured field allows. */
+  static long integer(long value) {
+    return Math.min(value, MAX_INTEGER);
   }
 
   private static long windowSeconds(LimitStatus limit) {
@@ -92,7 +99,7 @@ final class RateLimitFields {
   }
 
   private static void parameter(StringBuilder field, char name, long value) {
-    field.append(';').append(name).append('=').append(Math.min(value, MAX_INTEGER));
+    field.append(';').append(name).append('=').append(integer(value));
   }
 
   /**

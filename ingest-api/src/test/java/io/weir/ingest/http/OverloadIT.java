@@ -83,6 +83,21 @@ final class OverloadIT {
   }
 
   @Test
+  void shedQuestionsOfNginx_haveNoBody_soThatItKeepsTheConnection() throws Exception {
+    List<CompletableFuture<HttpResponse<String>>> held = holdAll();
+
+    HttpResponse<String> shed = node.get("/v1/authz/nginx");
+
+    assertEquals(503, shed.statusCode());
+    assertEquals("", shed.body());
+    assertEquals("overloaded", shed.headers().firstValue("X-RateLimit-Reason").orElse(""));
+    assertTrue(shed.headers().firstValue("Retry-After").isPresent());
+    assertShed(node.get("/v1/authz/plain"));
+    node.calls.letGo();
+    assertAllServed(held);
+  }
+
+  @Test
   void shedCalls_ofOneConnection_closeItAfterEvery64th() throws Exception {
     List<CompletableFuture<HttpResponse<String>>> held = holdAll();
     try (RawHttp connection = node.connect()) {

@@ -44,7 +44,7 @@ final class PolicyRoutesIT {
   @BeforeAll
   void start(@TempDir Path folder) throws Exception {
     data = folder.resolve("data");
-    node = TestNode.start(folder, Map.of("WEIR_HTTP_HOST", "0.0.0.0"));
+    node = TestNode.start(folder, Map.of("WEIR_HTTP_HOST", "0.0.0.0", "WEIR_UNPROTECTED", "allow"));
   }
 
   @AfterAll

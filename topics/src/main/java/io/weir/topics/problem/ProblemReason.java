@@ -26,6 +26,8 @@ public enum ProblemReason {
   INVALID_POLICY(400, "The policies are not valid"),
   /** No client has the call's API key, or it has expired. */
   API_KEY_REFUSED(401, "The API key is not accepted"),
+  /** The gateway does not say whose call it is, or not in a way that can be one. */
+  CALLER_UNKNOWN(401, "It is not known whose call it is"),
   /** The request has no token, or one that is not accepted. */
   TOKEN_REFUSED(401, "A token is needed"),
   /** The token does not allow this. */
@@ -34,6 +36,8 @@ public enum ProblemReason {
   ADMIN_NOT_ALLOWED(403, "Not allowed from there"),
   /** There is no such path. */
   NO_SUCH_ROUTE(404, "There is no such route"),
+  /** No setting says by which header field a gateway's callers are known. */
+  AUTHZ_NOT_CONFIGURED(404, "The routes for gateways are off"),
   /** The call to be settled was not found. */
   CALL_NOT_FOUND(404, "The call was not found"),
   /** Only a denied attempt of the call to be settled was found. */

@@ -11,7 +11,7 @@ public enum Routes {
   /** The API that answers checks, takes usage events, settles calls and renews slots. */
   CHECK_API(
       "the check API, on port WEIR_HTTP_PORT of an ingest node (8080)",
-      "check|usage-events|calls|slots|policies|plans|settings|switches|clients/.+"),
+      "check|usage-events|authz|calls|slots|policies|plans|settings|switches|clients/.+"),
 
   /** The API that answers reports. */
   REPORTS_API(

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.authz;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The one form of a request's path, whichever way it is written, so that no way of writing a path
+ * leads past a limit. The path is a list of segments, whose characters stand for bytes (ISO
+ * 8859-1).
+ *
+ * <ol>
+ *   <li>Scheme and authority in front, and query and fragment behind the path, are left out.
+ *   <li>Of each segment, parameters are left out: all from its first semicolon on.
+ *   <li>Percent-encoded bytes are decoded, once, except a slash, which stays {@code %2F}. A percent
+ *       sign that begins no encoded byte stands for itself.
+ *   <li>Empty segments are left out, and so is a slash at the end.
+ *   <li>Dot segments are resolved (RFC 3986 §5.2.4); above the root there is nothing.
+ * </ol>
+ *
+ * <p>For example, {@code //v1/x/../it%65ms;v=1/7/?q=1} has the segments {@code v1}, {@code items}
+ * and {@code 7}.
+ */
+final class PathForm {
+  private static final int HEXADECIMAL = 16;
+  private static final String SCHEME_END = "://";
+
+  private PathForm() {}
+
+  /** Returns the segments of the path in a request's target, whatever it holds. */
+  static List<String> segments(String target) {
+    List<String> segments = new ArrayList<>();
+    int end = pathEnd(target);
+    int from = pathStart(target, end);
+    while (from < end) {
+      int slash = target.indexOf('/', from);
+      int to = slash < 0 || slash > end ? end : slash;
+      add(segments, decoded(target, from, to));
+      from = to + 1;
+    }
+    return segments;
+  }
+
+  private static int pathEnd(String target) {
+    for (int i = 0; i < target.length(); i++) {
+      char c = target.charAt(i);
+      if (c == '?' || c == '#') {
+        return i;
+      }
+    }
+    return target.length();
+  }
+
+  /** Returns where the path begins, which is behind the authority in an absolute form. */
+  private static int pathStart(String target, int end) {
+    if (target.startsWith("/")) {
+      return 0;
+    }
+    int scheme = target.indexOf(SCHEME_END);
+    if (scheme < 0 || scheme >= end) {
+      return 0;
+    }
+    int slash = target.indexOf('/', scheme + SCHEME_END.length());
+    return slash < 0 || slash > end ? end : slash;
+  }
+
+  private static void add(List<String> segments, String segment) {
+    if (segment.equals("..")) {
+      if (!segments.isEmpty()) {
+        segments.remove(segments.size() - 1);
+      }
+    } else if (!segment.isEmpty() && !segment.equals(".")) {
+      segments.add(segment);
+    }
+  }
+
+  private static String decoded(String target, int from, int to) {
+    int semicolon = target.indexOf(';', from);
+    int end = semicolon < 0 || semicolon > to ? to : semicolon;
+    int percent = target.indexOf('%', from);
+    if (percent < 0 || percent >= end) {
+      return target.substring(from, end);
+    }
+    StringBuilder segment = new StringBuilder(end - from);
+    for (int i = from; i < end; i++) {
+      int encoded = target.charAt(i) == '%' && i + 2 < end ? encodedByte(target, i + 1) : -1;
+      if (encoded < 0) {
+        segment.append(target.charAt(i));
+      } else {
+        segment.append(encoded == '/' ? "%2F" : String.valueOf((char) encoded));
+        i += 2;
+      }
+    }
+    return segment.toString();
+  }
+
+  /** Returns the byte that two hexadecimal digits stand for; −1 if they are none. */
+  private static int encodedByte(String target, int at) {
+    int high = hexadecimal(target.charAt(at));
+    int low = hexadecimal(target.charAt(at + 1));
+    return high < 0 || low < 0 ? -1 : high * HEXADECIMAL + low;
+  }
+
+  /** Returns what a digit stands for; digits of other scripts are none. */
+  private static int hexadecimal(char digit) {
+    return digit < 0x80 ? Character.digit(digit, HEXADECIMAL) : -1;
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import java.util.List;
+import java.util.Objects;
+import org.eclipse.jetty.server.Request;
+import org.jspecify.annotations.Nullable;
+
+/** How a kind of gateway describes a caller's request, and what it makes of answers. */
+enum AuthzDialect {
+  /** Any gateway that can name two header fields. */
+  PLAIN("/v1/authz/plain", "X-Weir-Method", "X-Weir-Path"),
+
+  /**
+   * nginx' {@code auth_request}, which knows 2xx, 401 and 403 only, and does not read bodies: one
+   * that is there costs the connection.
+   */
+  NGINX("/v1/authz/nginx", "X-Original-Method", "X-Original-URI"),
+
+  /** Traefik's {@code forwardAuth}, and Caddy's {@code forward_auth}. */
+  TRAEFIK("/v1/authz/traefik", "X-Forwarded-Method", "X-Forwarded-Uri"),
+
+  /** Envoy's {@code ext_authz} over HTTP, which sends method and path as they are. */
+  ENVOY("/v1/authz/envoy", "", "");
+
+  private static final String PREFIX = "/v1/authz/";
+  private static final AuthzDialect[] ALL = values();
+
+  private final String path;
+  private final String methodField;
+  private final String targetField;
+
+  AuthzDialect(String path, String methodField, String targetField) {
+    this.path = path;
+    this.methodField = methodField;
+    this.targetField = targetField;
+  }
+
+  /** Returns the dialect of a path; null if it is of none. */
+  static @Nullable AuthzDialect of(String path) {
+    if (path.startsWith(PREFIX)) {
+      for (AuthzDialect each : ALL) {
+        if (path.equals(each.path) || (each == ENVOY && path.startsWith(each.path + '/'))) {
+          return each;
+        }
+      }
+    }
+    return null;
+  }
+
+  /** Returns whether the gateway that asks for a path reads no bodies. */
+  static boolean readsNoBodies(String path) {
+    AuthzDialect dialect = of(path);
+    return dialect != null && dialect.knowsForbiddenOnly();
+  }
+
+  /** Returns whether answers other than 2xx, 401 and 403 are errors to the gateway. */
+  boolean knowsForbiddenOnly() {
+    return this == NGINX;
+  }
+
+  /** Returns the method of the caller's request. */
+  String method(Request request) throws JsonBody.Invalid {
+    return this == ENVOY ? request.getMethod() : once(request, methodField);
+  }
+
+  /** Returns the path and the query of the caller's request. */
+  String target(Request request) throws JsonBody.Invalid {
+    return this == ENVOY
+        ? request.getHttpURI().getPath().substring(path.length())
+        : once(request, targetField);
+  }
+
+  private static String once(Request request, String name) throws JsonBody.Invalid {
+    List<String> values = values(request, name);
+    if (values.size() > 1) {
+      throw JsonBody.Invalid.header(name, "must be given once");
+    }
+    if (values.isEmpty() || values.get(0).isEmpty()) {
+      throw JsonBody.Invalid.header(name, "is missing; the gateway has to give it");
+    }
+    return values.get(0);
+  }
+
+  /** Returns the values of all header fields of a name, in their order. */
+  static List<String> values(Request request, String name) {
+    return request.getHeaders().getFields(name).stream()
+        .map(field -> Objects.requireNonNullElse(field.getValue(), ""))
+        .toList();
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import io.weir.topics.settings.Settings;
+import io.weir.topics.settings.Settings.InvalidSettingException;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.Locale;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Which header fields tell callers of limits, and how their retries are spread. Immutable.
+ *
+ * @param forms the sets of fields, at least one
+ * @param retryJitter longest time that is added to {@code Retry-After} at random, 0 to 1 h
+ */
+public record LimitHeaders(Set<Form> forms, Duration retryJitter) {
+  /** Names the sets of fields. */
+  public static final String FORMS = "WEIR_LIMIT_HEADERS";
+
+  /** Tells the longest time that is added. */
+  public static final String RETRY_JITTER = "WEIR_RETRY_AFTER_JITTER";
+
+  /** Upper bound of {@code retryJitter}. */
+  public static final Duration MAX_RETRY_JITTER = Duration.ofHours(1);
+
+  /** The fields of the draft, and times to wait as they are. */
+  public static final LimitHeaders DEFAULT =
+      new LimitHeaders(EnumSet.of(Form.DRAFT_11), Duration.ZERO);
+
+  /** A set of header fields. */
+  public enum Form {
+    /** {@code RateLimit-Policy} and {@code RateLimit}, of all enforced policies. */
+    DRAFT_11("", false),
+    /** {@code RateLimit-Limit}, {@code -Remaining}, {@code -Reset} as seconds from now on. */
+    DRAFT_06("RateLimit-", false),
+    /** {@code X-RateLimit-Limit}, {@code -Remaining}, {@code -Reset} as seconds since the epoch. */
+    X_EPOCH("X-RateLimit-", true),
+    /** {@code X-RateLimit-Limit}, {@code -Remaining}, {@code -Reset} as seconds from now on. */
+    X_DELTA("X-RateLimit-", false);
+
+    private final String prefix;
+    private final boolean sinceEpoch;
+
+    Form(String prefix, boolean sinceEpoch) {
+      this.prefix = prefix;
+      this.sinceEpoch = sinceEpoch;
+    }
+
+    /** Returns what the names of a legacy set begin with; empty for the draft's newest fields. */
+    String prefix() {
+      return prefix;
+    }
+
+    /** Returns whether the reset is a point in time. */
+    boolean sinceEpoch() {
+      return sinceEpoch;
+    }
+
+    private String word() {
+      return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+  }
+
+  /**
+   * Validates the settings.
+   *
+   * @throws IllegalArgumentException if there is no set, two have the same names, or the time is
+   *     out of range
+   */
+  public LimitHeaders {
+    if (forms.isEmpty()) {
+      throw new IllegalArgumentException("at least one set of fields is needed");
+    }
+    forms = Collections.unmodifiableSet(EnumSet.copyOf(forms));
+    if (forms.contains(Form.X_EPOCH) && forms.contains(Form.X_DELTA)) {
+      throw new IllegalArgumentException("x-epoch and x-delta have the same names; give one");
+    }
+    if (retryJitter.isNegative() || retryJitter.compareTo(MAX_RETRY_JITTER) > 0) {
+      throw new IllegalArgumentException(
+          "retryJitter must be 0 to " + MAX_RETRY_JITTER + ", is " + retryJitter);
+    }
+  }
+
+  /**
+   * Reads the settings.
+   *
+   * @throws InvalidSettingException if a variable is wrong; the message names it
+   */
+  public static LimitHeaders of(Settings settings) {
+    EnumSet<Form> forms = EnumSet.noneOf(Form.class);
+    for (String word : settings.text(FORMS, Form.DRAFT_11.word()).split(",", -1)) {
+      forms.add(form(word.strip()));
+    }
+    Duration jitter =
+        settings.duration(RETRY_JITTER, Duration.ZERO, Duration.ZERO, MAX_RETRY_JITTER);
+    try {
+      return new LimitHeaders(forms, jitter);
+    } catch (IllegalArgumentException contradictory) {
+      throw new InvalidSettingException(FORMS + ": " + contradictory.getMessage());
+    }
+  }
+
+  private static Form form(String word) {
+    return Stream.of(Form.values())
+        .filter(form -> form.word().equals(word))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new InvalidSettingException(
+                    FORMS
+                        + " must be some of "
+                        + Stream.of(Form.values()).map(Form::word).collect(Collectors.joining(", "))
+                        + ", separated by commas, has '"
+                        + word
+                        + "'"));
+  }
+
+  /** Returns the settings in one line. */
+  @Override
+  public String toString() {
+    return forms.stream().map(Form::word).sorted().collect(Collectors.joining(","))
+        + " retry_after_jitter="
+        + retryJitter;
+  }
+}

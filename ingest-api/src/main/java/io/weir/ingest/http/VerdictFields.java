@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import io.weir.ingest.gate.CheckOutcome;
+import io.weir.ingest.gate.LimitStatus;
+import io.weir.ingest.gate.Recorded;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongUnaryOperator;
+import org.eclipse.jetty.http.HttpFields;
+import org.eclipse.jetty.http.HttpHeader;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes the header fields of a verdict: what limits are left, when to try again, and the place of
+ * the call's record. Thread-safe.
+ *
+ * <p>A legacy set has room for one policy: the one that the record names, which has denied the call
+ * (of several, the one with the longest wait), or is the nearest to its limit. Its reset is when
+ * there is a token more, and after a denial the time of {@code Retry-After}, rounded up.
+ */
+final class VerdictFields {
+  private static final long MILLIS_PER_SECOND = 1_000;
+
+  private final LimitHeaders headers;
+  private final LongUnaryOperator random;
+  private final long jitterMicros;
+
+  /** Creates a writer with random jitter. */
+  VerdictFields(LimitHeaders headers) {
+    this(headers, max -> ThreadLocalRandom.current().nextLong(max + 1));
+  }
+
+  /**
+   * Creates a writer.
+   *
+   * @param random returns what is added to a time to wait, 0 to its argument, in microseconds
+   */
+  VerdictFields(LimitHeaders headers, LongUnaryOperator random) {
+    this.headers = headers;
+    this.random = random;
+    this.jitterMicros = TimeUnit.NANOSECONDS.toMicros(headers.retryJitter().toNanos());
+  }
+
+  /** Writes the fields of a decided call. */
+  void put(HttpFields.Mutable fields, CheckOutcome.Decided decided) {
+    CheckOutcome.Denial denial = decided.denial();
+    long retryAfter =
+        denial == null || denial.costExceedsCapacity() ? 0 : retryAfterSeconds(denial);
+    putLimits(fields, decided, retryAfter);
+    if (retryAfter > 0) {
+      fields.put(HttpHeader.RETRY_AFTER, retryAfter);
+    } else if (CheckResponse.status(decided) == 503) {
+      fields.put(HttpHeader.RETRY_AFTER, Exchange.RETRY_AFTER_UNAVAILABLE_SECONDS);
+    }
+    if (decided.recorded() instanceof Recorded.Durable durable) {
+      fields.put("Usage-Position", durable.position().toString());
+    }
+  }
+
+  /** Returns the seconds until a retry, of which none is earlier than it may pass. */
+  private long retryAfterSeconds(CheckOutcome.Denial denial) {
+    long jitter = jitterMicros == 0 ? 0 : random.applyAsLong(jitterMicros);
+    long earliest = Math.min(denial.retryAfterMicros(), Long.MAX_VALUE - jitter);
+    return RateLimitFields.retryAfterSeconds(earliest + jitter);
+  }
+
+  private void putLimits(HttpFields.Mutable fields, CheckOutcome.Decided decided, long retryAfter) {
+    // an empty list is not a valid field (RFC 9651 §3.1), and shadow policies promise callers
+    // nothing
+    if (decided.limits().stream().noneMatch(LimitStatus::enforced)) {
+      return;
+    }
+    for (LimitHeaders.Form form : headers.forms()) {
+      if (form == LimitHeaders.Form.DRAFT_11) {
+        fields.put("RateLimit-Policy", RateLimitFields.policy(decided.limits()));
+        fields.put("RateLimit", RateLimitFields.state(decided.limits(), decided.denial()));
+      } else {
+        putLegacy(fields, form, decided, retryAfter);
+      }
+    }
+  }
+
+  private static void putLegacy(
+      HttpFields.Mutable fields,
+      LimitHeaders.Form form,
+      CheckOutcome.Decided decided,
+      long retryAfter) {
+    LimitStatus limit = told(decided);
+    if (limit == null) {
+      return;
+    }
+    fields.put(form.prefix() + "Limit", RateLimitFields.integer(limit.limit().capacityTokens()));
+    fields.put(form.prefix() + "Remaining", RateLimitFields.integer(limit.remainingTokens()));
+    if (limit.limit().capacityTokens() > 0) {
+      long seconds = retryAfter > 0 ? retryAfter : RateLimitFields.moreSeconds(limit);
+      long now = form.sinceEpoch() ? ceilSeconds(decided.call().decidedAtEpochMillis()) : 0;
+      fields.put(form.prefix() + "Reset", RateLimitFields.integer(now + seconds));
+    }
+  }
+
+  private static long ceilSeconds(long millis) {
+    return Math.floorDiv(millis + MILLIS_PER_SECOND - 1, MILLIS_PER_SECOND);
+  }
+
+  /** Returns the limit of the policy that the record names; null if it promises nothing. */
+  private static @Nullable LimitStatus told(CheckOutcome.Decided decided) {
+    for (LimitStatus limit : decided.limits()) {
+      if (limit.enforced() && limit.policy().name().equals(decided.call().policy())) {
+        return limit;
+      }
+    }
+    return null;
+  }
+}

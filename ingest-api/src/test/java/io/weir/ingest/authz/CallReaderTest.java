@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.authz;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.weir.ingest.gate.Call;
+import io.weir.ingest.gate.KeyedCall;
+import io.weir.limits.IpAddress;
+import io.weir.limits.Names;
+import io.weir.limits.policy.ApiKeyHash;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
+import io.weir.topics.settings.Settings;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+final class CallReaderTest {
+  private static final RouteTemplates ROUTES = RouteTemplates.parse("GET /v1/items/{id}");
+  private static final AuthzSettings BY_NAME =
+      new AuthzSettings(new CallIdentity.ClientName("X-Client"), "X-Request-ID", 1, ROUTES);
+
+  private final Map<String, List<String>> fields = new HashMap<>();
+
+  private CallReader.Read read(AuthzSettings settings) {
+    return new CallReader(settings)
+        .read(name -> fields.getOrDefault(name, List.of()), "GET", "/v1/items/7?key=secret");
+  }
+
+  private Call named() {
+    return (Call) assertInstanceOf(CallReader.Read.Asked.class, read(BY_NAME)).call();
+  }
+
+  private Problem refused(AuthzSettings settings) {
+    return assertInstanceOf(CallReader.Read.Refused.class, read(settings)).problem();
+  }
+
+  @Test
+  void call_ofANamedClient_isReadFromTheNamedFields() {
+    fields.put("X-Client", List.of("acme"));
+    fields.put("X-Request-ID", List.of("r-1"));
+    fields.put("X-Forwarded-For", List.of("10.9.8.7, 203.0.113.7"));
+
+    Call call = named();
+
+    assertEquals("acme", call.facts().client());
+    assertEquals("GET /v1/items/{id}", call.facts().endpoint());
+    assertEquals("calls", call.facts().meter());
+    assertEquals(IpAddress.parse("203.0.113.7"), call.facts().ip());
+    assertEquals("r-1", call.id());
+    assertEquals(1, call.cost());
+  }
+
+  @Test
+  void call_withoutTrustedHops_hasNoAddress() {
+    fields.put("X-Client", List.of("acme"));
+    fields.put("X-Forwarded-For", List.of("203.0.113.7"));
+
+    Call call =
+        (Call)
+            assertInstanceOf(
+                    CallReader.Read.Asked.class,
+                    read(new AuthzSettings(BY_NAME.identity(), null, 0, ROUTES)))
+                .call();
+
+    assertNull(call.facts().ip());
+    assertNull(call.id());
+  }
+
+  @Test
+  void client_isReadAsUtf8() {
+    fields.put("X-Client", List.of("zo\u00c3\u00ab"));
+
+    assertEquals("zo\u00eb", named().facts().client());
+  }
+
+  @Test
+  void callWithoutClient_isUnknown() {
+    for (List<String> values :
+        List.of(
+            List.<String>of(),
+            List.of(""),
+            List.of(" "),
+            List.of("a", "b"),
+            List.of("\u00ff"),
+            List.of("a\u0001"),
+            List.of("x".repeat(Names.MAX_BYTES + 1)))) {
+      fields.put("X-Client", values);
+
+      Problem problem = refused(BY_NAME);
+
+      assertEquals(ProblemReason.CALLER_UNKNOWN, problem.reason());
+      assertEquals("X-Client", problem.field());
+    }
+  }
+
+  @Test
+  void idThatIsNone_isLeftToTheNode() {
+    fields.put("X-Client", List.of("acme"));
+    for (List<String> values : List.of(List.of("a", "b"), List.of(""), List.of("\u00ff"))) {
+      fields.put("X-Request-ID", values);
+
+      assertNull(named().id());
+    }
+  }
+
+  @Test
+  void key_isReadFromItsField_orBehindTheScheme() {
+    for (String header : List.of("X-API-Key", "Authorization")) {
+      for (String prefix :
+          header.equals("X-API-Key") ? List.of("") : List.of("Bearer ", "apikey ", "ApiKey   ")) {
+        fields.put(header, List.of(prefix + "weir_1"));
+
+        KeyedCall call =
+            (KeyedCall)
+                assertInstanceOf(
+                        CallReader.Read.Asked.class,
+                        read(
+                            new AuthzSettings(new CallIdentity.ClientKey(header), null, 0, ROUTES)))
+                    .call();
+
+        assertEquals(ApiKeyHash.of("weir_1"), call.apiKey());
+      }
+    }
+  }
+
+  @Test
+  void authorizationOfAnotherScheme_isUnknown_andNotRepeated() {
+    AuthzSettings settings =
+        new AuthzSettings(new CallIdentity.ClientKey("Authorization"), null, 0, ROUTES);
+    fields.put("Authorization", List.of("Basic c2VjcmV0"));
+
+    Problem problem = refused(settings);
+
+    assertEquals(ProblemReason.CALLER_UNKNOWN, problem.reason());
+    assertFalse(problem.detail().contains("c2VjcmV0"), problem.detail());
+  }
+
+  @Test
+  void withoutIdentity_theProblemNamesTheSettings() {
+    Problem problem = refused(AuthzSettings.OFF);
+
+    assertEquals(ProblemReason.AUTHZ_NOT_CONFIGURED, problem.reason());
+    assertTrue(problem.detail().contains("WEIR_AUTHZ_CLIENT_HEADER"), problem.detail());
+    assertTrue(problem.detail().contains("WEIR_AUTHZ_API_KEY_HEADER"), problem.detail());
+  }
+
+  @Test
+  void anyBytes_areACallOfAKnownEndpoint_orAnUnknownCaller() {
+    for (long seed = 1; seed <= 30_000; seed++) {
+      Random random = new Random(seed);
+      for (String name : List.of("X-Client", "X-Request-ID", "X-Forwarded-For")) {
+        List<String> values = new ArrayList<>();
+        for (int left = random.nextInt(3); left > 0; left--) {
+          values.add(RandomBytes.text(random, 20));
+        }
+        fields.put(name, values);
+      }
+      String target = RandomBytes.target(random);
+
+      CallReader.Read read =
+          new CallReader(BY_NAME)
+              .read(
+                  name -> fields.getOrDefault(name, List.of()),
+                  RandomBytes.text(random, 5),
+                  target);
+
+      if (read instanceof CallReader.Read.Asked asked) {
+        Call call = (Call) asked.call();
+        assertNull(Names.violation(call.facts().client()), "seed " + seed);
+        assertEquals("OTHER other", call.facts().endpoint(), "seed " + seed);
+      } else {
+        Problem problem = ((CallReader.Read.Refused) read).problem();
+        assertEquals(ProblemReason.CALLER_UNKNOWN, problem.reason(), "seed " + seed);
+      }
+    }
+  }
+
+  @Test
+  void settings_thatAreWrong_areRefusedByName() {
+    assertWrong(
+        Map.of("WEIR_AUTHZ_CLIENT_HEADER", "a", "WEIR_AUTHZ_API_KEY_HEADER", "b"),
+        "WEIR_AUTHZ_CLIENT_HEADER and WEIR_AUTHZ_API_KEY_HEADER are both set; set one of them");
+    assertWrong(
+        Map.of("WEIR_AUTHZ_CLIENT_HEADER", "a b"),
+        "WEIR_AUTHZ_CLIENT_HEADER must be the name of a header field, of 1 to 64 characters, is"
+            + " 'a b'");
+    assertWrong(
+        Map.of("WEIR_AUTHZ_TRUSTED_HOPS", "17"),
+        "WEIR_AUTHZ_TRUSTED_HOPS must be an integer from 0 to 16, is '17'");
+    assertWrong(
+        Map.of("WEIR_AUTHZ_ROUTES", "no-such-file"),
+        "WEIR_AUTHZ_ROUTES names a file that cannot be read: no-such-file");
+  }
+
+  private static void assertWrong(Map<String, String> variables, String message) {
+    IllegalArgumentException refused =
+        assertThrows(
+            Settings.InvalidSettingException.class, () -> AuthzSettings.of(Settings.of(variables)));
+
+    assertEquals(message, refused.getMessage());
+  }
+}
