@@ -5,6 +5,8 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.access.Access;
 import io.weir.access.Tls;
 import io.weir.decision.redis.RedisCache;
+import io.weir.ingest.event.EventRules;
+import io.weir.ingest.event.EventRulesFile;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.gate.Slots;
@@ -131,6 +133,7 @@ public final class Ingest implements AutoCloseable {
   static Ingest start(IngestConfig config, Duration copyPatience) {
     LOG.info("ingest starts {}", config);
     AppliedFile file = policyFile(config);
+    EventRules events = eventRules(config);
     IngestMetrics metrics = new IngestMetrics();
     MeterRegistry registry = metrics.registry();
     RedisCache cache = RedisCache.start(config.redis(), registry);
@@ -214,6 +217,7 @@ public final class Ingest implements AutoCloseable {
                       config.adminAccess(),
                       config.adminHosts(),
                       config.access().hasTokens()),
+                  events,
                   access,
                   tls),
               http,
@@ -303,12 +307,32 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Checks the policy file, which {@link #start} would refuse before it contacts any server.
+   * Checks the node's files, which {@link #start} would refuse before it contacts any server.
    *
-   * @throws IngestStartException if the file cannot be read or a policy is wrong
+   * @throws IngestStartException if a file cannot be read, or a policy or a rule is wrong
    */
   public static void check(IngestConfig config) {
     policyFile(config);
+    eventRules(config);
+  }
+
+  private static EventRules eventRules(IngestConfig config) {
+    Path file = config.events();
+    if (file == null) {
+      return EventRules.none();
+    }
+    String named = "file of event rules " + file.toAbsolutePath() + " (WEIR_EVENTS_FILE) ";
+    EventRulesFile.Content content;
+    try {
+      content = EventRulesFile.parse(Files.readString(file), config.eventsMaxAge());
+    } catch (IOException unreadable) {
+      throw new IngestStartException(named + PolicyFile.reason(unreadable), unreadable);
+    }
+    if (content instanceof EventRulesFile.Content.Invalid invalid) {
+      throw new IngestStartException(
+          named + "is refused:\n  " + String.join("\n  ", invalid.problems()));
+    }
+    return ((EventRulesFile.Content.Valid) content).rules();
   }
 
   /**

@@ -54,6 +54,8 @@ import org.jspecify.annotations.Nullable;
  * @param dataFolder folder of the journal; used by this process alone
  * @param policies the policy file
  * @param isPolicyFileNamed whether the operator has named it: then it must exist
+ * @param events the file of the rules by which usage events are counted; null for none
+ * @param eventsMaxAge how old a usage event may be
  * @param adminAccess from where policies may be read and changed over HTTP
  * @param adminHosts the names, in lower case, whose web pages may do so, too, if that is from
  *     everywhere
@@ -90,6 +92,8 @@ public record IngestConfig(
     Path dataFolder,
     Path policies,
     boolean isPolicyFileNamed,
+    @Nullable Path events,
+    Duration eventsMaxAge,
     AdminAccess adminAccess,
     Set<String> adminHosts,
     Durability durability,
@@ -118,6 +122,9 @@ public record IngestConfig(
 
   private static final String KAFKA_MEANING = "Kafka's bootstrap servers, host:port";
   private static final String REDIS_MEANING = "Redis' URI, redis://host:port";
+
+  /** A day less than the counting takes: for that long Kafka may be away. */
+  private static final Duration MAX_EVENTS_AGE = Topics.LATENESS.minusDays(1);
 
   private static final Duration DEFAULT_SETTLE_HORIZON = Duration.ofHours(1);
 
@@ -188,6 +195,9 @@ public record IngestConfig(
         Path.of(settings.text("WEIR_DATA", ".weir")).resolve("ingest"),
         Path.of(settings.text("WEIR_POLICIES", "policies.yml")),
         !settings.text("WEIR_POLICIES", "").isEmpty(),
+        readableFile(settings, "WEIR_EVENTS_FILE"),
+        settings.duration(
+            "WEIR_EVENTS_MAX_AGE", MAX_EVENTS_AGE, Duration.ofMinutes(1), MAX_EVENTS_AGE),
         settings.choice("WEIR_ADMIN", AdminAccess.LOOPBACK),
         adminHosts(settings),
         settings.choice("WEIR_DURABILITY", Durability.JOURNALED),
@@ -328,6 +338,10 @@ public record IngestConfig(
         + dataFolder
         + " policies="
         + policies
+        + " events="
+        + events
+        + " events_max_age="
+        + eventsMaxAge
         + " admin="
         + adminAccess
         + " admin_hosts="

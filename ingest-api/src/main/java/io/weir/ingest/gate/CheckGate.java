@@ -62,6 +62,7 @@ public final class CheckGate {
   private final GateStatistics statistics;
   private final @Nullable Leases leases;
   private final Slots slots;
+  private final UsageLog usage;
   private final Semaphore bucketsOfBatches = new Semaphore(MAX_BUCKETS_OF_BATCHES, true);
 
   /** A call of a batch, and the policies that match it at a moment. */
@@ -139,6 +140,7 @@ public final class CheckGate {
     this.newIds = newIds;
     this.statistics = new GateStatistics(registry, local);
     this.slots = new Slots(policies, cache, local, this::nowEpochMillis, statistics.slots);
+    this.usage = new UsageLog(policies, log, registry);
   }
 
   private long nowEpochMillis() {
@@ -150,6 +152,11 @@ public final class CheckGate {
   /** Returns what renews and releases the slots that calls hold. */
   public Slots slots() {
     return slots;
+  }
+
+  /** Returns what records usage that has happened. */
+  public UsageLog usage() {
+    return usage;
   }
 
   /** Returns the metrics of this gate. */

@@ -154,7 +154,7 @@ final class AdmissionHandler extends Handler.Wrapper {
     } else if (METRICS.equals(path)) {
       scrape(request, response, callback);
     } else {
-      boolean batch = BatchRoute.PATH.equals(path);
+      boolean batch = BatchRoute.PATH.equals(path) || EventsRoute.isBatch(request);
       int maxBytes = batch ? RequestBody.MAX_BATCH_BYTES : RequestBody.MAX_BYTES;
       Visitor visitor = new Visitor(request, response, callback, batch);
       new BodyReader(request, maxBytes, incomplete, visitor).run();

@@ -11,6 +11,7 @@ import io.weir.access.Tls;
 import io.weir.decision.DecisionCache;
 import io.weir.ingest.authz.CallReader;
 import io.weir.ingest.correct.Corrections;
+import io.weir.ingest.event.EventRules;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.policy.log.PolicyFollower;
@@ -59,6 +60,10 @@ public final class CheckApi implements AutoCloseable {
   private final AdmissionHandler.DirectRoute batchDirectly;
   private final AdmissionHandler.DirectRoute renewDirectly;
   private final AdmissionHandler.DirectRoute releaseDirectly;
+  private final AdmissionHandler.DirectRoute eventDirectly;
+  private final AdmissionHandler.DirectRoute eventsDirectly;
+  private final AdmissionHandler.DirectRoute openMeterEventDirectly;
+  private final AdmissionHandler.DirectRoute openMeterEventsDirectly;
   private final SettleRoute settle;
   private final Admission admission;
   private final UnreadAnswers unread;
@@ -79,6 +84,7 @@ public final class CheckApi implements AutoCloseable {
    * @param metrics returns the metrics in the Prometheus text format
    * @param policies what the node decides by, and who may read and change it; null for no such
    *     routes
+   * @param events the rules by which usage events are counted
    * @param access who may use which routes
    * @param tls how the port speaks TLS; null if it does not
    */
@@ -91,6 +97,7 @@ public final class CheckApi implements AutoCloseable {
       BooleanSupplier isStarted,
       Supplier<String> metrics,
       @Nullable PolicyAdmin policies,
+      EventRules events,
       Access access,
       @Nullable Tls tls) {}
 
@@ -129,6 +136,11 @@ public final class CheckApi implements AutoCloseable {
     SlotRoutes slots = new SlotRoutes(parts.gate().slots(), settings.unknownMembers());
     this.renewDirectly = new Direct(false, slots::renew);
     this.releaseDirectly = new Direct(false, slots::release);
+    EventsRoute events = new EventsRoute(parts.gate().usage(), parts.events());
+    this.eventDirectly = new Direct(false, events::one);
+    this.eventsDirectly = new Direct(true, events::batch);
+    this.openMeterEventDirectly = new Direct(false, events::openMeterOne);
+    this.openMeterEventsDirectly = new Direct(true, events::openMeterBatch);
     this.settle = new SettleRoute(parts.settler(), settings.unknownMembers());
     this.admission =
         Admission.of(
@@ -188,6 +200,8 @@ public final class CheckApi implements AutoCloseable {
     config.routes.post(BatchRoute.PATH, CheckApi::isServedBefore);
     config.routes.post(SlotRoutes.RENEW, CheckApi::isServedBefore);
     config.routes.post(SlotRoutes.RELEASE, CheckApi::isServedBefore);
+    config.routes.post(EventsRoute.PATH, CheckApi::isServedBefore);
+    config.routes.post(EventsRoute.OPENMETER_PATH, CheckApi::isServedBefore);
     config.routes.post(SettleRoute.PATH, this::settle);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
     config.routes.get("/health/live", context -> context.contentType(JSON).result("{\"ok\":true}"));
@@ -259,6 +273,9 @@ public final class CheckApi implements AutoCloseable {
       case BatchRoute.PATH -> batchDirectly;
       case SlotRoutes.RENEW -> renewDirectly;
       case SlotRoutes.RELEASE -> releaseDirectly;
+      case EventsRoute.PATH -> EventsRoute.isBatch(request) ? eventsDirectly : eventDirectly;
+      case EventsRoute.OPENMETER_PATH ->
+          EventsRoute.isBatch(request) ? openMeterEventsDirectly : openMeterEventDirectly;
       default -> null;
     };
   }

@@ -17,7 +17,13 @@ final class CheckApiRules implements AccessHandler.Rules {
   private static final Set<String> OF_EVERYBODY = Set.of("/health/live", "/health/ready");
 
   private static final List<String> OF_CALLS =
-      List.of("/v1/check", "/v1/slots/", "/v1/calls/", "/v1/authz/");
+      List.of(
+          "/v1/check",
+          "/v1/slots/",
+          "/v1/calls/",
+          "/v1/authz/",
+          EventsRoute.PATH,
+          EventsRoute.OPENMETER_PATH);
 
   @Override
   public @Nullable Scope scopeOf(Request request) {

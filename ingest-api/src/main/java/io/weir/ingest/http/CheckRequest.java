@@ -42,7 +42,7 @@ final class CheckRequest {
   /** Reads the body of a batch: an array of what a check has as its body. */
   static List<JsonBody.Element<CallRequest>> readBatch(byte[] body, UnknownMembers unknown)
       throws Invalid {
-    return JsonBody.readArray(body, CallLog.MAX_CALLS, json -> readMembers(json, unknown));
+    return JsonBody.readArray(body, 1, CallLog.MAX_CALLS, json -> readMembers(json, unknown));
   }
 
   private static CallRequest readMembers(JsonParser json, UnknownMembers unknown)

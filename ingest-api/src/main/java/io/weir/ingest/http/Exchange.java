@@ -9,6 +9,7 @@ import org.eclipse.jetty.http.HttpException;
 import org.eclipse.jetty.http.HttpField;
 import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.HttpStatus;
 import org.eclipse.jetty.http.MimeTypes;
 import org.eclipse.jetty.http.PreEncodedHttpField;
 import org.eclipse.jetty.server.Request;
@@ -122,7 +123,9 @@ final class Exchange {
   /** Answers with a status and header fields alone. */
   void writeEmpty(int status) {
     response.setStatus(status);
-    fields().put(HttpHeader.CONTENT_LENGTH, 0);
+    if (status != HttpStatus.NO_CONTENT_204) { // has no length (RFC 9110 §8.6)
+      fields().put(HttpHeader.CONTENT_LENGTH, 0);
+    }
     response.write(true, BufferUtil.EMPTY_BUFFER, callback);
     answered.answered(0, () -> progressNanos);
   }

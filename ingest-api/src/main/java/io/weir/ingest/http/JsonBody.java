@@ -102,9 +102,11 @@ final class JsonBody {
    * Reads a body that is an array of objects. An element that is not accepted is passed over, and
    * its problem takes its place; a body that is not such an array in JSON is refused as a whole.
    *
-   * @param max most elements; the array has at least one
+   * @param min fewest elements, 0 or 1
+   * @param max most elements
    */
-  static <T> List<Element<T>> readArray(byte[] body, int max, Members<T> members) throws Invalid {
+  static <T> List<Element<T>> readArray(byte[] body, int min, int max, Members<T> members)
+      throws Invalid {
     return read(
         body,
         Shape.ARRAY,
@@ -119,7 +121,7 @@ final class JsonBody {
             }
             elements.add(element(json, members));
           }
-          if (elements.isEmpty()) {
+          if (elements.size() < min) {
             throw Shape.ARRAY.refused("it holds no element");
           }
           return elements;
@@ -223,7 +225,8 @@ final class JsonBody {
         : "it is not JSON at line " + at.getLineNr() + ", column " + at.getColumnNr();
   }
 
-  private static String shown(String name) {
+  /** Returns a received text as problems show it: its beginning, if it is long. */
+  static String shown(String name) {
     if (name.length() <= SHOWN_CHARS) {
       return name;
     }

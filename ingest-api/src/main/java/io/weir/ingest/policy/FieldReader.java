@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads single fields with their types, and collects every problem with its place. A wrong field
- * reads as its default, since the file is then refused anyway.
+ * reads as its default, since the file is then refused anyway. Not thread-safe.
  */
-final class FieldReader {
+public final class FieldReader {
   private static final int MIN_YEAR = 1970;
   private static final int MAX_YEAR = 9999;
 
@@ -32,7 +32,7 @@ final class FieldReader {
   private int count;
 
   /** Returns the first problems, and how many more there are. */
-  List<String> problems() {
+  public List<String> problems() {
     List<String> told = new ArrayList<>(problems);
     if (count > problems.size()) {
       told.add("and " + (count - problems.size()) + " problems more");
@@ -40,7 +40,8 @@ final class FieldReader {
     return told;
   }
 
-  void problem(String problem) {
+  /** Adds a problem: its place, then the rule. */
+  public void problem(String problem) {
     count++;
     if (problems.size() < MAX_PROBLEMS) {
       problems.add(problem);
@@ -56,7 +57,7 @@ final class FieldReader {
    * Reports unknown fields as problems. Fields that begin with {@code x-} are free for the author's
    * use.
    */
-  void refuseUnknown(JsonNode node, String path, Set<String> known) {
+  public void refuseUnknown(JsonNode node, String path, Set<String> known) {
     for (Map.Entry<String, JsonNode> field : node.properties()) {
       if (!known.contains(field.getKey()) && !field.getKey().startsWith("x-")) {
         problem(
@@ -67,7 +68,8 @@ final class FieldReader {
     }
   }
 
-  String name(JsonNode node, String path, String field) {
+  /** Returns a name; the empty string if it is missing or wrong. */
+  public String name(JsonNode node, String path, String field) {
     JsonNode name = node.path(field);
     if (!name.isTextual()) {
       problem(at(path, field) + " " + (name.isMissingNode() ? "is missing" : "must be a string"));
@@ -77,14 +79,16 @@ final class FieldReader {
     return name.textValue();
   }
 
-  void refuseBadName(String name, String path) {
+  /** Reports a name that breaks the rule for names. */
+  public void refuseBadName(String name, String path) {
     String violation = Names.violation(name);
     if (violation != null) {
       problem(path + " " + violation);
     }
   }
 
-  long integer(JsonNode node, String path, String field, long min, long max) {
+  /** Returns an integer from {@code min} to {@code max}; {@code min} if it is missing or wrong. */
+  public long integer(JsonNode node, String path, String field, long min, long max) {
     JsonNode value = node.path(field);
     if (!value.isIntegralNumber()
         || !value.canConvertToLong()
@@ -192,7 +196,8 @@ final class FieldReader {
     return null;
   }
 
-  static String at(String path, String field) {
+  /** Returns the place of a field, to be shown. */
+  public static String at(String path, String field) {
     String shown = Shown.cut(field);
     return path.isEmpty() ? shown : path + "." + shown;
   }

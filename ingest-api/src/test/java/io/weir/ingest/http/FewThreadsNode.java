@@ -7,6 +7,7 @@ import io.weir.access.Access;
 import io.weir.decision.redis.RedisCacheConfig;
 import io.weir.decision.redis.RedisDecisionCache;
 import io.weir.ingest.correct.Corrections;
+import io.weir.ingest.event.EventRules;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.policy.PolicyFile;
@@ -87,6 +88,7 @@ final class FewThreadsNode implements AutoCloseable {
                 () -> true,
                 () -> "",
                 null,
+                EventRules.none(),
                 Access.ofEverybody(),
                 null),
             new HttpSettings(

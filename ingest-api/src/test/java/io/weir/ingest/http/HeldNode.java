@@ -5,6 +5,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.access.Access;
 import io.weir.decision.memory.MemoryDecisionCache;
 import io.weir.ingest.correct.Corrections;
+import io.weir.ingest.event.EventRules;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.settle.Settler;
@@ -54,6 +55,7 @@ final class HeldNode implements AutoCloseable {
                 () -> true,
                 this::scrape,
                 null,
+                EventRules.none(),
                 Access.ofEverybody(),
                 null),
             new HttpSettings(

@@ -179,6 +179,11 @@ public final class PolicyMatcher {
     return version;
   }
 
+  /** Returns the calendar by which a client is billed; null for the months of UTC. */
+  public @Nullable BillingCalendar billing(String client) {
+    return billing.get(client);
+  }
+
   /** Returns the API keys of the set's clients. */
   public ApiKeys apiKeys() {
     return apiKeys;

@@ -8,10 +8,10 @@ import java.util.regex.Pattern;
  * location.
  */
 public enum Routes {
-  /** The API that answers checks, settles calls and renews slots. */
+  /** The API that answers checks, takes usage events, settles calls and renews slots. */
   CHECK_API(
       "the check API, on port WEIR_HTTP_PORT of an ingest node (8080)",
-      "check|authz|calls|slots|policies|plans|settings|switches|clients/.+"),
+      "check|usage-events|authz|calls|slots|policies|plans|settings|switches|clients/.+"),
 
   /** The API that answers reports. */
   REPORTS_API(

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.event;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where in the data of an event a value is: names of members, from the outermost on, written {@code
+ * tokens}, {@code usage.tokens} or, as OpenMeter writes it, {@code $.usage.tokens}.
+ *
+ * @param text as it is written
+ * @param members at least one
+ */
+record DataPath(String text, List<String> members) {
+  private static final int MAX_MEMBERS = 16;
+
+  DataPath {
+    members = List.copyOf(members);
+  }
+
+  /** Returns a path; null if the text is none. */
+  static @Nullable DataPath parse(String text) {
+    String names = text.startsWith("$.") ? text.substring(2) : text;
+    List<String> members = List.of(names.split("\\.", -1));
+    boolean isPath =
+        members.size() <= MAX_MEMBERS
+            && members.stream().noneMatch(String::isEmpty)
+            && names.chars().noneMatch(c -> "$[]*?@'\"".indexOf(c) >= 0);
+    return isPath ? new DataPath(text, members) : null;
+  }
+
+  /** Returns the value in the data; a missing node if there is none. */
+  JsonNode in(JsonNode data) {
+    JsonNode value = data;
+    for (String member : members) {
+      value = value.isObject() ? value.path(member) : MissingNode.getInstance();
+    }
+    return value;
+  }
+
+  /** Returns the name under which problems tell it. */
+  String shown() {
+    return "data." + String.join(".", members);
+  }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.event;
+
+import io.weir.limits.Names;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+
+/**
+ * The id of a call line for an event, made of the event's {@code source} and {@code id}, which
+ * together identify it. Two events have the same id only if both are the same: {@code ce:} and the
+ * number of characters of the source say where it ends. What does not fit into a name is replaced
+ * by its SHA-256 (FIPS 180-4).
+ */
+final class EventId {
+  /** Most bytes of UTF-8 of a source, and of an event's id. */
+  static final int MAX_PART_BYTES = 2_048;
+
+  private static final String PREFIX = "ce:";
+  private static final String HASHED = "ce-sha256:";
+
+  private EventId() {}
+
+  /** Returns the id; both parts must be {@linkplain Names#violation names but for their length}. */
+  static String of(String source, String id) {
+    String whole = PREFIX + source.length() + ":" + source + ":" + id;
+    return Names.violation(whole) == null ? whole : HASHED + sha256(whole);
+  }
+
+  private static String sha256(String text) {
+    try {
+      byte[] hash =
+          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(hash);
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("every Java platform has SHA-256", impossible);
+    }
+  }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.event;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.topics.model.CallEvent;
+import java.math.BigDecimal;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How events of a type are counted.
+ *
+ * @param meter what is counted
+ * @param endpoint of what
+ * @param value where the quantity is; null if each event counts 1
+ * @param scale the quantity is the value times 10^{@code scale}, 0 to {@value #MAX_SCALE}
+ */
+record EventRule(String meter, Endpoint endpoint, @Nullable DataPath value, int scale) {
+  static final int MAX_SCALE = 9;
+
+  /** Longest text that is read as a number. */
+  private static final int MAX_NUMBER_CHARS = 40;
+
+  /** Which endpoint an event is of. */
+  sealed interface Endpoint {
+    /** The same for every event. */
+    record Fixed(String name) implements Endpoint {}
+
+    /**
+     * A text in the data, if it is among those that are allowed.
+     *
+     * @param other the endpoint of all other events; null if they are refused
+     */
+    record Property(DataPath path, Set<String> values, @Nullable String other) implements Endpoint {
+      public Property {
+        values = Set.copyOf(values);
+      }
+    }
+  }
+
+  /** Returns whether an event's data need be looked at. */
+  boolean readsData() {
+    return value != null || endpoint instanceof Endpoint.Property;
+  }
+
+  /** Returns the endpoint of an event. */
+  String endpoint(JsonNode data) throws RefusedEventException {
+    if (endpoint instanceof Endpoint.Fixed fixed) {
+      return fixed.name();
+    }
+    Endpoint.Property property = (Endpoint.Property) endpoint;
+    JsonNode found = property.path().in(data);
+    if (found.isTextual() && property.values().contains(found.textValue())) {
+      return found.textValue();
+    }
+    if (property.other() != null) {
+      return property.other();
+    }
+    throw new RefusedEventException(
+        property.path().shown(),
+        "must be one of the values that WEIR_EVENTS_FILE allows: "
+            + String.join(", ", new TreeSet<>(property.values())));
+  }
+
+  /** Returns the quantity of an event, 0 to {@link CallEvent#MAX_QUANTITY}. */
+  long quantity(JsonNode data) throws RefusedEventException {
+    if (value == null) {
+      return 1;
+    }
+    BigDecimal number = number(value.in(data));
+    if (number != null) {
+      try {
+        long quantity = number.movePointRight(scale).longValueExact();
+        if (quantity >= 0 && quantity <= CallEvent.MAX_QUANTITY) {
+          return quantity;
+        }
+      } catch (ArithmeticException neitherWholeNorSmallEnough) {
+        // refused below, in the same words
+      }
+    }
+    throw new RefusedEventException(
+        value.shown(),
+        "must be a number, or a text that is one, from 0 to "
+            + BigDecimal.valueOf(CallEvent.MAX_QUANTITY, scale).toPlainString()
+            + " with at most "
+            + scale
+            + " decimal places; nothing is rounded");
+  }
+
+  private static @Nullable BigDecimal number(JsonNode found) {
+    if (found.isNumber()) {
+      return found.decimalValue();
+    }
+    if (!found.isTextual() || found.textValue().length() > MAX_NUMBER_CHARS) {
+      return null;
+    }
+    try {
+      return new BigDecimal(found.textValue());
+    } catch (NumberFormatException notANumber) {
+      return null;
+    }
+  }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.event;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import io.cloudevents.CloudEvent;
+import io.cloudevents.SpecVersion;
+import io.weir.ingest.gate.Usage;
+import io.weir.limits.Names;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rules by which events become usage: the client is the event's {@code subject}, the meter is
+ * that of its {@code type}. Immutable and thread-safe.
+ */
+public final class EventRules {
+  /** How far ahead of the node's clock an event may be dated; clocks differ. */
+  static final Duration MAX_AHEAD = Duration.ofMinutes(1);
+
+  private final Map<String, EventRule> byType;
+  private final @Nullable EventRule otherTypes;
+  private final long maxAgeMillis;
+
+  /**
+   * Creates rules.
+   *
+   * @param otherTypes the rule of types without one; null if their events are refused
+   * @param maxAge how old an event may be
+   */
+  EventRules(Map<String, EventRule> byType, @Nullable EventRule otherTypes, Duration maxAge) {
+    this.byType = Map.copyOf(byType);
+    this.otherTypes = otherTypes;
+    this.maxAgeMillis = maxAge.toMillis();
+  }
+
+  /** Returns rules by which every event is refused, since no type has a meter. */
+  public static EventRules none() {
+    return new EventRules(Map.of(), null, Duration.ZERO);
+  }
+
+  /** Returns an event's data as JSON. */
+  public interface Data {
+    /**
+     * Returns the data.
+     *
+     * @return null if there is none, or it is no JSON
+     */
+    @Nullable JsonNode json();
+  }
+
+  /**
+   * Returns what an event says was used.
+   *
+   * @param data asked for only if the rule of the type looks at it
+   * @param nowEpochMillis the present time, which is that of an event without {@code time}
+   * @throws RefusedEventException if the event cannot be counted
+   */
+  public Usage usage(CloudEvent event, Data data, long nowEpochMillis)
+      throws RefusedEventException {
+    if (event.getSpecVersion() != SpecVersion.V1) {
+      throw new RefusedEventException("specversion", "must be 1.0");
+    }
+    String source = event.getSource().toString();
+    require("source", source, EventId.MAX_PART_BYTES);
+    require("id", event.getId(), EventId.MAX_PART_BYTES);
+    String client = event.getSubject();
+    if (client == null) {
+      throw new RefusedEventException("subject", "is missing; it names the client");
+    }
+    require("subject", client, Names.MAX_BYTES);
+    EventRule rule = rule(event.getType());
+    long at = time(event.getTime(), nowEpochMillis);
+    JsonNode json = rule.readsData() ? data.json() : null;
+    if (json == null && rule.readsData()) {
+      throw new RefusedEventException(
+          "data", "must be a JSON object (and datacontenttype, if given, application/json)");
+    }
+    JsonNode read = json == null ? MissingNode.getInstance() : json;
+    return new Usage(
+        EventId.of(source, event.getId()),
+        client,
+        rule.endpoint(read),
+        rule.meter(),
+        rule.quantity(read),
+        at);
+  }
+
+  private static void require(String attribute, String value, int maxBytes)
+      throws RefusedEventException {
+    String violation = Names.violation(value, maxBytes);
+    if (violation != null) {
+      throw new RefusedEventException(attribute, violation);
+    }
+  }
+
+  private EventRule rule(String type) throws RefusedEventException {
+    EventRule own = byType.get(type);
+    if (own != null) {
+      return own;
+    }
+    require("type", type, Names.MAX_BYTES);
+    if (otherTypes == null) {
+      throw new RefusedEventException(
+          "type", "has no meter: WEIR_EVENTS_FILE has no rule for '" + type + "'");
+    }
+    return otherTypes;
+  }
+
+  private long time(@Nullable OffsetDateTime time, long nowEpochMillis)
+      throws RefusedEventException {
+    if (time == null) {
+      return nowEpochMillis;
+    }
+    // a year far away has more milliseconds than fit
+    long oldestSecond = (nowEpochMillis - maxAgeMillis) / 1_000;
+    long newestSecond = (nowEpochMillis + MAX_AHEAD.toMillis()) / 1_000;
+    if (time.toEpochSecond() < oldestSecond || time.toEpochSecond() < 0) {
+      throw new RefusedEventException(
+          "time",
+          "must not be before "
+              + Instant.ofEpochSecond(Math.max(0, oldestSecond))
+              + ": older events are not counted (WEIR_EVENTS_MAX_AGE)");
+    }
+    if (time.toEpochSecond() > newestSecond) {
+      throw new RefusedEventException(
+          "time",
+          "must not be more than a minute ahead of " + Instant.ofEpochMilli(nowEpochMillis));
+    }
+    return time.toInstant().toEpochMilli();
+  }
+}

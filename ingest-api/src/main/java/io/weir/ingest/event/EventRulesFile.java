@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.event;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.ingest.policy.FieldReader;
+import io.weir.ingest.policy.YamlTree;
+import io.weir.topics.model.CallEvent;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A file of the rules by which events are counted. A file with one wrong rule is refused as a
+ * whole, with every problem named. Not thread-safe; used once.
+ */
+public final class EventRulesFile {
+  /** Most types, and most endpoints of one type. */
+  static final int MAX_ENTRIES = 1_000;
+
+  private static final String TYPES = "types";
+  private static final String OTHER_TYPES = "other_types";
+  private static final String METER = "meter";
+  private static final String ENDPOINT = "endpoint";
+  private static final String VALUE = "value";
+  private static final String SCALE = "scale";
+  private static final String PROPERTY = "property";
+  private static final String VALUES = "values";
+  private static final String OTHER = "other";
+
+  private final FieldReader fields = new FieldReader();
+
+  private EventRulesFile() {}
+
+  /** The content of a file. */
+  public sealed interface Content {
+    /** The rules. */
+    record Valid(EventRules rules) implements Content {}
+
+    /** Why the file is refused: each names the place in the file and the rule; at least one. */
+    record Invalid(List<String> problems) implements Content {
+      public Invalid {
+        problems = List.copyOf(problems);
+      }
+    }
+  }
+
+  /**
+   * Parses a file's text.
+   *
+   * @param maxAge how old an event may be
+   */
+  public static Content parse(String yaml, Duration maxAge) {
+    JsonNode root;
+    try {
+      root = YamlTree.of(yaml);
+    } catch (YamlTree.NotYamlException notYaml) {
+      return new Content.Invalid(List.of(String.valueOf(notYaml.getMessage())));
+    }
+    EventRulesFile file = new EventRulesFile();
+    EventRules rules = file.read(root, maxAge);
+    List<String> problems = file.fields.problems();
+    return problems.isEmpty() ? new Content.Valid(rules) : new Content.Invalid(problems);
+  }
+
+  private EventRules read(JsonNode root, Duration maxAge) {
+    if (!root.isObject() || (!root.has(TYPES) && !root.has(OTHER_TYPES))) {
+      fields.problem("the file must hold a mapping with 'types', or 'other_types', or both");
+      return EventRules.none();
+    }
+    fields.refuseUnknown(root, "", Set.of(TYPES, OTHER_TYPES));
+    JsonNode types = root.path(TYPES);
+    if (root.has(TYPES) && (!types.isObject() || types.size() > MAX_ENTRIES)) {
+      fields.problem("types must be a mapping of at most " + MAX_ENTRIES + " types to their rules");
+    }
+    Map<String, EventRule> byType = new HashMap<>();
+    for (Map.Entry<String, JsonNode> type : types.properties()) {
+      String place = FieldReader.at(TYPES, type.getKey());
+      fields.refuseBadName(type.getKey(), place);
+      byType.put(type.getKey(), rule(type.getValue(), place));
+    }
+    EventRule other = root.has(OTHER_TYPES) ? rule(root.path(OTHER_TYPES), OTHER_TYPES) : null;
+    return new EventRules(byType, other, maxAge);
+  }
+
+  private EventRule rule(JsonNode node, String path) {
+    if (!node.isObject()) {
+      fields.problem(path + " must be a mapping with 'meter'");
+    }
+    fields.refuseUnknown(node, path, Set.of(METER, ENDPOINT, VALUE, SCALE));
+    DataPath value = node.has(VALUE) ? path(node, path, VALUE) : null;
+    boolean isScaled = node.has(SCALE);
+    if (isScaled && !node.has(VALUE)) {
+      fields.problem(FieldReader.at(path, SCALE) + " needs a value beside it");
+    }
+    int scale = isScaled ? (int) fields.integer(node, path, SCALE, 0, EventRule.MAX_SCALE) : 0;
+    return new EventRule(fields.name(node, path, METER), endpoint(node, path), value, scale);
+  }
+
+  private EventRule.Endpoint endpoint(JsonNode node, String path) {
+    if (!node.has(ENDPOINT)) {
+      return new EventRule.Endpoint.Fixed(CallEvent.DEFAULT_ENDPOINT);
+    }
+    JsonNode endpoint = node.path(ENDPOINT);
+    if (!endpoint.isObject()) {
+      return new EventRule.Endpoint.Fixed(fields.name(node, path, ENDPOINT));
+    }
+    String place = FieldReader.at(path, ENDPOINT);
+    fields.refuseUnknown(endpoint, place, Set.of(PROPERTY, VALUES, OTHER));
+    DataPath property = path(endpoint, place, PROPERTY);
+    Set<String> values = values(endpoint.path(VALUES), FieldReader.at(place, VALUES));
+    String other = endpoint.has(OTHER) ? fields.name(endpoint, place, OTHER) : null;
+    return property == null
+        ? new EventRule.Endpoint.Fixed(CallEvent.DEFAULT_ENDPOINT)
+        : new EventRule.Endpoint.Property(property, values, other);
+  }
+
+  private Set<String> values(JsonNode list, String place) {
+    Set<String> values = new HashSet<>();
+    if (!list.isArray() || list.isEmpty() || list.size() > MAX_ENTRIES) {
+      fields.problem(place + " must list the 1 to " + MAX_ENTRIES + " endpoints that there may be");
+      return values;
+    }
+    for (JsonNode value : list) {
+      if (value.isTextual()) {
+        fields.refuseBadName(value.textValue(), place);
+        values.add(value.textValue());
+      } else {
+        fields.problem(place + " must list strings");
+      }
+    }
+    return values;
+  }
+
+  private @Nullable DataPath path(JsonNode node, String path, String field) {
+    String text = fields.name(node, path, field);
+    DataPath parsed = text.isEmpty() ? null : DataPath.parse(text);
+    if (parsed == null && !text.isEmpty()) {
+      fields.problem(
+          FieldReader.at(path, field)
+              + " must name a member of the data, such as tokens, usage.tokens or $.usage.tokens");
+    }
+    return parsed;
+  }
+}
