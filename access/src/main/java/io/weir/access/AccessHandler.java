@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpHeaderValue;
 import org.eclipse.jetty.io.Content;
@@ -68,7 +69,7 @@ public final class AccessHandler extends Handler.Wrapper {
    *
    * @param attribute the request's attribute of a name
    */
-  public static Grant grantOf(java.util.function.Function<String, @Nullable Object> attribute) {
+  public static Grant grantOf(Function<String, @Nullable Object> attribute) {
     if (attribute.apply(ATTRIBUTE) instanceof Grant grant) {
       return grant;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.access;
 
+import io.weir.topics.settings.Settings.InvalidSettingException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -45,13 +46,13 @@ public final class Tls implements AutoCloseable {
   /**
    * Reads the files.
    *
-   * @throws io.weir.topics.settings.Settings.InvalidSettingException if one is invalid
+   * @throws InvalidSettingException if one is invalid
    */
   public static Tls open(TlsSettings settings) {
     try {
       return new Tls(settings);
     } catch (IOException invalid) {
-      throw new io.weir.topics.settings.Settings.InvalidSettingException(
+      throw new InvalidSettingException(
           (settings.keyStore() == null ? "WEIR_TLS_CERTIFICATE: " : "WEIR_TLS_KEYSTORE: ")
               + invalid.getMessage());
     }
@@ -148,8 +149,7 @@ public final class Tls implements AutoCloseable {
       client.init(keys.getKeyManagers(), trust.getTrustManagers(), null);
       return client;
     } catch (GeneralSecurityException | IOException invalid) {
-      throw new io.weir.topics.settings.Settings.InvalidSettingException(
-          "WEIR_TLS_CA: " + invalid.getMessage());
+      throw new InvalidSettingException("WEIR_TLS_CA: " + invalid.getMessage());
     }
   }
 

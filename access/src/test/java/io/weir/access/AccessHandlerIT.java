@@ -29,9 +29,11 @@ import java.security.cert.X509Certificate;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
+import javax.net.ssl.TrustManagerFactory;
 import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.Request;
@@ -330,8 +332,7 @@ final class AccessHandlerIT {
         certificates.key("second"),
         folder.resolve("server.key"),
         StandardCopyOption.REPLACE_EXISTING);
-    TlsSettings settings =
-        java.util.Objects.requireNonNull(AccessSettings.of(Settings.of(variables)).tls());
+    TlsSettings settings = Objects.requireNonNull(AccessSettings.of(Settings.of(variables)).tls());
     Settings.InvalidSettingException refused =
         assertThrows(Settings.InvalidSettingException.class, () -> Tls.open(settings));
     assertTrue(
@@ -347,9 +348,8 @@ final class AccessHandlerIT {
     HttpClient known = HttpClient.newBuilder().sslContext(client("caller")).build();
     assertEquals("everybody", ask(known, "/all").body());
     KeyStore authorities = Tls.trust(certificates.authority());
-    javax.net.ssl.TrustManagerFactory trust =
-        javax.net.ssl.TrustManagerFactory.getInstance(
-            javax.net.ssl.TrustManagerFactory.getDefaultAlgorithm());
+    TrustManagerFactory trust =
+        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
     trust.init(authorities);
     SSLContext nameless = SSLContext.getInstance("TLS");
     nameless.init(null, trust.getTrustManagers(), null);
@@ -367,8 +367,7 @@ final class AccessHandlerIT {
     assertEquals("everybody", ask(http, "/all").body());
 
     variables.put("WEIR_TLS_KEYSTORE_PASSWORD", "wrong");
-    TlsSettings wrong =
-        java.util.Objects.requireNonNull(AccessSettings.of(Settings.of(variables)).tls());
+    TlsSettings wrong = Objects.requireNonNull(AccessSettings.of(Settings.of(variables)).tls());
     Settings.InvalidSettingException refused =
         assertThrows(Settings.InvalidSettingException.class, () -> Tls.open(wrong));
     assertTrue(String.valueOf(refused.getMessage()).startsWith("WEIR_TLS_KEYSTORE: "));

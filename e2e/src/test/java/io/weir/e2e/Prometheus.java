@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /** A real Prometheus that scrapes a deployment once a second, with the alerts that Weir has. */
 final class Prometheus implements AutoCloseable {
@@ -58,7 +59,7 @@ final class Prometheus implements AutoCloseable {
     WeirProcess process =
         WeirProcess.startProgram(
             folder,
-            java.util.Map.of(),
+            Map.of(),
             List.of(
                 "prometheus",
                 "--config.file=" + config,

@@ -12,6 +12,8 @@ import io.weir.access.PortalTokens;
 import io.weir.limits.Names;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Clock;
 import java.time.DateTimeException;
 import java.time.Duration;
@@ -85,8 +87,8 @@ final class PortalRoute {
       throw new ProblemException(
           Problem.of(
               ProblemReason.INVALID_BODY, "the body is not JSON: " + notJson.getOriginalMessage()));
-    } catch (java.io.IOException impossible) {
-      throw new java.io.UncheckedIOException("memory does not fail to be read", impossible);
+    } catch (IOException impossible) {
+      throw new UncheckedIOException("memory does not fail to be read", impossible);
     }
   }
 

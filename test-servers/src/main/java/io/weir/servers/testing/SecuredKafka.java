@@ -10,6 +10,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
@@ -77,7 +78,7 @@ public final class SecuredKafka implements AutoCloseable {
   }
 
   private static Map<String, String> properties(Path identity, Path authority) {
-    String ofSecured = "listener.name." + SECURED.toLowerCase(java.util.Locale.ROOT) + ".";
+    String ofSecured = "listener.name." + SECURED.toLowerCase(Locale.ROOT) + ".";
     Map<String, String> properties = new TreeMap<>();
     properties.put(
         "listener.security.protocol.map",

@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -109,7 +110,7 @@ final class KafkaConnectionTest {
     if (name.startsWith("__")) {
       return; // no variable has such a name
     }
-    String variable = "WEIR_KAFKA_" + name.toUpperCase(java.util.Locale.ROOT).replace('.', '_');
+    String variable = "WEIR_KAFKA_" + name.toUpperCase(Locale.ROOT).replace('.', '_');
     String inVariable = refusal(Map.of(variable, "x"));
     assertTrue(inVariable.startsWith(variable + " sets " + name), inVariable);
   }
