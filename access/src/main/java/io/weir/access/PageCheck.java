@@ -10,7 +10,7 @@ import org.eclipse.jetty.server.Request;
  * Tells requests that a web page of another host may have made a browser of this machine send, also
  * one whose name was made to lead here (DNS rebinding). Stateless and thread-safe.
  */
-final class PageCheck {
+public final class PageCheck {
   private static final Pattern THIS_MACHINE =
       Pattern.compile(
           "(localhost\\.?|127(\\.\\d{1,3}){3}|\\[(::1|(0:){7}1|::ffff:127(\\.\\d{1,3}){3})])(:\\d{1,5})?",
@@ -27,7 +27,8 @@ final class PageCheck {
             .allMatch(origin -> isOfThisMachine(origin.replaceFirst("^[a-z]+://", "")));
   }
 
-  private static boolean isOfThisMachine(String hostAndPort) {
+  /** Returns whether a host, with its port or without, is a name or an address of loopback. */
+  public static boolean isOfThisMachine(String hostAndPort) {
     return THIS_MACHINE.matcher(hostAndPort).matches();
   }
 }

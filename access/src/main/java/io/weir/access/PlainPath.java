@@ -13,7 +13,9 @@ final class PlainPath {
 
   /**
    * Returns whether a path, as it was sent, has neither dot segments nor empty ones but the last,
-   * however they are written, nor parameters or back slashes.
+   * however they are written, nor parameters or back slashes. An encoded slash or back slash is a
+   * character of its segment, as in the path of a client whose identifier has one: nothing decodes
+   * it before the segments are told apart.
    */
   static boolean isPlain(String path) {
     if (!path.startsWith("/")) {
@@ -28,8 +30,6 @@ final class PlainPath {
           || (segment.isEmpty() && !isLast)
           || segment.contains(";")
           || segment.contains("\\")
-          || segment.contains("%2f")
-          || segment.contains("%5c")
           || segment.contains("%00")) {
         return false;
       }

@@ -64,7 +64,7 @@ final class LoadConnection {
     ByteBuffer request =
         ByteBuffer.wrap(
             bytes(
-                "POST /v1/check HTTP/1.1\r\nHost: weir\r\nContent-Length: "
+                "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
                     + body.length()
                     + "\r\n\r\n"
                     + body));

@@ -456,7 +456,7 @@ final class ReportsIT {
     String handshake =
         """
         GET /health/live HTTP/1.1
-        Host: weir
+        Host: localhost
         Connection: Upgrade, close
         Upgrade: websocket
         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==

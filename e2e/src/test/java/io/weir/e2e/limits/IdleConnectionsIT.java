@@ -92,7 +92,7 @@ final class IdleConnectionsIT {
     try (SocketChannel oneMore = connect(node.port())) {
       oneMore.write(
           ByteBuffer.wrap(
-              "GET /health/live HTTP/1.1\r\nHost: weir\r\n\r\n"
+              "GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
                   .getBytes(StandardCharsets.ISO_8859_1)));
       ByteBuffer answer = ByteBuffer.allocate(12);
       while (answer.hasRemaining()) {

@@ -58,7 +58,7 @@ final class Inventor {
                   + name
                   + "\"}";
           requests
-              .append("POST /v1/check HTTP/1.1\r\nHost: weir\r\nContent-Length: ")
+              .append("POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: ")
               .append(body.length())
               .append("\r\n\r\n")
               .append(body);

@@ -43,7 +43,7 @@ final class OverloadedLimitsIT {
 
   private static final String BODY = "{\"client\":\"acme\",\"endpoint\":\"GET /v1/items\"}";
   private static final byte[] CALL =
-      ("POST /v1/check HTTP/1.1\r\nHost: weir\r\nContent-Length: "
+      ("POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
               + BODY.length()
               + "\r\n\r\n"
               + BODY)

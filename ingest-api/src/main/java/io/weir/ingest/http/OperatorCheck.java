@@ -2,6 +2,7 @@
 package io.weir.ingest.http;
 
 import io.javalin.http.Context;
+import io.weir.access.PageCheck;
 import io.weir.limits.IpAddress;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -21,11 +22,6 @@ import org.jspecify.annotations.Nullable;
 final class OperatorCheck {
   private static final List<String> OF_PROXIES =
       List.of("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via");
-
-  private static final Pattern THIS_MACHINE =
-      Pattern.compile(
-          "(localhost\\.?|127(\\.\\d{1,3}){3}|\\[(::1|(0:){7}1|::ffff:127(\\.\\d{1,3}){3})])(:\\d{1,5})?",
-          Pattern.CASE_INSENSITIVE);
 
   private static final Pattern HOST_AND_PORT =
       Pattern.compile("(?:\\[([^]]+)]|([^:]+?)\\.?)(?::\\d{1,5})?");
@@ -51,7 +47,7 @@ final class OperatorCheck {
     if (host == null) {
       return "it names no host";
     }
-    if (!THIS_MACHINE.matcher(host).matches()) {
+    if (!PageCheck.isOfThisMachine(host)) {
       return "the request is for the host " + host;
     }
     return origin == null || isOf(origin, host) ? null : ofAPage(origin);

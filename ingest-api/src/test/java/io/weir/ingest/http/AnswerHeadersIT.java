@@ -58,7 +58,7 @@ final class AnswerHeadersIT {
           .send(
               String.format(
                   Locale.ROOT,
-                  "%s %s HTTP/1.1\r\nHost: weir\r\nContent-Length: %d\r\n\r\n%s",
+                  "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s",
                   method,
                   path,
                   body.length(),

@@ -77,7 +77,7 @@ final class AuthzRouteIT {
   }
 
   private static String request(String line, String... fields) {
-    StringBuilder text = new StringBuilder(line + " HTTP/1.1\r\nHost: weir\r\n");
+    StringBuilder text = new StringBuilder(line + " HTTP/1.1\r\nHost: localhost\r\n");
     for (String field : fields) {
       text.append(field).append("\r\n");
     }

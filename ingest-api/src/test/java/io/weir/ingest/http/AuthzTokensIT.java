@@ -36,7 +36,8 @@ final class AuthzTokensIT {
             Map.of("WEIR_TOKENS_FILE", file.toString(), "WEIR_AUTHZ_CLIENT_HEADER", "X-Client"))) {
       for (String path :
           List.of("/x", "/../../../health/live", "/../../../problems/x", "/%2e%2e/../../health/")) {
-        String asked = "GET /v1/authz/envoy" + path + " HTTP/1.1\r\nHost: weir\r\nX-Client: a\r\n";
+        String asked =
+            "GET /v1/authz/envoy" + path + " HTTP/1.1\r\nHost: localhost\r\nX-Client: a\r\n";
         assertEquals(401, status(node, asked + "\r\n"), path);
         assertEquals(
             200, status(node, asked + "Authorization: Bearer " + TOKEN + "\r\n\r\n"), path);

@@ -71,7 +71,7 @@ final class BadInputTableIT {
   private static String message(String path, byte[] body) {
     return "POST "
         + path
-        + " HTTP/1.1\r\nHost: weir\r\nContent-Length: "
+        + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
         + body.length
         + "\r\n\r\n"
         + new String(body, StandardCharsets.ISO_8859_1);

@@ -14,20 +14,21 @@ final class BadMessages {
   private static final String HIDDEN_BODY = "{\"client\":\"smuggled\"}";
 
   private static final String HIDDEN =
-      "POST /v1/check HTTP/1.1\r\nHost: weir\r\nContent-Length: "
+      "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
           + HIDDEN_BODY.length()
           + "\r\n\r\n"
           + HIDDEN_BODY;
 
   private static final String BODY = "{\"client\":\"a\"}";
-  private static final String CHECK = "POST /v1/check HTTP/1.1\r\nHost: weir\r\n";
+  private static final String CHECK = "POST /v1/check HTTP/1.1\r\nHost: localhost\r\n";
 
   private BadMessages() {}
 
   static List<String> all() {
     List<String> messages = new ArrayList<>();
     for (String line : startLines()) {
-      messages.add(line + "\r\nHost: weir\r\nContent-Length: " + BODY.length() + "\r\n\r\n" + BODY);
+      messages.add(
+          line + "\r\nHost: localhost\r\nContent-Length: " + BODY.length() + "\r\n\r\n" + BODY);
     }
     for (String field : fields()) {
       messages.add(CHECK + field + "\r\n\r\n" + BODY);

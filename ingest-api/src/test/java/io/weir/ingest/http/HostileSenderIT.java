@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class HostileSenderIT {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String APPENDED = "weir_log_appended_calls_total";
-  private static final String CHECK = "POST /v1/check HTTP/1.1\r\nHost: weir\r\n";
+  private static final String CHECK = "POST /v1/check HTTP/1.1\r\nHost: localhost\r\n";
   private static final String BODIES = "{part=\"body\"}";
   private static final String BODY = "{\"client\":\"honest\"}";
 
@@ -73,7 +73,7 @@ final class HostileSenderIT {
   @ParameterizedTest
   @ValueSource(strings = {"/health/live", "/metrics", "/v1/check/batch", "/nowhere"})
   void webSocketHandshake_isAPlainRequest(String path) throws Exception {
-    String plain = "GET " + path + " HTTP/1.1\r\nHost: weir\r\n";
+    String plain = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n";
     String handshake =
         """
         Connection: Upgrade
@@ -98,17 +98,17 @@ final class HostileSenderIT {
       value = {
         "400 | POST /v1/check HTTP/1.1~Content-Length: 2~~{}",
         "400 | GARBAGE~~",
-        "505 | POST /v1/check HTTP/3.7~Host: weir~~",
-        "400 | POST /v1/check HTTP/1.1~Host: weir~Content-Length: 5~Content-Length: 19~~{}",
-        "400 | POST /v1/check HTTP/1.1~Host: weir~Content-Length: -1~~{}",
-        "400 | POST /v1/check HTTP/1.1~Host: weir~Content-Length: many~~{}",
-        "400 | POST /v1/check HTTP/1.1~Host: weir~Content-Length: 99999999999999999999~~{}",
-        "400 | POST /v1/check HTTP/1.1~Host: weir~Content-Length: 4~Transfer-Encoding: chunked~~0~~",
-        "400 | POST /v1/check HTTP/1.1~Host: weir~Transfer-Encoding: chunked~~FFFFFFFFFFFFFFFFFF~{}~",
-        "400 | POST /v1/check HTTP/1.1~Host: weir~Transfer-Encoding: chunked~~xyz~{}~",
-        "400 | POST /v1/check HTTP/1.1~Host: weir~Transfer-Encoding: gzip~~{}",
-        "417 | POST /v1/check HTTP/1.1~Host: weir~Expect: a-miracle~Content-Length: 2~~{}",
-        "400 | POST /v1/check HTTP/1.1~Host: weir~Bad Header: x~~",
+        "505 | POST /v1/check HTTP/3.7~Host: localhost~~",
+        "400 | POST /v1/check HTTP/1.1~Host: localhost~Content-Length: 5~Content-Length: 19~~{}",
+        "400 | POST /v1/check HTTP/1.1~Host: localhost~Content-Length: -1~~{}",
+        "400 | POST /v1/check HTTP/1.1~Host: localhost~Content-Length: many~~{}",
+        "400 | POST /v1/check HTTP/1.1~Host: localhost~Content-Length: 99999999999999999999~~{}",
+        "400 | POST /v1/check HTTP/1.1~Host: localhost~Content-Length: 4~Transfer-Encoding: chunked~~0~~",
+        "400 | POST /v1/check HTTP/1.1~Host: localhost~Transfer-Encoding: chunked~~FFFFFFFFFFFFFFFFFF~{}~",
+        "400 | POST /v1/check HTTP/1.1~Host: localhost~Transfer-Encoding: chunked~~xyz~{}~",
+        "400 | POST /v1/check HTTP/1.1~Host: localhost~Transfer-Encoding: gzip~~{}",
+        "417 | POST /v1/check HTTP/1.1~Host: localhost~Expect: a-miracle~Content-Length: 2~~{}",
+        "400 | POST /v1/check HTTP/1.1~Host: localhost~Bad Header: x~~",
       })
   void message_thatIsNotHttp_isRefused_andTheConnectionEnds(int status, String message)
       throws Exception {
@@ -133,7 +133,7 @@ final class HostileSenderIT {
   @Test
   void uri_tooLong_is414() throws Exception {
     try (RawHttp connection = node.connect()) {
-      connection.send("POST /" + "y".repeat(20_000) + " HTTP/1.1\r\nHost: weir\r\n\r\n");
+      connection.send("POST /" + "y".repeat(20_000) + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
 
       assertProblem(414, connection.answer());
       assertTrue(connection.ends());
@@ -144,7 +144,7 @@ final class HostileSenderIT {
   void method_unknown_is405() throws Exception {
     try (RawHttp connection = node.connect()) {
       for (String method : List.of("GET", "DELETE", "OPTIONS", "BREW")) {
-        connection.send(method + " /v1/check HTTP/1.1\r\nHost: weir\r\n\r\n");
+        connection.send(method + " /v1/check HTTP/1.1\r\nHost: localhost\r\n\r\n");
 
         assertProblem(405, connection.answer());
       }
@@ -155,7 +155,7 @@ final class HostileSenderIT {
   @Test
   void methodOverride_isNotObeyed() throws Exception {
     try (RawHttp connection = node.connect()) {
-      String override = " HTTP/1.1\r\nHost: weir\r\nX-HTTP-Method-Override: ";
+      String override = " HTTP/1.1\r\nHost: localhost\r\nX-HTTP-Method-Override: ";
       connection.send("GET /v1/calls/nope/settle" + override + "POST\r\n\r\n");
       assertProblem(405, connection.answer());
 
@@ -273,7 +273,7 @@ final class HostileSenderIT {
       for (int i = 0; i < 400; i++) {
         slow.add(node.connect().send(CHECK + "Content-Length: 100\r\n\r\n{"));
         slow.add(node.connect().send(CHECK + "Transfer-Encoding: chunked\r\n\r\n5\r\n{"));
-        slow.add(node.connect().send("POST /v1/check HTTP/1.1\r\nHost: we"));
+        slow.add(node.connect().send("POST /v1/check HTTP/1.1\r\nHost: loc"));
         // a byte now and then does not help
         for (RawHttp connection : slow.subList(slow.size() - 3, slow.size())) {
           connection.send(" ");

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Bodies that are not whole for a reason that is not their sender's mistake. */
 final class IncompleteBodyIT {
   private static final String HALF =
-      "POST /v1/check HTTP/1.1\r\nHost: weir\r\nContent-Length: 20\r\n\r\n{\"client\"";
+      "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20\r\n\r\n{\"client\"";
 
   @TempDir Path folder;
 

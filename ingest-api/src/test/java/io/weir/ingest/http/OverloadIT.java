@@ -101,7 +101,7 @@ final class OverloadIT {
   void shedCalls_ofOneConnection_closeItAfterEvery64th() throws Exception {
     List<CompletableFuture<HttpResponse<String>>> held = holdAll();
     try (RawHttp connection = node.connect()) {
-      String request = "POST /v1/check HTTP/1.1\r\nHost: weir\r\nContent-Length: 2\r\n\r\n{}";
+      String request = "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}";
       connection.send(request.repeat(64));
       int answers = 0;
       RawHttp.Answer answer;
@@ -124,7 +124,7 @@ final class OverloadIT {
     for (int i = 0; i < 5; i++) {
       node.connect()
           .send(
-              "POST /v1/check HTTP/1.1\r\nHost: weir\r\nContent-Length: 14\r\n\r\n"
+              "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: 14\r\n\r\n"
                   + "{\"client\":\"a\"}")
           .close();
     }
@@ -193,7 +193,7 @@ final class OverloadIT {
 
   private boolean isServed() throws Exception {
     try (RawHttp connection = node.connect()) {
-      connection.send("GET /health/live HTTP/1.1\r\nHost: weir\r\n\r\n");
+      connection.send("GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n");
       return connection.answer().status() == 200;
     } catch (SocketTimeoutException silent) {
       throw new AssertionError("accepted, but not answered", silent);

@@ -144,7 +144,7 @@ final class QueueDelayIT {
     private RawHttp.Answer call(RawHttp connection, String id) throws IOException {
       String body = "[{\"client\":\"client-" + number % 10 + "\",\"id\":\"" + id + "\"}]";
       connection.send(
-          "POST /v1/check/batch HTTP/1.1\r\nHost: weir\r\nContent-Length: "
+          "POST /v1/check/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
               + body.length()
               + "\r\n\r\n"
               + body);

@@ -73,7 +73,7 @@ final class SelectorTasksIT {
 
   private RawHttp ask(String path) throws Exception {
     RawHttp connection = RawHttp.connect(connector.getLocalPort());
-    connection.send("GET " + path + " HTTP/1.1\r\nHost: weir\r\n\r\n");
+    connection.send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     return connection;
   }
 

@@ -121,7 +121,7 @@ final class SlowReadersIT {
     byte[] requests =
         what.equals("a batch")
             ? pipelined(batchOfProblems(200), 40)
-            : (what + " HTTP/1.1\r\nHost: weir\r\n\r\n")
+            : (what + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 .repeat(4_000)
                 .getBytes(StandardCharsets.US_ASCII);
     List<Socket> slow = new ArrayList<>();
@@ -144,7 +144,7 @@ final class SlowReadersIT {
   @ValueSource(strings = {"GET /metrics", "POST /metrics"})
   void scrapersThatDoNotReadAnswers_keepNobodyElseOff(String what) throws Exception {
     byte[] requests =
-        (what + " HTTP/1.1\r\nHost: weir\r\n\r\n")
+        (what + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
             .repeat(4_000)
             .getBytes(StandardCharsets.US_ASCII);
     List<Socket> slow = new ArrayList<>();
@@ -214,14 +214,14 @@ final class SlowReadersIT {
   }
 
   private static byte[] request(String body) {
-    String head = "POST " + BATCH + " HTTP/1.1\r\nHost: weir\r\nConnection: close";
+    String head = "POST " + BATCH + " HTTP/1.1\r\nHost: localhost\r\nConnection: close";
     return (head + "\r\nContent-Length: " + body.length() + "\r\n\r\n" + body)
         .getBytes(StandardCharsets.US_ASCII);
   }
 
   /** The same request over and over, without a wait for the answers. */
   private static byte[] pipelined(String body, int times) {
-    String head = "POST " + BATCH + " HTTP/1.1\r\nHost: weir";
+    String head = "POST " + BATCH + " HTTP/1.1\r\nHost: localhost";
     return (head + "\r\nContent-Length: " + body.length() + "\r\n\r\n" + body)
         .repeat(times)
         .getBytes(StandardCharsets.US_ASCII);

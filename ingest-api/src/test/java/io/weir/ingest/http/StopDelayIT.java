@@ -29,7 +29,7 @@ final class StopDelayIT {
       }
       assertTrue(node.get("/health/ready").body().contains("\"stopping\":true"));
       assertEquals(200, node.get("/health/live").statusCode());
-      kept.send("GET /health/live HTTP/1.1\r\nHost: weir\r\n\r\n");
+      kept.send("GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n");
       assertEquals(200, kept.answer().status());
     } finally {
       // the delay is over
