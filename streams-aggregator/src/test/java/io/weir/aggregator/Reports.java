@@ -3,6 +3,8 @@ package io.weir.aggregator;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.access.openapi.ApiDescription;
+import io.weir.servers.testing.DescribedAnswers;
 import io.weir.testing.Await;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -18,6 +20,10 @@ import java.util.function.Predicate;
 /** Two aggregators that share the partitions of a broker, asked over HTTP. */
 final class Reports implements AutoCloseable {
   static final ObjectMapper MAPPER = new ObjectMapper();
+
+  /** Every answer that a test gets from here is held against the description of the API. */
+  static final DescribedAnswers DESCRIBED =
+      new DescribedAnswers(ApiDescription.ofReportsApi().json());
 
   private static final HttpClient HTTP = HttpClient.newHttpClient();
 
@@ -53,13 +59,16 @@ final class Reports implements AutoCloseable {
     return List.of(one, two);
   }
 
-  /** Posts nothing, once. */
-  static HttpResponse<String> post(Aggregator aggregator, String path) throws Exception {
-    return HTTP.send(
-        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + aggregator.reportsPort() + path))
-            .POST(HttpRequest.BodyPublishers.noBody())
-            .build(),
-        HttpResponse.BodyHandlers.ofString());
+  /** Sends a request without a body, once. */
+  static HttpResponse<String> send(Aggregator aggregator, String method, String path)
+      throws Exception {
+    return DESCRIBED.check(
+        HTTP.send(
+            HttpRequest.newBuilder(
+                    URI.create("http://127.0.0.1:" + aggregator.reportsPort() + path))
+                .method(method, HttpRequest.BodyPublishers.noBody())
+                .build(),
+            HttpResponse.BodyHandlers.ofString()));
   }
 
   /** Asks once. */
@@ -70,7 +79,7 @@ final class Reports implements AutoCloseable {
     if (headers.length > 0) {
       request.headers(headers);
     }
-    return HTTP.send(request.build(), HttpResponse.BodyHandlers.ofString());
+    return DESCRIBED.check(HTTP.send(request.build(), HttpResponse.BodyHandlers.ofString()));
   }
 
   /**

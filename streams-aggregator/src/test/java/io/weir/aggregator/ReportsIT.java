@@ -295,6 +295,39 @@ final class ReportsIT {
   }
 
   @Test
+  void description_isShown_withEachOperation(@TempDir Path folder) throws Exception {
+    HttpResponse<String> document = Reports.get(reports.one, "/openapi.json");
+    assertEquals(200, document.statusCode());
+    assertEquals("application/json", document.headers().firstValue("Content-Type").orElseThrow());
+
+    Chromium.awaitPage(
+        folder,
+        reports.one,
+        "/docs",
+        shown ->
+            shown.contains("operations-Usage-currentLimits")
+                && shown.contains("operations-Fleet-completeness")
+                && shown.contains("Weir reports API"));
+  }
+
+  /** OPTIONS tells the methods that a path has, so both must know the same ones. */
+  @Test
+  void describedMethods_areThoseOfThePath() throws Exception {
+    for (String operation : Reports.DESCRIBED.operations()) {
+      String[] parts = operation.split(" ", 2);
+      HttpResponse<String> answer =
+          Reports.send(reports.one, "OPTIONS", parts[1].replaceAll("\\{[^}]+}", "x"));
+
+      assertEquals(204, answer.statusCode(), operation);
+      assertEquals(
+          parts[0].equals("GET") ? "GET, HEAD, OPTIONS" : parts[0] + ", OPTIONS",
+          answer.headers().firstValue("Allow").orElseThrow(),
+          operation);
+      assertEquals(List.of(), answer.headers().allValues("Access-Control-Allow-Origin"));
+    }
+  }
+
+  @Test
   void usage_positionNeverReached_isProblemThatNamesIt() throws Exception {
     String client = Calls.clientOf("never", 0, PARTITIONS);
 
@@ -444,9 +477,9 @@ final class ReportsIT {
       assertEquals("no-store", answer.headers().firstValue("Cache-Control").orElse("none"), path);
       assertTrue(answer.headers().firstValue("Date").isPresent(), path);
     }
-    HttpResponse<String> posted = Reports.post(reports.one, "/v1/usage");
+    HttpResponse<String> posted = Reports.send(reports.one, "POST", "/v1/usage");
     assertEquals(405, posted.statusCode());
-    assertEquals("GET, HEAD", posted.headers().firstValue("Allow").orElse("none"));
+    assertEquals("GET, HEAD, OPTIONS", posted.headers().firstValue("Allow").orElse("none"));
     assertTrue(posted.body().contains("method-not-allowed"), posted.body());
   }
 

@@ -35,7 +35,7 @@ public final class UsageLog {
 
   private static Counter counter(MeterRegistry registry, String outcome) {
     return Counter.builder("weir.usage.events")
-        .description("usage events that were recorded, and that were answered 503 instead")
+        .description("events of usage that were recorded, and that were answered 503 instead")
         .tag("outcome", outcome)
         .register(registry);
   }

@@ -48,6 +48,8 @@ final class ApiKeyRoutes {
     config.routes.post(KEYS, context -> admin.answer(context, this::create));
     config.routes.get(KEY, context -> admin.answer(context, this::get));
     config.routes.delete(KEY, context -> admin.answer(context, this::revoke));
+    config.routes.options(KEYS, context -> refuseMethod("GET, POST"));
+    config.routes.options(KEY, context -> refuseMethod("GET, DELETE"));
     config.routes.put(KEYS, context -> refuseMethod("GET, POST"));
     config.routes.delete(KEYS, context -> refuseMethod("GET, POST"));
     config.routes.put(KEY, context -> refuseMethod("GET, DELETE"));

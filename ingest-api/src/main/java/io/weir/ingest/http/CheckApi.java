@@ -7,7 +7,10 @@ import io.javalin.http.Context;
 import io.javalin.http.HttpResponseException;
 import io.javalin.http.MethodNotAllowedResponse;
 import io.weir.access.Access;
+import io.weir.access.AllowedMethods;
 import io.weir.access.Tls;
+import io.weir.access.openapi.ApiDescription;
+import io.weir.access.openapi.ApiPages;
 import io.weir.decision.DecisionCache;
 import io.weir.ingest.authz.CallReader;
 import io.weir.ingest.correct.Corrections;
@@ -21,7 +24,6 @@ import io.weir.topics.problem.ProblemPages;
 import io.weir.topics.problem.ProblemReason;
 import io.weir.topics.problem.Routes;
 import java.time.Duration;
-import java.util.Collection;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Set;
@@ -204,14 +206,16 @@ public final class CheckApi implements AutoCloseable {
     config.routes.post(EventsRoute.OPENMETER_PATH, CheckApi::isServedBefore);
     config.routes.post(SettleRoute.PATH, this::settle);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
+    new ApiPages(ApiDescription.ofCheckApi()).register(config);
     config.routes.get("/health/live", context -> context.contentType(JSON).result("{\"ok\":true}"));
     config.routes.get("/health/ready", this::ready);
     config.routes.get(AdmissionHandler.METRICS, this::metrics);
     config.routes.exception(
         HttpResponseException.class,
         (refused, context) -> {
-          if (refused instanceof MethodNotAllowedResponse) {
-            context.header("Allow", allowed(refused.getDetails().values()));
+          if (refused instanceof MethodNotAllowedResponse others
+              && AllowedMethods.answer(context, others)) {
+            return;
           }
           answer(context, refusal(context, refused));
         });
@@ -221,11 +225,6 @@ public final class CheckApi implements AutoCloseable {
           LOG.error("request failed path={}", context.path(), failed);
           answer(context, FAILED);
         });
-  }
-
-  /** Returns the methods of a path as the field Allow lists them. A path with GET also has HEAD. */
-  private static String allowed(Collection<String> methods) {
-    return String.join(", ", methods).replace("GET", "GET, HEAD");
   }
 
   private static Problem refusal(Context context, HttpResponseException refused) {

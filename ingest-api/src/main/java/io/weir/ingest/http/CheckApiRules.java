@@ -3,6 +3,7 @@ package io.weir.ingest.http;
 
 import io.weir.access.AccessHandler;
 import io.weir.access.Scope;
+import io.weir.access.openapi.ApiPages;
 import io.weir.topics.problem.ProblemReason;
 import java.util.List;
 import java.util.Set;
@@ -31,7 +32,9 @@ final class CheckApiRules implements AccessHandler.Rules {
       return Scope.CHECK;
     }
     String path = Request.getPathInContext(request);
-    if (OF_EVERYBODY.contains(path) || path.startsWith(ProblemReason.PATH)) {
+    if (OF_EVERYBODY.contains(path)
+        || ApiPages.isFor(request)
+        || path.startsWith(ProblemReason.PATH)) {
       return null;
     }
     if (OF_CALLS.stream().anyMatch(path::startsWith)) {

@@ -103,12 +103,11 @@ final class AnswerHeadersIT {
   @CsvSource(
       delimiter = '|',
       value = {
-        "GET     | /v1/check          | POST",
-        "OPTIONS | /v1/check          | POST",
-        "BREW    | /v1/check          | POST",
-        "DELETE  | /v1/calls/x/settle | POST",
-        "POST    | /health/live       | GET, HEAD",
-        "PUT     | /metrics           | GET, HEAD"
+        "GET     | /v1/check          | POST, OPTIONS",
+        "BREW    | /v1/check          | POST, OPTIONS",
+        "DELETE  | /v1/calls/x/settle | POST, OPTIONS",
+        "POST    | /health/live       | GET, HEAD, OPTIONS",
+        "PUT     | /metrics           | GET, HEAD, OPTIONS"
       })
   void wrongMethod_is405_withTheAllowedOnes(String method, String path, String allowed)
       throws Exception {

@@ -304,7 +304,7 @@ final class PolicyRoutesIT {
     assertProblem(404, "policy-not-found", node.get(path + "/none"));
     HttpResponse<String> put = put(path, "{}");
     assertProblem(405, "method-not-allowed", put);
-    assertEquals(Optional.of("GET, HEAD, POST"), put.headers().firstValue("Allow"));
+    assertEquals(Optional.of("GET, HEAD, POST, OPTIONS"), put.headers().firstValue("Allow"));
     assertProblem(405, "method-not-allowed", delete(path));
     assertEquals(version, version());
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import io.weir.access.openapi.ApiDescription;
 import io.weir.ingest.Ingest;
 import io.weir.ingest.IngestConfig;
+import io.weir.servers.testing.DescribedAnswers;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
 import io.weir.topics.catalog.TopicAdmin;
@@ -20,6 +22,10 @@ import java.util.Optional;
 
 /** One ingest node over a real broker and a real Redis, with a policy for {@code GET *}. */
 final class TestNode implements AutoCloseable {
+  /** Every answer that a test gets from here is held against the description of the API. */
+  private static final DescribedAnswers DESCRIBED =
+      new DescribedAnswers(ApiDescription.ofCheckApi().json());
+
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
   private final TestKafka kafka;
@@ -71,6 +77,10 @@ final class TestNode implements AutoCloseable {
     }
   }
 
+  DescribedAnswers described() {
+    return DESCRIBED;
+  }
+
   RawHttp connect() throws IOException {
     return RawHttp.connect(ingest.httpPort());
   }
@@ -90,7 +100,7 @@ final class TestNode implements AutoCloseable {
   }
 
   HttpResponse<String> send(HttpRequest request) throws IOException, InterruptedException {
-    return http.send(request, HttpResponse.BodyHandlers.ofString());
+    return DESCRIBED.check(http.send(request, HttpResponse.BodyHandlers.ofString()));
   }
 
   HttpClient http() {

@@ -3,6 +3,7 @@ package io.weir.aggregator.report;
 
 import io.weir.access.AccessHandler;
 import io.weir.access.Scope;
+import io.weir.access.openapi.ApiPages;
 import io.weir.topics.problem.ProblemReason;
 import java.util.List;
 import java.util.Set;
@@ -29,7 +30,9 @@ final class ReportRules implements AccessHandler.Rules {
   @Override
   public @Nullable Scope scopeOf(Request request) {
     String path = Request.getPathInContext(request);
-    if (OF_EVERYBODY.contains(path) || path.startsWith(ProblemReason.PATH)) {
+    if (OF_EVERYBODY.contains(path)
+        || ApiPages.isFor(request)
+        || path.startsWith(ProblemReason.PATH)) {
       return null;
     }
     return OF_REPORTS.stream().anyMatch(path::startsWith) ? Scope.REPORT : Scope.ADMIN;

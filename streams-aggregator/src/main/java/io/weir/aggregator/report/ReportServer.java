@@ -10,7 +10,10 @@ import io.micrometer.core.instrument.binder.jetty.JettyServerThreadPoolMetrics;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.weir.access.Access;
 import io.weir.access.AccessHandler;
+import io.weir.access.AllowedMethods;
 import io.weir.access.Tls;
+import io.weir.access.openapi.ApiDescription;
+import io.weir.access.openapi.ApiPages;
 import io.weir.aggregator.audit.bucket.BucketAuditCodec;
 import io.weir.aggregator.ranking.Rankings;
 import io.weir.aggregator.ranking.Selection;
@@ -31,7 +34,6 @@ import java.net.StandardSocketOptions;
 import java.nio.channels.ServerSocketChannel;
 import java.time.Clock;
 import java.time.Duration;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -202,6 +204,7 @@ public final class ReportServer implements AutoCloseable {
     config.routes.before(ctx -> ctx.header("Cache-Control", "no-store"));
     config.routes.get("/", this::page);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
+    new ApiPages(ApiDescription.ofReportsApi()).register(config);
     config.routes.get("/health/live", ctx -> send(ctx, Answer.json(200, Map.of("status", "up"))));
     config.routes.get("/health/ready", this::ready);
     config.routes.get("/metrics", this::metrics);
@@ -220,7 +223,9 @@ public final class ReportServer implements AutoCloseable {
     config.routes.exception(
         MethodNotAllowedResponse.class,
         (refused, ctx) -> {
-          ctx.header("Allow", allowed(refused.getDetails().values()));
+          if (AllowedMethods.answer(ctx, refused)) {
+            return;
+          }
           send(ctx, Problem.of(ProblemReason.METHOD_NOT_ALLOWED, ctx.method() + " " + ctx.path()));
         });
     config.routes.exception(
@@ -236,11 +241,6 @@ public final class ReportServer implements AutoCloseable {
             send(ctx, Routes.REPORTS_API.missing(ctx.path()));
           }
         });
-  }
-
-  /** Returns the methods of a path for the header Allow; GET implies HEAD. */
-  private static String allowed(Collection<String> methods) {
-    return String.join(", ", methods).replace("GET", "GET, HEAD");
   }
 
   private void page(Context ctx) throws IOException {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.access;
+
+import io.javalin.http.Context;
+import io.javalin.http.HttpStatus;
+import io.javalin.http.MethodNotAllowedResponse;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The methods that a path has (RFC 9110 §9.3.7, §10.2.1): the field {@code Allow} of an answer 405,
+ * and the answer to OPTIONS. Nothing is said about other origins (CORS), so that browsers let no
+ * page of another host ask. Stateless and thread-safe.
+ */
+public final class AllowedMethods {
+  private AllowedMethods() {}
+
+  /**
+   * Tells the methods of a path that has not the method of a request.
+   *
+   * @return whether that is the answer, since OPTIONS has asked for it; else it is to be 405
+   */
+  public static boolean answer(Context context, MethodNotAllowedResponse refused) {
+    List<String> methods = new ArrayList<>();
+    for (String each : String.join(",", refused.getDetails().values()).split(",", -1)) {
+      add(methods, each.strip());
+      if (each.strip().equals("GET")) {
+        add(methods, "HEAD");
+      }
+    }
+    add(methods, "OPTIONS");
+    context.header("Allow", String.join(", ", methods));
+    if (!context.req().getMethod().equals("OPTIONS")) {
+      return false;
+    }
+    context.status(HttpStatus.NO_CONTENT).result("");
+    return true;
+  }
+
+  private static void add(List<String> methods, String method) {
+    if (!methods.contains(method)) {
+      methods.add(method);
+    }
+  }
+}
