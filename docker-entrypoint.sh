@@ -8,5 +8,5 @@ options="-XX:+ExitOnOutOfMemoryError"
 [ "$version" -lt 21 ] || options="$options --enable-native-access=ALL-UNNAMED"
 [ "$version" -lt 24 ] || options="$options --sun-misc-unsafe-memory-access=allow"
 # shellcheck disable=SC2086 # the variables hold several options
-exec java $options ${WEIR_JAVA_OPTS:--XX:MaxRAMPercentage=70} -cp '/opt/weir/lib/*' \
+exec java $options ${WEIR_JAVA_OPTS:--XX:MaxRAMPercentage=70} -cp "$(dirname "$0")/lib/*" \
   io.weir.launcher.WeirCommand "$@"
