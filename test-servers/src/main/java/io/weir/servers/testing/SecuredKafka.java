@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -23,40 +24,66 @@ import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclBindingFilter;
 
 /**
- * A real broker to which clients come by TLS and SCRAM, and which allows what access control lists
- * allow and nothing else. The test itself comes by another listener, which allows everything. Not
- * thread-safe.
+ * A real broker to which clients come by TLS, and say who they are by SCRAM, by a certificate or by
+ * a token of an issuer; it allows what access control lists allow and nothing else. The test itself
+ * comes by another listener, which allows everything. Not thread-safe.
  */
 public final class SecuredKafka implements AutoCloseable {
+  /** How clients say who they are. */
+  public enum Identity {
+    /** A password, which neither the broker nor the wire has as it is (RFC 5802). */
+    SCRAM("SASL_SSL"),
+    /** A certificate of the client's own (mutual TLS). */
+    CERTIFICATE("SSL"),
+    /** A token that an issuer gives for a secret (RFC 6749 §4.4, RFC 7628). */
+    OAUTHBEARER("SASL_SSL");
+
+    private final String protocol;
+
+    Identity(String protocol) {
+      this.protocol = protocol;
+    }
+
+    private String prefix() {
+      return "listener.name." + name().toLowerCase(Locale.ROOT) + ".";
+    }
+  }
+
   private static final String OPEN = "OPEN";
-  private static final String SECURED = "SECURED";
+  private static final String ALLOWED_URLS = "org.apache.kafka.sasl.oauthbearer.allowed.urls";
+  private static final String AUDIENCE = "kafka";
   private static final int ITERATIONS = 4_096;
 
   private final Path folder;
+  private final Identity identity;
   private final TestCertificates certificates;
+  private final TokenIssuer issuer;
   private final EmbeddedKafka kafka;
   private final int port;
   private final Admin admin;
 
   private SecuredKafka(
-      Path folder, TestCertificates certificates, EmbeddedKafka kafka, int port, Admin admin) {
+      Path folder,
+      Identity identity,
+      TestCertificates certificates,
+      TokenIssuer issuer,
+      EmbeddedKafka kafka,
+      int port) {
     this.folder = folder;
+    this.identity = identity;
     this.certificates = certificates;
+    this.issuer = issuer;
     this.kafka = kafka;
     this.port = port;
-    this.admin = admin;
+    this.admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()));
   }
 
   /** Starts a broker without users and without topics. */
-  public static SecuredKafka start() {
+  public static SecuredKafka start(Identity identity) {
     Path folder = TempFolders.create("secured-kafka");
     try {
       TestCertificates certificates = TestCertificates.in(folder).issue("broker");
-      Path identity = folder.resolve("broker.pem");
-      Files.writeString(
-          identity,
-          Files.readString(certificates.key("broker"))
-              + Files.readString(certificates.certificate("broker")));
+      TokenIssuer issuer = TokenIssuer.start(AUDIENCE);
       int openPort = Ports.free();
       int securedPort = Ports.free();
       KafkaNode node =
@@ -66,35 +93,87 @@ public final class SecuredKafka implements AutoCloseable {
               List.of(Ports.freeForController()),
               List.of(
                   new Listener(OPEN, openPort, openPort),
-                  new Listener(SECURED, securedPort, securedPort)));
-      EmbeddedKafka kafka =
-          EmbeddedKafka.start(
-              folder.resolve("data"), node, properties(identity, certificates.authority()));
-      Admin admin = Admin.create(Map.of("bootstrap.servers", "127.0.0.1:" + openPort));
-      return new SecuredKafka(folder, certificates, kafka, securedPort, admin);
+                  new Listener(identity.name(), securedPort, securedPort)));
+      Map<String, String> properties = new TreeMap<>();
+      properties.put(
+          "listener.security.protocol.map",
+          "CONTROLLER:PLAINTEXT,"
+              + OPEN
+              + ":PLAINTEXT,"
+              + identity.name()
+              + ":"
+              + identity.protocol);
+      properties.put(
+          "authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer");
+      properties.put("super.users", "User:ANONYMOUS");
+      String prefix = identity.prefix();
+      tls(identityFile(folder, certificates, "broker"), certificates.authority())
+          .forEach((name, value) -> properties.put(prefix + name, value));
+      ofIdentity(identity, folder, issuer)
+          .forEach((name, value) -> properties.put(prefix + name, value));
+      EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("data"), node, properties);
+      return new SecuredKafka(folder, identity, certificates, issuer, kafka, securedPort);
     } catch (IOException failed) {
       throw new UncheckedIOException(failed);
     }
   }
 
-  private static Map<String, String> properties(Path identity, Path authority) {
-    String ofSecured = "listener.name." + SECURED.toLowerCase(Locale.ROOT) + ".";
-    Map<String, String> properties = new TreeMap<>();
-    properties.put(
-        "listener.security.protocol.map",
-        "CONTROLLER:PLAINTEXT," + OPEN + ":PLAINTEXT," + SECURED + ":SASL_SSL");
-    properties.put("sasl.enabled.mechanisms", "SCRAM-SHA-512");
-    properties.put(ofSecured + "ssl.keystore.type", "PEM");
-    properties.put(ofSecured + "ssl.keystore.location", identity.toString());
-    properties.put(ofSecured + "ssl.truststore.type", "PEM");
-    properties.put(ofSecured + "ssl.truststore.location", authority.toString());
-    properties.put(
-        ofSecured + "scram-sha-512.sasl.jaas.config",
-        "org.apache.kafka.common.security.scram.ScramLoginModule required;");
-    properties.put(
-        "authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer");
-    properties.put("super.users", "User:ANONYMOUS");
-    return properties;
+  /** Returns a file with a key and its certificate. */
+  private static Path identityFile(Path folder, TestCertificates certificates, String name)
+      throws IOException {
+    return Files.writeString(
+        folder.resolve(name + ".pem"),
+        Files.readString(certificates.key(name))
+            + Files.readString(certificates.certificate(name)));
+  }
+
+  private static Map<String, String> tls(Path identityFile, Path authority) {
+    return Map.of(
+        "ssl.keystore.type",
+        "PEM",
+        "ssl.keystore.location",
+        identityFile.toString(),
+        "ssl.truststore.type",
+        "PEM",
+        "ssl.truststore.location",
+        authority.toString());
+  }
+
+  /** Returns by what the broker knows who a client is. */
+  private static Map<String, String> ofIdentity(Identity identity, Path folder, TokenIssuer issuer)
+      throws IOException {
+    return switch (identity) {
+      case SCRAM ->
+          Map.of(
+              "sasl.enabled.mechanisms",
+              "SCRAM-SHA-512",
+              "scram-sha-512.sasl.jaas.config",
+              "org.apache.kafka.common.security.scram.ScramLoginModule required;");
+      case CERTIFICATE ->
+          Map.of(
+              "ssl.client.auth",
+              "required",
+              "ssl.principal.mapping.rules",
+              "RULE:^CN=([^ ,]+).*$/$1/");
+      case OAUTHBEARER -> {
+        String keys = issuer.writeKeys(folder.resolve("jwks.json")).toUri().toString();
+        // of the broker, which is in this process; clients have processes of their own
+        System.setProperty(ALLOWED_URLS, keys);
+        String handler =
+            "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler";
+        yield Map.of(
+            "sasl.enabled.mechanisms",
+            "OAUTHBEARER",
+            "oauthbearer.sasl.jaas.config",
+            "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
+            "oauthbearer.sasl.server.callback.handler.class",
+            handler,
+            "sasl.oauthbearer.jwks.endpoint.url",
+            keys,
+            "sasl.oauthbearer.expected.audience",
+            AUDIENCE);
+      }
+    };
   }
 
   /** Returns the addresses at which clients are asked who they are. */
@@ -110,6 +189,36 @@ public final class SecuredKafka implements AutoCloseable {
   /** Creates a user who may do nothing, and returns a file with the properties of its clients. */
   public Path user(String name, String password)
       throws ExecutionException, InterruptedException, IOException {
+    List<String> properties = new ArrayList<>();
+    properties.add("security.protocol=" + identity.protocol);
+    properties.add("ssl.truststore.type=PEM");
+    properties.add("ssl.truststore.location=" + certificates.authority());
+    properties.addAll(
+        switch (identity) {
+          case SCRAM -> withPassword(name, password);
+          case CERTIFICATE -> {
+            certificates.issue(name);
+            yield List.of(
+                "ssl.keystore.type=PEM",
+                "ssl.keystore.location=" + identityFile(folder, certificates, name));
+          }
+          case OAUTHBEARER -> {
+            issuer.add(name, password);
+            yield List.of(
+                "sasl.mechanism=OAUTHBEARER",
+                "sasl.oauthbearer.token.endpoint.url=" + issuer.endpoint(),
+                "sasl.login.callback.handler.class="
+                    + "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
+                "sasl.jaas.config="
+                    + "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+                    + " clientId=\"%s\" clientSecret=\"%s\";".formatted(name, password));
+          }
+        });
+    return Files.write(folder.resolve(name + ".properties"), properties);
+  }
+
+  private List<String> withPassword(String name, String password)
+      throws ExecutionException, InterruptedException {
     admin
         .alterUserScramCredentials(
             List.of(
@@ -119,21 +228,10 @@ public final class SecuredKafka implements AutoCloseable {
                     password)))
         .all()
         .get();
-    return Files.writeString(
-        folder.resolve(name + ".properties"),
-        String.join(
-            "\n",
-            "security.protocol=SASL_SSL",
-            "sasl.mechanism=SCRAM-SHA-512",
-            "sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required"
-                + " username=\""
-                + name
-                + "\" password=\""
-                + password
-                + "\";",
-            "ssl.truststore.type=PEM",
-            "ssl.truststore.location=" + certificates.authority(),
-            ""));
+    return List.of(
+        "sasl.mechanism=SCRAM-SHA-512",
+        "sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required"
+            + " username=\"%s\" password=\"%s\";".formatted(name, password));
   }
 
   /** Allows more. */
@@ -153,6 +251,7 @@ public final class SecuredKafka implements AutoCloseable {
   public void close() {
     admin.close();
     kafka.close();
+    issuer.close();
     TempFolders.delete(folder);
   }
 }

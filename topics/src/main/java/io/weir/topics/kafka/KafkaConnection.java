@@ -44,6 +44,9 @@ public final class KafkaConnection {
 
   private static final String PREFIX = "WEIR_KAFKA_";
 
+  private static final String TOKEN_ENDPOINT = "sasl.oauthbearer.token.endpoint.url";
+  private static final String ALLOWED_URLS = "org.apache.kafka.sasl.oauthbearer.allowed.urls";
+
   /** The port of the embedded broker, which is not a property of Kafka's clients. */
   private static final String PORT = "WEIR_KAFKA_PORT";
 
@@ -98,7 +101,20 @@ public final class KafkaConnection {
                 properties.put(name, value);
               }
             });
+    allowTokenEndpoint(properties);
     return new KafkaConnection(servers, properties);
+  }
+
+  /**
+   * Allows Kafka's clients of this process to fetch tokens from where the operator says. They ask
+   * for this by a system property (KIP-1139), which guards programs that are given properties by
+   * others; here the operator has given both, and one that is set already stays.
+   */
+  private static void allowTokenEndpoint(Map<String, String> properties) {
+    String endpoint = properties.get(TOKEN_ENDPOINT);
+    if (endpoint != null && System.getProperty(ALLOWED_URLS) == null) {
+      System.setProperty(ALLOWED_URLS, endpoint);
+    }
   }
 
   private static String propertyName(String variable) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.kafka;
 
+import javax.security.auth.login.LoginException;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.GroupAuthorizationException;
@@ -44,13 +45,32 @@ public final class KafkaRefusal {
   public static String explain(Throwable failure, String operation, @Nullable String otherwise) {
     Throwable refusal = find(failure);
     if (refusal == null) {
-      return String.valueOf(otherwise);
+      String login = login(failure);
+      return login == null ? String.valueOf(otherwise) : login;
     }
     String said = String.valueOf(refusal.getMessage());
     if (refusal instanceof AuthenticationException) {
       return "Kafka does not accept the credentials: " + said + SEE;
     }
     return "Kafka refuses: the principal lacks " + lacking(refusal, operation) + ": " + said + SEE;
+  }
+
+  /** Returns why a client has got no credentials, as of an issuer of tokens; null if it has. */
+  private static @Nullable String login(Throwable failure) {
+    boolean isOfLogin = false;
+    String said = "";
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      isOfLogin |= cause instanceof LoginException;
+      if (cause.getMessage() != null) {
+        said = cause.getMessage();
+      }
+    }
+    // each cause has those below it in its message; the last one is the first word of the fault
+    return isOfLogin
+        ? "the client has got no credentials for Kafka: "
+            + said.replaceFirst("^(\\S+: )+", "")
+            + SEE
+        : null;
   }
 
   private static String lacking(Throwable refusal, String operation) {
