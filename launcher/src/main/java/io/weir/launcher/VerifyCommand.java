@@ -182,6 +182,7 @@ final class VerifyCommand implements Callable<Integer> {
         found.denied(),
         PolicyText.count(found.windows(), "window", "windows"),
         PolicyText.count(found.openWindows(), "window is", "windows are"));
+    out.printf("quantity %d, over all meters%n", found.quantity());
     out.printf(
         "dropped as duplicate %d, refused (in the quarantine) %d%n",
         found.duplicates(), found.refused());

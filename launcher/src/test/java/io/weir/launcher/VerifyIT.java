@@ -61,6 +61,7 @@ final class VerifyIT {
     String said = assertExit(0);
 
     assertTrue(said.contains("recounted 3 calls (2 allowed, 1 denied) in 1 window;"), said);
+    assertTrue(said.contains("quantity 7, over all meters"), said);
     assertTrue(said.contains("0 differences; the range is closed and complete"), said);
   }
 

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.e2e.WeirProcess;
-import io.weir.servers.Ports;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestPostgres;
 import io.weir.servers.testing.TopicContents;
@@ -19,7 +18,6 @@ import io.weir.topics.model.UsageRow;
 import java.math.BigInteger;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -34,10 +32,6 @@ import org.junit.jupiter.api.io.TempDir;
  */
 final class LedgerToPostgresIT {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
-  private static final Path SAMPLES = ROOT.resolve("samples/connect");
-  private static final Path TABLE =
-      ROOT.resolve("topics/src/main/resources/io/weir/topics/schema/ledger.sql");
   private static final String GROUP = "connect-weir-ledger";
   private static final long BEGIN = 1_795_046_400_000L;
   private static final int WINDOWS = 40;
@@ -50,7 +44,7 @@ final class LedgerToPostgresIT {
     try (TestKafka kafka = TestKafka.borrow();
         TestPostgres postgres = TestPostgres.start();
         WrittenLedger ledger = new WrittenLedger(kafka.bootstrapServers())) {
-      postgres.runFile(TABLE);
+      postgres.runFile(ConnectWorker.TABLE);
       List<LedgerRow> first = rows(0);
       ledger.write(first);
       try (WeirProcess worker = worker(kafka, postgres)) {
@@ -81,7 +75,7 @@ final class LedgerToPostgresIT {
   void columnThatABillerAdded_canBeUpdated_andWeirsOwnCannot() {
     assumeTrue(TestPostgres.isInstalled(), "no PostgreSQL: apt-get install postgresql");
     try (TestPostgres postgres = TestPostgres.start()) {
-      postgres.runFile(TABLE);
+      postgres.runFile(ConnectWorker.TABLE);
       postgres.query("ALTER TABLE weir_ledger ADD invoice_id bigint");
       postgres.query(
           "INSERT INTO weir_ledger (schema_version, record_id, record_type, quantity_total,"
@@ -117,30 +111,7 @@ final class LedgerToPostgresIT {
   }
 
   private WeirProcess worker(TestKafka kafka, TestPostgres postgres) throws Exception {
-    Map<String, String> environment = new HashMap<>();
-    environment.put("WEIR_KAFKA", kafka.bootstrapServers());
-    environment.put("CONNECT_OFFSETS", folder.resolve("offsets").toString());
-    environment.put("CONNECT_LISTENER", "http://127.0.0.1:" + Ports.free());
-    environment.put("LEDGER_JDBC_URL", postgres.jdbcUrl());
-    environment.put("LEDGER_DB_USER", postgres.user());
-    environment.put("LEDGER_DB_PASSWORD", "none is asked for");
-    return WeirProcess.startProgram(
-        folder,
-        environment,
-        List.of(
-            "env",
-            "-C",
-            ROOT.toString(),
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-Xmx512m",
-            "-XX:TieredStopAtLevel=1",
-            "-XX:+UseSerialGC",
-            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-            "-cp",
-            SAMPLES.resolve("target/lib") + "/*",
-            "org.apache.kafka.connect.cli.ConnectStandalone",
-            SAMPLES.resolve("worker.properties").toString(),
-            SAMPLES.resolve("ledger-to-postgres.properties").toString()));
+    return ConnectWorker.start(folder, kafka.bootstrapServers(), postgres);
   }
 
   private static void awaitRows(WeirProcess worker, TestPostgres postgres, int rows)

@@ -2,6 +2,7 @@
 package io.weir.launcher.verify;
 
 import io.weir.topics.model.PartitionProgress;
+import java.math.BigInteger;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,6 +29,7 @@ final class Comparison {
   private long open;
   private long allowed;
   private long denied;
+  private BigInteger quantity = BigInteger.ZERO;
 
   /**
    * Creates a comparison that has not been run yet.
@@ -78,6 +80,7 @@ final class Comparison {
         open,
         allowed,
         denied,
+        quantity,
         duplicates,
         refused,
         ledger.repeatedRows(),
@@ -102,6 +105,7 @@ final class Comparison {
     windows++;
     allowed += account.counted.allowed;
     denied += account.counted.denied;
+    quantity = quantity.add(BigInteger.valueOf(account.counted.quantity));
     if (!account.counted.agreesWith(account.billed)) {
       differences.add(
           slot + ": recount says " + account.counted + "; ledger says " + account.billed);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher.verify;
 
+import java.math.BigInteger;
 import java.util.List;
 
 /**
@@ -12,6 +13,7 @@ import java.util.List;
  *     no longer holds all of their calls
  * @param allowed recounted allowed calls of the compared windows
  * @param denied recounted denied calls of the compared windows
+ * @param quantity recounted quantity of the compared windows, over all meters
  * @param duplicates lines that the recount dropped, in everything that was read
  * @param refused lines that the recount refused, in everything that was read
  * @param repeatedRows ledger rows of the range that occurred before under the same record id
@@ -25,6 +27,7 @@ public record Verification(
     long openWindows,
     long allowed,
     long denied,
+    BigInteger quantity,
     long duplicates,
     long refused,
     long repeatedRows,
