@@ -120,6 +120,20 @@ final class LedgerSchemasTest {
     assertEquals(members(), members);
   }
 
+  /** A column that the trigger does not name could be changed by a row that comes again. */
+  @Test
+  void trigger_comparesEveryMember() throws Exception {
+    String sql = text("ledger.sql");
+    for (String record : List.of("NEW", "OLD")) {
+      Set<String> compared = new TreeSet<>();
+      Matcher named = Pattern.compile(record + "\\.\"?([a-z_]+)\"?(?=,|\\s+\\))").matcher(sql);
+      while (named.find()) {
+        compared.add(named.group(1));
+      }
+      assertEquals(members().keySet(), compared, record);
+    }
+  }
+
   /** What a row of one kind must have is a constraint of the table, too. */
   @Test
   void constraints_askForTheMembersThatTheKindsOfRowsRequire() throws Exception {
