@@ -25,10 +25,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A policy is written for descriptors if its match looks at the attribute {@value #DOMAIN}. Two
  * such policies are compared entry by entry, in the descriptor's order: a policy that names the
- * entry's value in full is more specific than one that names a part of it, and that one is more
- * specific than one that takes any value. If the entries do not tell them apart, a policy that
- * looks at {@value #KEYS} is more specific than one that does not. Policies that are equally
- * specific apply together. All other policies apply as they do to every call.
+ * entry's value in full is more specific than one that names how it begins, of these the one that
+ * names more of it, and then one that takes any value. If the entries do not tell them apart, a
+ * policy that looks at {@value #KEYS} is more specific than one that does not. Policies that are
+ * equally specific apply together. All other policies apply as they do to every call.
  *
  * @param entries the names of the attributes that hold the values of the entries, in their order
  * @param limit the limit that takes the place of the policies' limits; null if theirs apply
@@ -42,8 +42,7 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit) {
 
   private static final String ANY = "*";
 
-  private static final int IN_FULL = 2;
-  private static final int IN_PART = 1;
+  private static final int IN_FULL = Integer.MAX_VALUE;
   private static final int NOT_AT_ALL = 0;
 
   public Descriptor {
@@ -56,7 +55,7 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit) {
    * @param nowEpochMillis time by the cache's clock; determines the period of a limit that replaces
    *     others
    */
-  MatchedPolicies select(MatchedPolicies matched, CallFacts facts, long nowEpochMillis) {
+  public MatchedPolicies select(MatchedPolicies matched, CallFacts facts, long nowEpochMillis) {
     int[] most = null;
     for (MatchedPolicy match : matched.evaluated()) {
       if (isOfDescriptors(match.policy())) {
@@ -102,7 +101,19 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit) {
     if (patterns == null || value == null || patterns.contains(ANY)) {
       return NOT_AT_ALL;
     }
-    return value.indexOf('*') < 0 && patterns.contains(value) ? IN_FULL : IN_PART;
+    int most = 1; // of a pattern that is not only a beginning
+    for (String pattern : patterns) {
+      int star = pattern.indexOf('*');
+      if (star < 0 && pattern.equals(value)) {
+        return IN_FULL;
+      }
+      if (star >= 0
+          && star == pattern.length() - 1
+          && value.startsWith(pattern.substring(0, star))) {
+        most = Math.max(most, 1 + star);
+      }
+    }
+    return most;
   }
 
   /**

@@ -85,34 +85,26 @@ final class DescriptorReader {
             ? hits(descriptor.getHitsAddend().getValue(), path + ".hits_addend")
             : ofRequest;
     PolicyLimit limit = limit(descriptor, path + ".limit");
+    List<String> keys = keys(descriptor, path);
+    List<String> names = EntryNames.of(keys);
     RateLimitDescriptor.Entry client = client(descriptor);
     EndpointName endpoint = new EndpointName(domain);
     Map<String, String> attributes = new HashMap<>();
-    List<String> names = new ArrayList<>(descriptor.getEntriesCount());
-    List<String> keys = new ArrayList<>(descriptor.getEntriesCount());
     attributes.put(Descriptor.DOMAIN, domain);
-    attributes.put(Descriptor.KEYS, "");
+    attributes.put(Descriptor.KEYS, EntryNames.joined(keys));
     IpAddress ip = null;
-    for (RateLimitDescriptor.Entry entry : descriptor.getEntriesList()) {
-      String key = entry.getKey();
-      String violation = Names.violation(key);
-      if (violation != null) {
-        throw new InvalidRequestException(path + ".entries[" + names.size() + "].key", violation);
-      }
-      String name = unused(key, attributes);
-      attributes.put(name, entry.getValue());
-      names.add(name);
-      keys.add(key);
+    for (int i = 0; i < keys.size(); i++) {
+      RateLimitDescriptor.Entry entry = descriptor.getEntries(i);
+      attributes.put(names.get(i), entry.getValue());
       if (entry == client) {
-        endpoint.with(key);
+        endpoint.with(entry.getKey());
       } else {
-        endpoint.with(key, entry.getValue());
+        endpoint.with(entry.getKey(), entry.getValue());
       }
-      if (ip == null && key.equals(REMOTE_ADDRESS)) {
+      if (ip == null && entry.getKey().equals(REMOTE_ADDRESS)) {
         ip = IpAddress.parse(entry.getValue());
       }
     }
-    attributes.put(Descriptor.KEYS, String.join("|", keys));
     CallFacts facts =
         new CallFacts(
             client == null ? domain : EndpointName.nameOf(client.getValue()),
@@ -124,6 +116,19 @@ final class DescriptorReader {
         new Call(facts, Math.max(1, hits), null, null, new Descriptor(names, limit)), hits == 0);
   }
 
+  private static List<String> keys(RateLimitDescriptor descriptor, String path)
+      throws InvalidRequestException {
+    List<String> keys = new ArrayList<>(descriptor.getEntriesCount());
+    for (RateLimitDescriptor.Entry entry : descriptor.getEntriesList()) {
+      String violation = Names.violation(entry.getKey());
+      if (violation != null) {
+        throw new InvalidRequestException(path + ".entries[" + keys.size() + "].key", violation);
+      }
+      keys.add(entry.getKey());
+    }
+    return keys;
+  }
+
   /** Returns the first entry that names a client; null if none does. */
   private RateLimitDescriptor.@Nullable Entry client(RateLimitDescriptor descriptor) {
     for (RateLimitDescriptor.Entry entry : descriptor.getEntriesList()) {
@@ -132,17 +137,6 @@ final class DescriptorReader {
       }
     }
     return null;
-  }
-
-  /**
-   * Returns the name of an attribute for a key: a key that is repeated has its number behind it.
-   */
-  private static String unused(String key, Map<String, String> attributes) {
-    String name = key;
-    for (int number = 2; attributes.containsKey(name); number++) {
-      name = key + "#" + number;
-    }
-    return name;
   }
 
   /**

@@ -16,7 +16,7 @@ import java.util.Locale;
  * are those with a meaning in patterns. An endpoint that would be longer than a name may be is
  * replaced by {@code h:} and 192 bits of its SHA-256. Used by one thread.
  */
-final class EndpointName {
+public final class EndpointName {
   /** Bytes of SHA-256 kept: 192 bits, as in the keys of buckets. */
   private static final int HASH_BYTES = 24;
 
@@ -25,17 +25,18 @@ final class EndpointName {
 
   private final StringBuilder text = new StringBuilder(64);
 
-  EndpointName(String domain) {
+  /** Begins a name. */
+  public EndpointName(String domain) {
     append(domain);
   }
 
   /** Adds an entry with its value. */
-  EndpointName with(String key, String value) {
+  public EndpointName with(String key, String value) {
     return with(key).append("=", value);
   }
 
   /** Adds an entry whose value is told elsewhere. */
-  EndpointName with(String key) {
+  public EndpointName with(String key) {
     return append("|", key);
   }
 
@@ -59,7 +60,7 @@ final class EndpointName {
   }
 
   /** Returns the endpoint. */
-  String name() {
+  public String name() {
     return nameOf(text.toString());
   }
 

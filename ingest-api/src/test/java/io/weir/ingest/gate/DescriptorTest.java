@@ -81,6 +81,11 @@ final class DescriptorTest {
 
     assertEquals(List.of("any", "star"), names(facts, any, star));
     assertEquals(List.of("part"), names(facts, any, star, part));
+    Policy longer = policy("longer", "envoy.domain", "shop", "a", "x,12*");
+    Policy inner = policy("inner", "envoy.domain", "shop", "a", "*12");
+    assertEquals(List.of("longer"), names(facts, longer, part, inner));
+    assertEquals(List.of("part"), names(facts, part, inner));
+    assertEquals(List.of("full"), names(facts, longer, full));
     assertEquals(List.of("full"), names(facts, part, full, second));
     assertEquals(List.of("second"), names(facts, any, second));
     assertEquals(List.of("both"), names(facts, both, full, second));

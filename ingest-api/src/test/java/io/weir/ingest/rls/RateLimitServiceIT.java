@@ -24,6 +24,7 @@ import io.grpc.StatusRuntimeException;
 import io.weir.testing.Await;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -189,7 +190,7 @@ final class RateLimitServiceIT {
   }
 
   private List<JsonNode> recorded(String endpoint) throws Exception {
-    List<JsonNode> lines = new java.util.ArrayList<>();
+    List<JsonNode> lines = new ArrayList<>();
     for (String line : node.recorded()) {
       JsonNode call = JSON.readTree(line);
       if (call.path("endpoint").asText().equals(endpoint)) {
