@@ -87,7 +87,7 @@ final class DescriptorReader {
     PolicyLimit limit = limit(descriptor, path + ".limit");
     List<String> keys = keys(descriptor, path);
     List<String> names = EntryNames.of(keys);
-    RateLimitDescriptor.Entry client = client(descriptor);
+    int client = client(descriptor);
     EndpointName endpoint = new EndpointName(domain);
     Map<String, String> attributes = new HashMap<>();
     attributes.put(Descriptor.DOMAIN, domain);
@@ -96,7 +96,7 @@ final class DescriptorReader {
     for (int i = 0; i < keys.size(); i++) {
       RateLimitDescriptor.Entry entry = descriptor.getEntries(i);
       attributes.put(names.get(i), entry.getValue());
-      if (entry == client) {
+      if (i == client) {
         endpoint.with(entry.getKey());
       } else {
         endpoint.with(entry.getKey(), entry.getValue());
@@ -107,7 +107,7 @@ final class DescriptorReader {
     }
     CallFacts facts =
         new CallFacts(
-            client == null ? domain : EndpointName.nameOf(client.getValue()),
+            client < 0 ? domain : EndpointName.nameOf(descriptor.getEntries(client).getValue()),
             endpoint.name(),
             CallEvent.DEFAULT_METER,
             ip,
@@ -129,14 +129,15 @@ final class DescriptorReader {
     return keys;
   }
 
-  /** Returns the first entry that names a client; null if none does. */
-  private RateLimitDescriptor.@Nullable Entry client(RateLimitDescriptor descriptor) {
-    for (RateLimitDescriptor.Entry entry : descriptor.getEntriesList()) {
+  /** Returns the index of the first entry that names a client; −1 if none does. */
+  private int client(RateLimitDescriptor descriptor) {
+    for (int i = 0; i < descriptor.getEntriesCount(); i++) {
+      RateLimitDescriptor.Entry entry = descriptor.getEntries(i);
       if (clientKeys.contains(entry.getKey()) && !entry.getValue().isEmpty()) {
-        return entry;
+        return i;
       }
     }
-    return null;
+    return -1;
   }
 
   /**

@@ -79,6 +79,7 @@ final class ServerTls extends SslContext {
   }
 
   @Override
+  @SuppressWarnings("deprecation") // the only type that Netty's method may return
   public ApplicationProtocolNegotiator applicationProtocolNegotiator() {
     return current().applicationProtocolNegotiator();
   }

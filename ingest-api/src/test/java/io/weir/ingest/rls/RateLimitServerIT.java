@@ -259,7 +259,7 @@ final class RateLimitServerIT {
 
   @Test
   void portThatIsTaken_isNamedByItsVariable() throws Exception {
-    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       String port = Integer.toString(taken.getLocalPort());
       IngestStartException refused =
           assertThrows(

@@ -323,14 +323,16 @@ final class RateLimitServiceIT {
 
     Map<String, String> fields = fields(ask(wide, small));
     assertEquals("\"three\";q=3;w=3600", fields.get("ratelimit-policy"));
-    assertTrue(fields.get("ratelimit").startsWith("\"three\";r=2;t="), fields::toString);
+    assertTrue(
+        fields.getOrDefault("ratelimit", "").startsWith("\"three\";r=2;t="), fields::toString);
     assertEquals(2, fields.size(), fields::toString);
     ask(small);
     ask(small);
 
     Map<String, String> denied = fields(ask(wide, small));
-    assertTrue(denied.get("ratelimit").startsWith("\"three\";r=0;t="), denied::toString);
-    long wait = Long.parseLong(denied.get("retry-after"));
+    assertTrue(
+        denied.getOrDefault("ratelimit", "").startsWith("\"three\";r=0;t="), denied::toString);
+    long wait = Long.parseLong(denied.getOrDefault("retry-after", ""));
     assertTrue(wait > 1_100 && wait <= 1_200, denied::toString);
   }
 

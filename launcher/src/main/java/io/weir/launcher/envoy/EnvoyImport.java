@@ -83,7 +83,7 @@ public final class EnvoyImport {
     for (LimitNode specific : nodes) {
       List<LimitNode> path = with(above, specific);
       for (LimitNode general : nodes) {
-        if (specific != general && general.covers(specific)) {
+        if (!specific.equals(general) && general.covers(specific)) {
           addGuards(domain, path, specific, general);
         }
       }
