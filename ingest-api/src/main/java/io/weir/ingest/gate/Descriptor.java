@@ -12,6 +12,7 @@ import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.MatchedPolicies;
 import io.weir.limits.policy.MatchedPolicy;
 import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMode;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -35,9 +36,9 @@ import org.jspecify.annotations.Nullable;
  */
 public record Descriptor(List<String> entries, @Nullable PolicyLimit limit) {
   /** The attribute that holds the domain of the request. */
-  public static final String DOMAIN = "envoy.domain";
+  public static final String DOMAIN = PolicyMatch.DESCRIPTOR_DOMAIN;
 
-  /** The attribute that holds the keys of the descriptor, in their order, joined by a bar. */
+  /** The attribute that holds the keys of the descriptor, in their order, joined by semicolons. */
   public static final String KEYS = "envoy.descriptor";
 
   private static final String ANY = "*";
@@ -58,7 +59,7 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit) {
   public MatchedPolicies select(MatchedPolicies matched, CallFacts facts, long nowEpochMillis) {
     int[] most = null;
     for (MatchedPolicy match : matched.evaluated()) {
-      if (isOfDescriptors(match.policy())) {
+      if (match.policy().match().isOfDescriptors()) {
         int[] rank = rank(match.policy(), facts);
         most = most == null || Arrays.compare(rank, most) > 0 ? rank : most;
       }
@@ -68,7 +69,7 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit) {
     }
     List<MatchedPolicy> selected = new ArrayList<>(matched.evaluated().size());
     for (MatchedPolicy match : matched.evaluated()) {
-      if (!isOfDescriptors(match.policy())) {
+      if (!match.policy().match().isOfDescriptors()) {
         selected.add(match);
       } else if (Arrays.equals(rank(match.policy(), facts), most)) {
         selected.add(
@@ -79,10 +80,6 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit) {
     }
     return new MatchedPolicies(
         matched.policiesVersion(), selected, matched.leftOut(), matched.billing());
-  }
-
-  private static boolean isOfDescriptors(Policy policy) {
-    return policy.match().attributes().containsKey(DOMAIN);
   }
 
   /** Returns how specific a policy that matches is; greater arrays are more specific. */

@@ -11,17 +11,17 @@ import java.util.Locale;
 
 /**
  * Builds the endpoint of a call from a descriptor: the domain and the entries in their order,
- * separated by bars, as in {@code shop|generic_key=slow|path=/v1/items}. No two descriptors have
- * the same endpoint, since characters that separate are percent-encoded in names and values, and so
- * are those with a meaning in patterns. An endpoint that would be longer than a name may be is
- * replaced by {@code h:} and 192 bits of its SHA-256. Used by one thread.
+ * separated by semicolons, as in {@code shop;generic_key=slow;path=/v1/items}. No two descriptors
+ * have the same endpoint, since characters that separate are percent-encoded in names and values,
+ * and so are those with a meaning in patterns. An endpoint that would be longer than a name may be
+ * is replaced by {@code h:} and 192 bits of its SHA-256. Used by one thread.
  */
 public final class EndpointName {
   /** Bytes of SHA-256 kept: 192 bits, as in the keys of buckets. */
   private static final int HASH_BYTES = 24;
 
   private static final String HASHED = "h:";
-  private static final String ENCODED = "%|=*{}";
+  private static final String ENCODED = "%;=*{}";
 
   private final StringBuilder text = new StringBuilder(64);
 
@@ -37,7 +37,14 @@ public final class EndpointName {
 
   /** Adds an entry whose value is told elsewhere. */
   public EndpointName with(String key) {
-    return append("|", key);
+    return append(";", key);
+  }
+
+  /** Adds an entry of any value that begins in a way, for the name of what is for all of them. */
+  public EndpointName withBeginning(String key, String beginning) {
+    with(key, beginning);
+    text.append('*');
+    return this;
   }
 
   private EndpointName append(String separator, String name) {

@@ -31,6 +31,6 @@ public final class EntryNames {
 
   /** Returns the value of the attribute that tells the keys of a descriptor. */
   public static String joined(List<String> keys) {
-    return String.join("|", keys);
+    return String.join(";", keys);
   }
 }

@@ -50,10 +50,10 @@ final class DescriptorTest {
   private static CallFacts facts(String a, String b) {
     return new CallFacts(
         "client",
-        "shop|a=" + a + "|b=" + b,
+        "shop;a=" + a + ";b=" + b,
         "calls",
         null,
-        Map.of("envoy.domain", "shop", "envoy.descriptor", "a|b", "a", a, "b", b));
+        Map.of("envoy.domain", "shop", "envoy.descriptor", "a;b", "a", a, "b", b));
   }
 
   private static MatchedPolicies select(
@@ -96,7 +96,7 @@ final class DescriptorTest {
   @Test
   void keys_tellApartWhatEntriesDoNot() {
     Policy any = policy("any", "envoy.domain", "shop");
-    Policy shape = policy("shape", "envoy.domain", "shop", "envoy.descriptor", "a|b");
+    Policy shape = policy("shape", "envoy.domain", "shop", "envoy.descriptor", "a;b");
     Policy full = policy("full", "envoy.domain", "shop", "a", "1");
 
     assertEquals(List.of("shape"), names(facts("1", "2"), any, shape));

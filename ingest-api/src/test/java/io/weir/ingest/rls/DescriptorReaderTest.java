@@ -51,14 +51,14 @@ final class DescriptorReaderTest {
     Call call = call(descriptor("generic_key", "slow", "path", "/v1/items"));
 
     assertEquals("shop", call.facts().client());
-    assertEquals("shop|generic_key=slow|path=/v1/items", call.facts().endpoint());
+    assertEquals("shop;generic_key=slow;path=/v1/items", call.facts().endpoint());
     assertEquals("calls", call.facts().meter());
     assertEquals(1, call.cost());
     assertNull(call.facts().ip());
     assertEquals(
         Map.of(
             "envoy.domain", "shop",
-            "envoy.descriptor", "generic_key|path",
+            "envoy.descriptor", "generic_key;path",
             "generic_key", "slow",
             "path", "/v1/items"),
         call.facts().attributes());
@@ -69,7 +69,7 @@ final class DescriptorReaderTest {
     Call call = call(descriptor("path", "/x", "tenant", "acme", "user_id", "ann"));
 
     assertEquals("acme", call.facts().client());
-    assertEquals("shop|path=/x|tenant|user_id=ann", call.facts().endpoint());
+    assertEquals("shop;path=/x;tenant;user_id=ann", call.facts().endpoint());
     assertEquals("acme", call.facts().attributes().get("tenant"));
   }
 
@@ -78,7 +78,7 @@ final class DescriptorReaderTest {
     Call call = call(descriptor("tenant", "", "user_id", "ann"));
 
     assertEquals("ann", call.facts().client());
-    assertEquals("shop|tenant=|user_id", call.facts().endpoint());
+    assertEquals("shop;tenant=;user_id", call.facts().endpoint());
   }
 
   @Test
@@ -95,9 +95,9 @@ final class DescriptorReaderTest {
 
   @Test
   void read_endpointThatWouldBeTooLong_isReplacedByItsHash() {
-    String fits = "x".repeat(Names.MAX_BYTES - "shop|path=".length());
+    String fits = "x".repeat(Names.MAX_BYTES - "shop;path=".length());
 
-    assertEquals("shop|path=" + fits, call(descriptor("path", fits)).facts().endpoint());
+    assertEquals("shop;path=" + fits, call(descriptor("path", fits)).facts().endpoint());
     String hashed = call(descriptor("path", fits + "x")).facts().endpoint();
     assertTrue(hashed.matches("h:[A-Za-z0-9_-]{32}"), hashed);
     assertEquals(fits + "x", call(descriptor("path", fits + "x")).facts().attributes().get("path"));
@@ -108,8 +108,8 @@ final class DescriptorReaderTest {
     List<RateLimitDescriptor> different =
         List.of(
             descriptor("a", "1", "b", "2"),
-            descriptor("a", "1|b=2"),
-            descriptor("a", "1%7Cb=2"),
+            descriptor("a", "1;b=2"),
+            descriptor("a", "1%3Bb=2"),
             descriptor("a", "1", "b=2", ""),
             descriptor("a=1", "", "b", "2"),
             descriptor("b", "2", "a", "1"),
@@ -122,7 +122,7 @@ final class DescriptorReaderTest {
     Set<String> endpoints =
         different.stream().map(each -> call(each).facts().endpoint()).collect(Collectors.toSet());
     assertEquals(different.size(), endpoints.size(), endpoints::toString);
-    assertEquals("shop|a=%2A", call(descriptor("a", "*")).facts().endpoint());
+    assertEquals("shop;a=%2A", call(descriptor("a", "*")).facts().endpoint());
   }
 
   @Test
@@ -136,7 +136,7 @@ final class DescriptorReaderTest {
     assertEquals("other", call.facts().attributes().get("envoy.domain#2"));
     Descriptor descriptor = Objects.requireNonNull(call.descriptor());
     assertEquals(List.of("k", "k#2", "k#3", "envoy.domain#2"), descriptor.entries());
-    assertEquals("k|k|k|envoy.domain", call.facts().attributes().get("envoy.descriptor"));
+    assertEquals("k;k;k;envoy.domain", call.facts().attributes().get("envoy.descriptor"));
   }
 
   @Test

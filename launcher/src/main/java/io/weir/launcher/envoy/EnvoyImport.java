@@ -125,6 +125,8 @@ public final class EnvoyImport {
       String value = node.value();
       if (value == null) {
         name.with(node.key());
+      } else if (node.isBeginning()) {
+        name.withBeginning(node.key(), value.substring(0, value.length() - 1));
       } else {
         name.with(node.key(), value);
       }

@@ -33,7 +33,7 @@ final class EnvoyImportTest {
     assertEquals(
         """
         policies:
-          - name: shop|user_id
+          - name: shop;user_id
             match:
               attributes:
                 envoy.domain:
@@ -47,13 +47,13 @@ final class EnvoyImportTest {
               algorithm: fixed-window
               limit: 100
               window: PT1M
-          - name: shop|user_id|path=/v1/items
+          - name: shop;user_id;path=/v1/items
             match:
               attributes:
                 envoy.domain:
                   - shop
                 envoy.descriptor:
-                  - user_id|path
+                  - user_id;path
                 path:
                   - /v1/items
             key:
@@ -85,7 +85,7 @@ final class EnvoyImportTest {
     assertEquals(
         """
         policies:
-          - name: shop|remote_address=192.0.2.1
+          - name: shop;remote_address=192.0.2.1
             match:
               attributes:
                 envoy.domain:
@@ -99,7 +99,7 @@ final class EnvoyImportTest {
               - endpoint
             limit:
               algorithm: deny
-          - name: shop|plan=7
+          - name: shop;plan=7
             match:
               attributes:
                 envoy.domain:
@@ -134,7 +134,7 @@ final class EnvoyImportTest {
   @Test
   void add_valueWithoutALimit_isSaidToBeUnlimited_whereItHidesOne() {
     assertEquals(
-        List.of("shop|a", "shop|a=1"),
+        List.of("shop;a", "shop;a=1"),
         names(
             """
             domain: shop
@@ -144,7 +144,7 @@ final class EnvoyImportTest {
               - {key: b, value: 1}
             """));
     assertEquals(
-        List.of("shop|a|b=2", "shop|a=1|b=2"),
+        List.of("shop;a;b=2", "shop;a=1;b=2"),
         names(
             """
             domain: shop
