@@ -314,6 +314,7 @@ public final class Ingest implements AutoCloseable {
                   config.maxCallsUnderWay(),
                   registry));
       RateLimitWarmUp.run(settings.host(), server.port(), tls != null, access.ownToken());
+      server.beginCounting();
       return server;
     } catch (UncheckedIOException notBound) {
       api.close();

@@ -39,8 +39,7 @@ final class RateLimitJson {
    * Reads a request.
    *
    * @param ignoresUnknown whether members that are not known are passed over
-   * @throws InvalidRequestException if the body is not such a request; the detail tells nothing of
-   *     the values
+   * @throws InvalidRequestException if the body is not such a request
    */
   static RateLimitRequest read(byte[] body, boolean ignoresUnknown) throws InvalidRequestException {
     JsonNode tree;
@@ -49,8 +48,8 @@ final class RateLimitJson {
     } catch (JsonProcessingException malformed) {
       throw new InvalidRequestException(
           "", "the body is not JSON: " + malformed.getOriginalMessage());
-    } catch (IOException impossible) {
-      throw new IllegalStateException("memory does not fail to be read", impossible);
+    } catch (IOException notText) {
+      throw new InvalidRequestException("", "the body is not UTF-8");
     }
     if (!(tree instanceof ObjectNode request)) {
       throw new InvalidRequestException("", "the body must be one JSON object");

@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -45,20 +46,29 @@ public final class RateLimitServer implements AutoCloseable {
 
   private static final Duration HANDSHAKE_LIMIT = Duration.ofSeconds(10);
 
-  /** Requests block no thread, but the keys of an issuer are waited for. */
+  /** Requests block no thread. */
   private static final int THREADS = 8;
+
+  /** Threads that may wait for the keys of an issuer of tokens. */
+  private static final int VERIFYING_THREADS = 4;
 
   /** As long as a call may wait for Kafka. */
   private static final Duration FINISH_LIMIT = Duration.ofSeconds(5);
 
   private final Server server;
-  private final ExecutorService threads;
+  private final List<ExecutorService> threads;
   private final HealthUpdates health;
+  private final RateLimitStatistics statistics;
 
-  private RateLimitServer(Server server, ExecutorService threads, HealthUpdates health) {
+  private RateLimitServer(
+      Server server,
+      List<ExecutorService> threads,
+      HealthUpdates health,
+      RateLimitStatistics statistics) {
     this.server = server;
     this.threads = threads;
     this.health = health;
+    this.statistics = statistics;
   }
 
   /**
@@ -86,19 +96,15 @@ public final class RateLimitServer implements AutoCloseable {
    * @throws UncheckedIOException if the port cannot be bound
    */
   public static RateLimitServer start(String host, int port, Parts parts) {
-    ExecutorService threads =
-        Executors.newFixedThreadPool(
-            THREADS,
-            task -> {
-              Thread thread = new Thread(task, "weir-grpc");
-              thread.setDaemon(true);
-              return thread;
-            });
+    ExecutorService threads = threads(THREADS, "weir-grpc");
+    ExecutorService verifying = threads(VERIFYING_THREADS, "weir-grpc-tokens");
+    RateLimitStatistics statistics = new RateLimitStatistics(parts.registry());
     HealthStatusManager status = new HealthStatusManager();
-    TokenCheck tokens = new TokenCheck(parts.access());
+    TokenCheck tokens = new TokenCheck(parts.access(), verifying);
     NettyServerBuilder builder =
         NettyServerBuilder.forAddress(new InetSocketAddress(host, port))
             .executor(threads)
+            .callExecutor(tokens)
             .maxInboundMessageSize(MAX_REQUEST_BYTES)
             .maxInboundMetadataSize(MAX_METADATA_BYTES)
             .maxConcurrentCallsPerConnection(MAX_CALLS_OF_A_CONNECTION)
@@ -110,10 +116,7 @@ public final class RateLimitServer implements AutoCloseable {
             .addService(
                 behind(
                     tokens,
-                    new RateLimitService(
-                            parts.limits(),
-                            new RateLimitStatistics(parts.registry()),
-                            parts.maxUnderWay())
+                    new RateLimitService(parts.limits(), statistics, parts.maxUnderWay())
                         .bindService()))
             .addService(behind(tokens, ProtoReflectionServiceV1.newInstance().bindService()))
             .addService(status.getHealthService());
@@ -124,11 +127,22 @@ public final class RateLimitServer implements AutoCloseable {
       Server server = builder.build().start();
       HealthUpdates health =
           HealthUpdates.start(status, RateLimitServiceGrpc.SERVICE_NAME, parts.readiness());
-      return new RateLimitServer(server, threads, health);
+      return new RateLimitServer(server, List.of(threads, verifying), health, statistics);
     } catch (IOException notBound) {
       threads.shutdown();
+      verifying.shutdown();
       throw new UncheckedIOException(notBound);
     }
+  }
+
+  private static ExecutorService threads(int count, String name) {
+    return Executors.newFixedThreadPool(
+        count,
+        task -> {
+          Thread thread = new Thread(task, name);
+          thread.setDaemon(true);
+          return thread;
+        });
   }
 
   private static ServerServiceDefinition behind(
@@ -139,6 +153,11 @@ public final class RateLimitServer implements AutoCloseable {
   /** Returns the port on which the server listens. */
   public int port() {
     return server.getPort();
+  }
+
+  /** Counts the requests from now on: those before were of the node itself. */
+  public void beginCounting() {
+    statistics.begin();
   }
 
   /**
@@ -168,7 +187,7 @@ public final class RateLimitServer implements AutoCloseable {
       server.shutdownNow();
       isInterrupted = true;
     }
-    threads.shutdown();
+    threads.forEach(ExecutorService::shutdown);
     if (isInterrupted) {
       Thread.currentThread().interrupt();
     }

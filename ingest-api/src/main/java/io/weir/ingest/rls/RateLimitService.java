@@ -60,7 +60,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     answer.setOnCancelHandler(() -> {});
     if (underWay.incrementAndGet() > maxUnderWay) {
       underWay.decrementAndGet();
-      statistics.overloaded.increment();
+      statistics.count(RateLimitStatistics.Outcome.OVERLOADED);
       answer.onError(
           Status.UNAVAILABLE
               .withDescription(
@@ -73,7 +73,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       pending = limits.decide(request, patience());
     } catch (InvalidRequestException invalid) {
       underWay.decrementAndGet();
-      statistics.invalid.increment();
+      statistics.count(RateLimitStatistics.Outcome.INVALID);
       answer.onError(
           Status.INVALID_ARGUMENT.withDescription(invalid.getMessage()).asRuntimeException());
       return;
@@ -110,7 +110,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       return;
     }
     if (verdict instanceof RateLimits.Verdict.NotTold not) {
-      statistics.notTold.increment();
+      statistics.count(RateLimitStatistics.Outcome.UNAVAILABLE);
       answer.onError(
           Status.UNAVAILABLE.withDescription(description(not.outcome())).asRuntimeException());
       return;

@@ -4,38 +4,54 @@ package io.weir.ingest.rls;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
 
-/** Counts the requests of the gRPC port by their outcome. Thread-safe. */
+/** Counts the requests of the gRPC port by their outcome, once it has begun. Thread-safe. */
 final class RateLimitStatistics {
-  /** Requests that were refused since too many were in progress. */
-  final Counter overloaded;
+  private final Map<Outcome, Counter> counters = new EnumMap<>(Outcome.class);
+  private volatile boolean hasBegun;
 
-  /** Requests that cannot be decided. */
-  final Counter invalid;
-
-  /** Requests of which a call was shed, or could not be recorded. */
-  final Counter notTold;
-
-  private final Counter ok;
-  private final Counter overLimit;
-
-  RateLimitStatistics(MeterRegistry registry) {
-    ok = counter(registry, "ok");
-    overLimit = counter(registry, "over-limit");
-    overloaded = counter(registry, "overloaded");
-    invalid = counter(registry, "invalid");
-    notTold = counter(registry, "unavailable");
+  /** What became of a request. */
+  enum Outcome {
+    /** All of its descriptors are within their limits. */
+    OK,
+    /** One of them is not. */
+    OVER_LIMIT,
+    /** It cannot be decided, whatever the policies are. */
+    INVALID,
+    /** Too many requests were in progress. */
+    OVERLOADED,
+    /** One of its calls was shed, or could not be recorded. */
+    UNAVAILABLE
   }
 
-  private static Counter counter(MeterRegistry registry, String outcome) {
-    return Counter.builder("weir.grpc.requests")
-        .description("requests of Envoy's rate limit service over gRPC")
-        .tag("outcome", outcome)
-        .register(registry);
+  RateLimitStatistics(MeterRegistry registry) {
+    for (Outcome outcome : Outcome.values()) {
+      counters.put(
+          outcome,
+          Counter.builder("weir.grpc.requests")
+              .description("requests of Envoy's rate limit service over gRPC")
+              .tag("outcome", outcome.name().toLowerCase(Locale.ROOT).replace('_', '-'))
+              .register(registry));
+    }
+  }
+
+  /** Counts from now on. */
+  void begin() {
+    hasBegun = true;
+  }
+
+  void count(Outcome outcome) {
+    Counter counter = counters.get(outcome);
+    if (hasBegun && counter != null) {
+      counter.increment();
+    }
   }
 
   /** Counts a request that was decided. */
   void count(Code code) {
-    (code == Code.OK ? ok : overLimit).increment();
+    count(code == Code.OK ? Outcome.OK : Outcome.OVER_LIMIT);
   }
 }
