@@ -170,8 +170,21 @@ public final class Access implements AutoCloseable {
         : new Granted(token.grant());
   }
 
-  /** Returns the verdict on a request. May wait for the keys of an issuer. */
-  Verdict of(@Nullable String authorization) {
+  /**
+   * Returns whether {@link #of} neither waits nor does costly arithmetic for a request.
+   *
+   * @param authorization the field Authorization; null if the request has none
+   */
+  public boolean isKnown(@Nullable String authorization) {
+    return known(authorization).isPresent();
+  }
+
+  /**
+   * Returns the verdict on a request. May wait for the keys of an issuer.
+   *
+   * @param authorization the field Authorization; null if the request has none
+   */
+  public Verdict of(@Nullable String authorization) {
     return known(authorization)
         .orElseGet(() -> verify(BearerToken.in(String.valueOf(authorization))));
   }

@@ -10,6 +10,7 @@ import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.security.PrivateKey;
 import java.security.cert.Certificate;
+import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
@@ -27,19 +28,34 @@ import org.jspecify.annotations.Nullable;
  * stay. Thread-safe.
  */
 public final class Tls implements AutoCloseable {
+  /** The versions that the ports speak. */
+  public static final List<String> PROTOCOLS = List.of("TLSv1.2", "TLSv1.3");
+
   private static final char[] NO_PASSWORD = "in memory".toCharArray();
 
   private final TlsSettings settings;
   private final SslContextFactory.Server context = new SslContextFactory.Server();
   private final WatchedFile watched;
   private volatile SSLContext client;
+  private volatile SSLContext server;
+
+  /** Whether clients show certificates of their own. */
+  public enum ClientCertificates {
+    /** They are not asked for one. */
+    NONE,
+    /** They are asked for one, and may have none. */
+    WANTED,
+    /** A client without a certificate is turned away. */
+    NEEDED
+  }
 
   private Tls(TlsSettings settings) throws IOException {
     this.settings = settings;
-    context.setIncludeProtocols("TLSv1.2", "TLSv1.3");
+    context.setIncludeProtocols(PROTOCOLS.toArray(String[]::new));
     context.setSniRequired(false);
     set(context);
-    this.client = newClient();
+    this.client = newContext(settings.authorities());
+    this.server = newContext(settings.clientAuthorities());
     this.watched = WatchedFile.start(settings.files(), () -> context.reload(this::setAnew));
   }
 
@@ -61,7 +77,8 @@ public final class Tls implements AutoCloseable {
   private void setAnew(SslContextFactory factory) {
     try {
       set((SslContextFactory.Server) factory);
-      client = newClient();
+      client = newContext(settings.authorities());
+      server = newContext(settings.clientAuthorities());
     } catch (IOException invalid) {
       throw new IllegalArgumentException(invalid.getMessage(), invalid);
     }
@@ -131,10 +148,27 @@ public final class Tls implements AutoCloseable {
   }
 
   /**
-   * Makes what this process asks others by: it trusts the authorities of the settings as they are
-   * now, and shows its own certificate.
+   * Returns by what a port that is not Jetty's speaks TLS; another one after the files have
+   * changed.
    */
-  private SSLContext newClient() {
+  public SSLContext server() {
+    return server;
+  }
+
+  /** Returns whether clients show certificates of their own. */
+  public ClientCertificates clientCertificates() {
+    if (settings.clientAuthorities() == null) {
+      return ClientCertificates.NONE;
+    }
+    return settings.clientMust() ? ClientCertificates.NEEDED : ClientCertificates.WANTED;
+  }
+
+  /**
+   * Makes a context that shows this process' own certificate, as it is now.
+   *
+   * @param authorities whom it trusts, in PEM; null for those of the Java platform
+   */
+  private SSLContext newContext(@Nullable Path authorities) {
     char[] password =
         settings.keyStore() == null ? NO_PASSWORD : settings.keyStorePassword().toCharArray();
     try {
@@ -143,11 +177,10 @@ public final class Tls implements AutoCloseable {
       keys.init(keys(password), password);
       TrustManagerFactory trust =
           TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-      Path authorities = settings.authorities();
       trust.init(authorities == null ? null : trust(authorities));
-      SSLContext client = SSLContext.getInstance("TLS");
-      client.init(keys.getKeyManagers(), trust.getTrustManagers(), null);
-      return client;
+      SSLContext made = SSLContext.getInstance("TLS");
+      made.init(keys.getKeyManagers(), trust.getTrustManagers(), null);
+      return made;
     } catch (GeneralSecurityException | IOException invalid) {
       throw new InvalidSettingException("WEIR_TLS_CA: " + invalid.getMessage());
     }

@@ -19,6 +19,9 @@ import io.weir.ingest.policy.log.PolicyFollower;
 import io.weir.ingest.record.DecisionClock;
 import io.weir.ingest.record.KafkaCallLog;
 import io.weir.ingest.record.RecordConfig;
+import io.weir.ingest.rls.RateLimitServer;
+import io.weir.ingest.rls.RateLimitSettings;
+import io.weir.ingest.rls.RateLimitWarmUp;
 import io.weir.ingest.settle.CallFinder;
 import io.weir.ingest.settle.KafkaCallFinder;
 import io.weir.ingest.settle.Settler;
@@ -29,6 +32,7 @@ import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.BindException;
 import java.net.SocketException;
 import java.nio.channels.UnresolvedAddressException;
@@ -37,6 +41,7 @@ import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -85,6 +90,7 @@ public final class Ingest implements AutoCloseable {
   private final VerdictFollower verdicts;
   private final CacheHealing healing;
   private final CheckApi api;
+  private final @Nullable RateLimitServer grpc;
   private final StartUp startUp;
   private final Duration stopDelay;
 
@@ -99,6 +105,7 @@ public final class Ingest implements AutoCloseable {
       VerdictFollower verdicts,
       CacheHealing healing,
       CheckApi api,
+      @Nullable RateLimitServer grpc,
       StartUp startUp,
       Duration stopDelay) {
     this.metrics = metrics;
@@ -111,6 +118,7 @@ public final class Ingest implements AutoCloseable {
     this.verdicts = verdicts;
     this.healing = healing;
     this.api = api;
+    this.grpc = grpc;
     this.startUp = startUp;
     this.stopDelay = stopDelay;
   }
@@ -144,6 +152,7 @@ public final class Ingest implements AutoCloseable {
     PolicyFollower policies = null;
     Access access = null;
     Tls tls = null;
+    RateLimitServer grpc = null;
     try {
       access = Access.open(config.access());
       tls = config.access().tls() == null ? null : Tls.open(config.access().tls());
@@ -201,7 +210,8 @@ public final class Ingest implements AutoCloseable {
               config.maxUnreadBytes(),
               config.unknownMembers(),
               config.limitHeaders(),
-              config.authz());
+              config.authz(),
+              config.rateLimits());
       CheckApi api =
           CheckApi.start(
               new CheckApi.Parts(
@@ -225,12 +235,17 @@ public final class Ingest implements AutoCloseable {
       if (!config.readyWait().isZero()) {
         RouteWarmUp.run(config.httpHost(), api.port(), tls != null, access.ownToken());
       }
+      grpc = grpc(config, api, access, tls, registry);
       statistics.beginTiming();
       policies.settleFile(POLICY_FILE_PATIENCE);
       // started last: a start that is refused must not take over the group membership of the node
       // that is running
       healing.start();
-      LOG.info("ingest started node={} http_port={}", config.node(), api.port());
+      LOG.info(
+          "ingest started node={} http_port={} grpc_port={}",
+          config.node(),
+          api.port(),
+          grpc == null ? "none" : grpc.port());
       return new Ingest(
           metrics,
           cache,
@@ -242,9 +257,13 @@ public final class Ingest implements AutoCloseable {
           verdicts,
           healing,
           api,
+          grpc,
           startUp,
           config.stopDelay());
     } catch (RuntimeException failed) {
+      if (grpc != null) {
+        grpc.close();
+      }
       if (policies != null) {
         policies.close();
       }
@@ -271,6 +290,40 @@ public final class Ingest implements AutoCloseable {
       // if the Redis server must not be used, nothing else that is missing matters yet
       refuseServer(cache);
       throw explained(config, failed);
+    }
+  }
+
+  /** Starts the gRPC port, if there is to be one; if it cannot be had, the check API is stopped. */
+  private static @Nullable RateLimitServer grpc(
+      IngestConfig config, CheckApi api, Access access, @Nullable Tls tls, MeterRegistry registry) {
+    RateLimitSettings settings = config.rateLimits();
+    Integer port = settings.port();
+    if (port == null) {
+      return null;
+    }
+    try {
+      RateLimitServer server =
+          RateLimitServer.start(
+              settings.host(),
+              port,
+              new RateLimitServer.Parts(
+                  api.rateLimits(),
+                  access,
+                  tls,
+                  api::isReady,
+                  config.maxCallsUnderWay(),
+                  registry));
+      RateLimitWarmUp.run(settings.host(), server.port(), tls != null, access.ownToken());
+      server.beginCounting();
+      return server;
+    } catch (UncheckedIOException notBound) {
+      api.close();
+      IngestStartException refused =
+          notBound(
+              notBound,
+              new BoundPort(
+                  "gRPC", settings.host(), RateLimitSettings.HOST, port, RateLimitSettings.PORT));
+      throw refused == null ? notBound : refused;
     }
   }
 
@@ -430,33 +483,61 @@ public final class Ingest implements AutoCloseable {
     if (failed instanceof PolicyFollower.NoPoliciesException none) {
       return new IngestStartException(String.valueOf(none.getMessage()), none);
     }
+    IngestStartException notBound =
+        notBound(
+            failed,
+            new BoundPort(
+                "the check API",
+                config.httpHost(),
+                "WEIR_HTTP_HOST",
+                config.httpPort(),
+                "WEIR_HTTP_PORT"));
+    return notBound == null ? failed : notBound;
+  }
+
+  /** A port that is to be bound, for what, and by which variables. */
+  private record BoundPort(
+      String owner, String host, String hostVariable, int port, String portVariable) {}
+
+  /** Returns why a port could not be bound; null if that was not the failure. */
+  private static @Nullable IngestStartException notBound(RuntimeException failed, BoundPort asked) {
+    if (failed instanceof IngestStartException) {
+      return null;
+    }
     for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
       if (cause instanceof UnresolvedAddressException) {
         return new IngestStartException(
-            "nobody knows the address of " + config.httpHost() + " (WEIR_HTTP_HOST)", failed);
+            "nobody knows the address of " + asked.host + " (" + asked.hostVariable + ")", failed);
       }
       String said = String.valueOf(cause.getMessage());
       if (cause instanceof SocketException && said.contains("Permission denied")) {
         return new IngestStartException(
             "this user may not take port "
-                + config.httpPort()
-                + " for the check API; set WEIR_HTTP_PORT to one above 1023",
+                + asked.port
+                + " for "
+                + asked.owner
+                + "; set "
+                + asked.portVariable
+                + " to one above 1023",
             failed);
       }
       if (cause instanceof BindException && said.contains("assign requested address")) {
         return new IngestStartException(
-            "this machine has no address " + config.httpHost() + " (WEIR_HTTP_HOST)", failed);
+            "this machine has no address " + asked.host + " (" + asked.hostVariable + ")", failed);
       }
       if (cause instanceof BindException) {
         return new IngestStartException(
             "port "
-                + config.httpPort()
-                + " for the check API is taken; set WEIR_HTTP_PORT to"
-                + " another port, or to 0 for any free one",
+                + asked.port
+                + " for "
+                + asked.owner
+                + " is taken; set "
+                + asked.portVariable
+                + " to another port, or to 0 for any free one",
             failed);
       }
     }
-    return failed;
+    return null;
   }
 
   /**
@@ -486,6 +567,11 @@ public final class Ingest implements AutoCloseable {
     return api.port();
   }
 
+  /** Returns the gRPC port; empty if there is none. */
+  public OptionalInt grpcPort() {
+    return grpc == null ? OptionalInt.empty() : OptionalInt.of(grpc.port());
+  }
+
   /**
    * Stops the node in order:
    *
@@ -509,12 +595,21 @@ public final class Ingest implements AutoCloseable {
   void close(Duration notice) {
     LOG.info("ingest stops");
     api.beginStop();
+    if (grpc != null) {
+      grpc.beginStop();
+    }
     boolean waited = pause(stopDelay);
     api.turnAway();
+    if (grpc != null) {
+      grpc.turnAway();
+    }
     // a connection that is closed with a call in flight leaves its caller in doubt; one whose
     // caller was notified beforehand does not
     waited &= pause(notice);
     try {
+      if (grpc != null) {
+        grpc.close();
+      }
       api.close();
       slots.drain();
       policies.close();

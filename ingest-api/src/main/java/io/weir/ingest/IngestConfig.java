@@ -13,6 +13,7 @@ import io.weir.ingest.http.HttpSettings;
 import io.weir.ingest.http.LimitHeaders;
 import io.weir.ingest.http.UnknownMembers;
 import io.weir.ingest.record.RecordConfig.WhenFull;
+import io.weir.ingest.rls.RateLimitSettings;
 import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
@@ -71,6 +72,7 @@ import org.jspecify.annotations.Nullable;
  *     loss of a broker
  * @param limitHeaders which header fields tell callers of limits
  * @param authz how calls are taken from a gateway's header fields
+ * @param rateLimits how Envoy's rate limit service is served
  */
 public record IngestConfig(
     String node,
@@ -105,7 +107,8 @@ public record IngestConfig(
     Duration settleHorizon,
     SingleCopy singleCopy,
     LimitHeaders limitHeaders,
-    AuthzSettings authz) {
+    AuthzSettings authz,
+    RateLimitSettings rateLimits) {
 
   public IngestConfig {
     adminHosts = Collections.unmodifiableSortedSet(new TreeSet<>(adminHosts));
@@ -217,7 +220,8 @@ public record IngestConfig(
             "WEIR_SETTLE_HORIZON", DEFAULT_SETTLE_HORIZON, Duration.ofMinutes(1), Topics.LATENESS),
         settings.choice(SingleCopy.VARIABLE, SingleCopy.REFUSE),
         LimitHeaders.of(settings),
-        AuthzSettings.of(settings));
+        AuthzSettings.of(settings),
+        RateLimitSettings.of(settings, access));
   }
 
   private static Set<String> adminHosts(Settings settings) {
@@ -366,6 +370,8 @@ public record IngestConfig(
         + limitHeaders
         + " authz=["
         + authz
+        + "] grpc=["
+        + rateLimits
         + "]";
   }
 }

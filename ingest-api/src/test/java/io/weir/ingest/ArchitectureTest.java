@@ -66,6 +66,17 @@ final class ArchitectureTest {
   }
 
   @Test
+  void grpc_isKnownTo_theRateLimitServiceOnly() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackage("io.weir.ingest.rls")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("io.grpc..", "com.google.protobuf..", "io.envoyproxy..", "io.netty..")
+        .check(CLASSES);
+  }
+
+  @Test
   void rocks_isKnownTo_journalOnly() {
     noClasses()
         .that()

@@ -44,6 +44,7 @@ final class IngestCommand implements Callable<Integer> {
     try {
       ingest.awaitReady();
       PrintWriter out = spec.commandLine().getOut();
+      ingest.grpcPort().ifPresent(port -> out.println("gRPC is served on port " + port));
       out.println("ingest is ready on port " + ingest.httpPort());
       out.flush();
     } catch (InterruptedException interrupted) {

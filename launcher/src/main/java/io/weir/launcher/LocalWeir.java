@@ -6,6 +6,7 @@ import io.weir.aggregator.AggregatorConfig;
 import io.weir.aggregator.AggregatorStartException;
 import io.weir.ingest.Ingest;
 import io.weir.ingest.IngestConfig;
+import io.weir.ingest.rls.RateLimitSettings;
 import io.weir.servers.DataFolder;
 import io.weir.servers.EmbeddedKafka;
 import io.weir.servers.Ports;
@@ -24,6 +25,7 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -55,6 +57,7 @@ final class LocalWeir implements AutoCloseable {
   private String redis = "";
   private Duration ingestStop = Duration.ZERO;
   private int httpPort;
+  private OptionalInt grpcPort = OptionalInt.empty();
   private int reportsPort;
   private Wait awaitParts = () -> {};
 
@@ -159,6 +162,7 @@ final class LocalWeir implements AutoCloseable {
     Ingest ingest = Ingest.start(ingestConfig);
     parts.push(new Part("ingest", ingest, () -> ""));
     httpPort = ingest.httpPort();
+    grpcPort = ingest.grpcPort();
     ingestStop = ingestConfig.stopDelay().plus(ingestConfig.drainTimeout());
     step.accept("reports");
     awaitParts =
@@ -232,6 +236,7 @@ final class LocalWeir implements AutoCloseable {
     inner.put("WEIR_KAFKA", kafka);
     inner.put("WEIR_REDIS", redisUri);
     putIfUnset(inner, "WEIR_HTTP_HOST", "127.0.0.1");
+    putIfUnset(inner, RateLimitSettings.HOST, "127.0.0.1");
     // there is no load balancer in front of it
     putIfUnset(inner, "WEIR_STOP_DELAY", "PT0S");
     putIfUnset(inner, "WEIR_REPORTS_HOST", "127.0.0.1");
@@ -260,6 +265,9 @@ final class LocalWeir implements AutoCloseable {
 
   private static void refuseTakenPorts(Settings settings) throws IOException {
     requireFree(settings, "WEIR_HTTP_PORT", 8080, "the check API");
+    if (!settings.text(RateLimitSettings.PORT, "").isEmpty()) {
+      requireFree(settings, RateLimitSettings.PORT, 0, "gRPC");
+    }
     requireFree(settings, "WEIR_REPORTS_PORT", 8081, "the reports API");
     if (settings.text("WEIR_KAFKA", "").isEmpty()) {
       requireFree(settings, KAFKA_PORT, DEFAULT_KAFKA_PORT, "Kafka");
@@ -321,6 +329,13 @@ final class LocalWeir implements AutoCloseable {
    */
   Duration ingestStop() {
     return ingestStop;
+  }
+
+  /** Returns host and port of Envoy's rate limit service; empty if there is none. */
+  Optional<String> grpc() {
+    return grpcPort.isPresent()
+        ? Optional.of("127.0.0.1:" + grpcPort.getAsInt())
+        : Optional.empty();
   }
 
   /** Returns the URL of the check API. */

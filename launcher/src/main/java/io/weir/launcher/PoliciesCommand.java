@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.ingest.policy.PolicyFile;
+import io.weir.ingest.policy.YamlTree;
+import io.weir.launcher.envoy.EnvoyImport;
 import io.weir.limits.IpAddress;
 import io.weir.limits.Names;
 import io.weir.limits.policy.CallFacts;
@@ -12,6 +15,7 @@ import io.weir.topics.model.CallEvent;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -171,6 +175,52 @@ final class PoliciesCommand {
       })
   int schema() {
     spec.commandLine().getOut().print(PolicyFile.schema());
+    spec.commandLine().getOut().flush();
+    return 0;
+  }
+
+  @Command(
+      name = "import",
+      mixinStandardHelpOptions = true,
+      description = {
+        "Turn configurations of Envoy's own rate limit service (envoyproxy/ratelimit) into a policy"
+            + " file, and print it.",
+        "What has no counterpart is refused, and named by its path in the file. Nothing is "
+            + "published."
+      })
+  int importEnvoy(
+      @Option(
+              names = "--envoy",
+              required = true,
+              paramLabel = "FILE",
+              description = "a configuration (YAML); may be given several times, once for a domain")
+          List<Path> files) {
+    EnvoyImport imported = new EnvoyImport();
+    List<String> problems = new ArrayList<>();
+    for (Path file : files) {
+      try {
+        imported.add(file.toString(), YamlTree.of(Files.readString(file)));
+      } catch (YamlTree.NotYamlException notYaml) {
+        problems.add(file + ": " + notYaml.getMessage());
+      } catch (NoSuchFileException missing) {
+        throw new CommandFailedException(file + " does not exist", missing);
+      } catch (IOException unreadable) {
+        throw new CommandFailedException(file + " " + PolicyFile.reason(unreadable), unreadable);
+      }
+    }
+    problems.addAll(imported.problems());
+    JsonNode tree = imported.policies();
+    if (problems.isEmpty() && PolicyFile.of(tree) instanceof PolicyFile.Content.Invalid invalid) {
+      invalid.problems().forEach(problem -> problems.add("as a policy file: " + problem));
+    }
+    if (!problems.isEmpty()) {
+      PrintWriter err = spec.commandLine().getErr();
+      problems.forEach(err::println);
+      err.println(PolicyText.count(problems.size(), "problem", "problems"));
+      err.flush();
+      return 1;
+    }
+    spec.commandLine().getOut().print(PolicyFile.yaml(tree));
     spec.commandLine().getOut().flush();
     return 0;
   }

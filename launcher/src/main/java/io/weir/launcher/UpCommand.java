@@ -17,7 +17,8 @@ import picocli.CommandLine.Spec;
       "A real Kafka broker, a real redis-server, the aggregator and one ingest node; data "
           + "are kept in WEIR_DATA (.weir). WEIR_KAFKA or WEIR_REDIS, when set, replaces the "
           + "embedded one. Ports: WEIR_HTTP_PORT 8080, WEIR_REPORTS_PORT 8081, WEIR_KAFKA_PORT "
-          + "9092, WEIR_REDIS_PORT 6379; 0 takes any free one."
+          + "9092, WEIR_REDIS_PORT 6379; 0 takes any free one. With WEIR_GRPC_PORT Envoy's rate "
+          + "limit service is served, too."
     })
 final class UpCommand implements Callable<Integer> {
   @ParentCommand
@@ -48,6 +49,7 @@ final class UpCommand implements Callable<Integer> {
           return null;
         });
     out.println("check API  " + local.checkUrl() + "/v1/check");
+    local.grpc().ifPresent(address -> out.println("gRPC       " + address));
     out.println("reports    " + local.reportsUrl() + "/");
     out.println("Kafka      " + local.kafka());
     out.println("Redis      " + local.redis());

@@ -97,6 +97,50 @@ final class PoliciesCommandTest {
   }
 
   @Test
+  void import_ofEnvoysConfiguration_printsAFileThatCheckAccepts() throws IOException {
+    Path config =
+        Files.writeString(
+            folder.resolve("ratelimit.yml"),
+            """
+            domain: shop
+            descriptors:
+              - {key: user_id, rate_limit: {unit: minute, requests_per_unit: 100}}
+            """);
+    StringWriter printed = new StringWriter();
+    CommandLine command = WeirCommand.commandLine(Map.of()).setOut(new PrintWriter(printed, true));
+
+    assertEquals(0, command.execute("policies", "import", "--envoy", config.toString()));
+    String told = check(0, printed.toString());
+    assertTrue(told.endsWith("FILE is valid: 1 policy\n"), told);
+  }
+
+  @Test
+  void import_ofWhatHasNoCounterpart_namesFileAndPath_andPrintsNoPolicy() throws IOException {
+    Path config =
+        Files.writeString(
+            folder.resolve("ratelimit.yml"),
+            "{domain: shop, descriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 1,"
+                + " replaces: [{name: b}]}}]}");
+    StringWriter printed = new StringWriter();
+    StringWriter errors = new StringWriter();
+    CommandLine command =
+        WeirCommand.commandLine(Map.of())
+            .setOut(new PrintWriter(printed, true))
+            .setErr(new PrintWriter(errors, true));
+
+    assertEquals(1, command.execute("policies", "import", "--envoy", config.toString()));
+    assertEquals("", printed.toString());
+    assertEquals(
+        config
+            + ": descriptors[0].rate_limit.replaces has no counterpart: the limits of all"
+            + " descriptors of a request apply\n1 problem\n",
+        errors.toString());
+    errors.getBuffer().setLength(0);
+    assertEquals(1, command.execute("policies", "import", "--envoy", "nowhere.yml"));
+    assertEquals("weir: nowhere.yml does not exist\n", errors.toString());
+  }
+
+  @Test
   void check_missingFile_isReportedWithoutAStackTrace() {
     StringWriter printed = new StringWriter();
     CommandLine command =

@@ -15,17 +15,26 @@ import org.jspecify.annotations.Nullable;
  * @param cost tokens that the call takes, ≥ 1
  * @param id the caller's idempotency key; null if the server shall create one
  * @param newId the id that the server has created; null if it has created none yet
+ * @param descriptor what the call stands for, if it was asked about by Envoy's rate limit service;
+ *     else null
  */
-public record Call(CallFacts facts, long cost, @Nullable String id, @Nullable String newId)
+public record Call(
+    CallFacts facts,
+    long cost,
+    @Nullable String id,
+    @Nullable String newId,
+    @Nullable Descriptor descriptor)
     implements CallRequest {
   /** Creates a call for which the server has created no id. */
   public Call(CallFacts facts, long cost, @Nullable String id) {
-    this(facts, cost, id, null);
+    this(facts, cost, id, null, null);
   }
 
   /** Returns the same call with an id, whether it has one already or not. */
   Call identified(Supplier<String> newIds) {
-    return id != null || newId != null ? this : new Call(facts, cost, null, newIds.get());
+    return id != null || newId != null
+        ? this
+        : new Call(facts, cost, null, newIds.get(), descriptor);
   }
 
   /**

@@ -19,12 +19,14 @@ import io.weir.limits.policy.PolicyMatcher;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -32,9 +34,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Decides calls, then records them: a call is answered only when its record is as durable as the
  * deployment requires. Each call is decided and recorded by one snapshot of the policies.
- * Thread-safe. A call that is {@link #submit submitted} blocks no thread; a batch blocks its own
- * for at most the cache's patience and the log's write, and while the parts of other batches are
- * decided.
+ * Thread-safe. A call that is {@link #submit(CallRequest) submitted} blocks no thread; a batch
+ * blocks its own for at most the cache's patience and the log's write, and while the parts of other
+ * batches are decided.
  */
 public final class CheckGate {
   /** What the bucket of a policy that denies every call answers: nothing, and never more. */
@@ -42,6 +44,10 @@ public final class CheckGate {
 
   private static final CompletableFuture<CheckOutcome> KEY_REFUSED =
       CompletableFuture.completedFuture(CheckOutcome.KeyRefused.INSTANCE);
+
+  private static final Decision TOO_LATE =
+      new Decision.Undecided(
+          Decision.Cause.TIMEOUT, "the cache did not answer within the caller's patience");
 
   private static final long MICROS_PER_MILLI = 1_000;
 
@@ -176,6 +182,16 @@ public final class CheckGate {
    *     must not block; exceptionally only by a fault of this process
    */
   public CompletableFuture<CheckOutcome> submit(CallRequest request) {
+    return submit(request, null);
+  }
+
+  /**
+   * Decides and records a call as {@link #submit(CallRequest)} does, but asks the cache for at most
+   * a given time: then the failure modes of the policies decide, as if the cache had not answered.
+   *
+   * @param patience how long the cache may take; null for as long as it is set to
+   */
+  public CompletableFuture<CheckOutcome> submit(CallRequest request, @Nullable Duration patience) {
     Ticket ticket = log.begin();
     long nowEpochMillis = ticket.begunAtEpochMillis();
     Call call;
@@ -194,7 +210,10 @@ public final class CheckGate {
       statistics.policiesLeftOut.increment(matched.leftOut().size());
       boolean asks = matched.needsCheck();
       leased = leases == null || !asks ? null : leases.take(matched, call.cost());
-      pending = leased != null || !asks ? null : cache.submit(slots.check(call, matched));
+      pending =
+          leased != null || !asks
+              ? null
+              : within(patience, cache.submit(slots.check(call, matched)));
     } catch (RuntimeException | Error failed) {
       ticket.abandon();
       throw failed;
@@ -207,6 +226,14 @@ public final class CheckGate {
     return pending == null
         ? record(ticket, asked, matched, null, nowEpochMillis)
         : pending.thenCompose(decision -> record(ticket, asked, matched, decision, nowEpochMillis));
+  }
+
+  /** Returns the decision, or that there is none when the time is over. */
+  private static CompletableFuture<Decision> within(
+      @Nullable Duration patience, CompletableFuture<Decision> pending) {
+    return patience == null
+        ? pending
+        : pending.copy().completeOnTimeout(TOO_LATE, patience.toNanos(), TimeUnit.NANOSECONDS);
   }
 
   /** Records a call that a lease has decided. The tokens are taken, whatever becomes of it. */
@@ -436,10 +463,21 @@ public final class CheckGate {
   }
 
   /**
-   * Returns what {@link #submit} would answer now. Takes no tokens and records nothing. Does not
-   * wait, as {@link #submit} does not.
+   * Returns what {@link #submit(CallRequest)} would answer now. Takes no tokens and records
+   * nothing. Does not wait, as that does not.
    */
   public CompletableFuture<CheckOutcome> submitPeek(CallRequest request) {
+    return submitPeek(request, null);
+  }
+
+  /**
+   * Returns what {@link #submit(CallRequest, Duration)} would answer now, as {@link
+   * #submitPeek(CallRequest)} does.
+   *
+   * @param patience how long the cache may take; null for as long as it is set to
+   */
+  public CompletableFuture<CheckOutcome> submitPeek(
+      CallRequest request, @Nullable Duration patience) {
     Ticket ticket = log.begin();
     long nowEpochMillis = ticket.begunAtEpochMillis();
     ticket.abandon();
@@ -453,8 +491,7 @@ public final class CheckGate {
     if (!matched.needsCheck()) {
       return CompletableFuture.completedFuture(judge(asked, matched, null, true, nowEpochMillis));
     }
-    return cache
-        .submitPeek(HeldSlots.check(asked, matched))
+    return within(patience, cache.submitPeek(HeldSlots.check(asked, matched)))
         .thenApply(
             decision -> {
               CheckOutcome.Shed shed = shed(decision);
@@ -486,7 +523,9 @@ public final class CheckGate {
   }
 
   private static MatchedPolicies match(PolicyMatcher snapshot, Call call, long nowEpochMillis) {
-    return snapshot.match(call.facts(), nowEpochMillis);
+    MatchedPolicies matched = snapshot.match(call.facts(), nowEpochMillis);
+    Descriptor descriptor = call.descriptor();
+    return descriptor == null ? matched : descriptor.select(matched, call.facts(), nowEpochMillis);
   }
 
   /** Judges a call that is let through if it is allowed, and holds its slots then. */

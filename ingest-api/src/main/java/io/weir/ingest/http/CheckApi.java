@@ -18,6 +18,7 @@ import io.weir.ingest.event.EventRules;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.policy.log.PolicyFollower;
+import io.weir.ingest.rls.RateLimits;
 import io.weir.ingest.settle.Settler;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemPages;
@@ -66,6 +67,8 @@ public final class CheckApi implements AutoCloseable {
   private final AdmissionHandler.DirectRoute eventsDirectly;
   private final AdmissionHandler.DirectRoute openMeterEventDirectly;
   private final AdmissionHandler.DirectRoute openMeterEventsDirectly;
+  private final AdmissionHandler.DirectRoute rateLimitDirectly;
+  private final RateLimits rateLimits;
   private final SettleRoute settle;
   private final Admission admission;
   private final UnreadAnswers unread;
@@ -143,6 +146,10 @@ public final class CheckApi implements AutoCloseable {
     this.eventsDirectly = new Direct(true, events::batch);
     this.openMeterEventDirectly = new Direct(false, events::openMeterOne);
     this.openMeterEventsDirectly = new Direct(true, events::openMeterBatch);
+    this.rateLimits =
+        new RateLimits(parts.gate(), settings.rateLimits(), verdictFields::ofRateLimit);
+    this.rateLimitDirectly =
+        new Direct(false, new RateLimitRoute(rateLimits, settings.unknownMembers())::handle);
     this.settle = new SettleRoute(parts.settler(), settings.unknownMembers());
     this.admission =
         Admission.of(
@@ -204,6 +211,7 @@ public final class CheckApi implements AutoCloseable {
     config.routes.post(SlotRoutes.RELEASE, CheckApi::isServedBefore);
     config.routes.post(EventsRoute.PATH, CheckApi::isServedBefore);
     config.routes.post(EventsRoute.OPENMETER_PATH, CheckApi::isServedBefore);
+    config.routes.post(RateLimitRoute.PATH, CheckApi::isServedBefore);
     config.routes.post(SettleRoute.PATH, this::settle);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
     new ApiPages(ApiDescription.ofCheckApi()).register(config);
@@ -272,6 +280,7 @@ public final class CheckApi implements AutoCloseable {
       case BatchRoute.PATH -> batchDirectly;
       case SlotRoutes.RENEW -> renewDirectly;
       case SlotRoutes.RELEASE -> releaseDirectly;
+      case RateLimitRoute.PATH -> rateLimitDirectly;
       case EventsRoute.PATH -> EventsRoute.isBatch(request) ? eventsDirectly : eventDirectly;
       case EventsRoute.OPENMETER_PATH ->
           EventsRoute.isBatch(request) ? openMeterEventsDirectly : openMeterEventDirectly;
@@ -347,10 +356,8 @@ public final class CheckApi implements AutoCloseable {
   private void ready(Context context) {
     DecisionCache.Health cacheHealth = parts.cache().check();
     CallLog.Health logHealth = parts.log().check();
-    // calls can be answered by policy without the cache, so once the node has started, readiness
-    // depends on the log alone
     boolean starting = !parts.isStarted().getAsBoolean();
-    boolean ready = logHealth.ok() && !starting && !stopping;
+    boolean ready = isReady(logHealth, starting);
     context.status(ready ? 200 : 503);
     context.contentType(JSON);
     context.result(
@@ -362,6 +369,22 @@ public final class CheckApi implements AutoCloseable {
             logHealth,
             parts.corrections().get(),
             parts.policies() == null ? null : parts.policies().follower().health()));
+  }
+
+  private boolean isReady(CallLog.Health logHealth, boolean starting) {
+    // calls can be answered by policy without the cache, so once the node has started, readiness
+    // depends on the log alone
+    return logHealth.ok() && !starting && !stopping;
+  }
+
+  /** Returns whether the node is ready for calls. */
+  public boolean isReady() {
+    return isReady(parts.log().check(), !parts.isStarted().getAsBoolean());
+  }
+
+  /** Returns what decides requests of Envoy's rate limit service. */
+  public RateLimits rateLimits() {
+    return rateLimits;
   }
 
   /** Returns the port on which the server listens. */

@@ -23,6 +23,7 @@ final class CheckApiRules implements AccessHandler.Rules {
           "/v1/slots/",
           "/v1/calls/",
           "/v1/authz/",
+          RateLimitRoute.PATH,
           EventsRoute.PATH,
           EventsRoute.OPENMETER_PATH);
 

@@ -109,8 +109,17 @@ final class Exchange {
 
   /** Answers with a JSON body; a problem document unless the status is 200. */
   void write(int status, byte[] json) {
+    write(status, status == HttpStatus.OK_200 ? JSON : PROBLEM, json);
+  }
+
+  /** Answers with a JSON body that is no problem document, whatever the status. */
+  void writeJson(int status, byte[] json) {
+    write(status, JSON, json);
+  }
+
+  private void write(int status, HttpField type, byte[] json) {
     response.setStatus(status);
-    fields().put(status == 200 ? JSON : PROBLEM);
+    fields().put(type);
     fields().put(HttpHeader.CONTENT_LENGTH, json.length);
     if (json.length <= PART_BYTES) {
       response.write(true, ByteBuffer.wrap(json), callback);

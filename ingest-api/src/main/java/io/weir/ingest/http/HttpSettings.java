@@ -2,6 +2,7 @@
 package io.weir.ingest.http;
 
 import io.weir.ingest.authz.AuthzSettings;
+import io.weir.ingest.rls.RateLimitSettings;
 import java.time.Duration;
 
 /**
@@ -25,6 +26,7 @@ import java.time.Duration;
  * @param unknownMembers what to do with a body that has unknown members
  * @param limitHeaders which header fields tell callers of limits
  * @param authz how calls are taken from a gateway's header fields
+ * @param rateLimits how Envoy's rate limit service is served
  */
 public record HttpSettings(
     String host,
@@ -38,7 +40,8 @@ public record HttpSettings(
     long maxUnreadBytes,
     UnknownMembers unknownMembers,
     LimitHeaders limitHeaders,
-    AuthzSettings authz) {
+    AuthzSettings authz,
+    RateLimitSettings rateLimits) {
   /**
    * Default of {@code maxCallsUnderWay}. By Little's law N = λ·W: at 20,000 calls a second, more
    * than was measured of a node on two cores, 400 calls are in progress if each waits 20 ms for
@@ -140,7 +143,8 @@ public record HttpSettings(
         maxUnreadBytes,
         unknownMembers,
         LimitHeaders.DEFAULT,
-        AuthzSettings.OFF);
+        AuthzSettings.OFF,
+        RateLimitSettings.OFF);
   }
 
   /** Returns the bound on bytes of answers that are not read, for a heap of a size. */

@@ -4,9 +4,12 @@ package io.weir.ingest.http;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.LimitStatus;
 import io.weir.ingest.gate.Recorded;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongUnaryOperator;
+import org.eclipse.jetty.http.HttpField;
 import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.HttpHeader;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * there is a token more, and after a denial the time of {@code Retry-After}, rounded up.
  */
 final class VerdictFields {
+  private static final String POSITION = "Usage-Position";
   private static final long MILLIS_PER_SECOND = 1_000;
 
   private final LimitHeaders headers;
@@ -54,8 +58,24 @@ final class VerdictFields {
       fields.put(HttpHeader.RETRY_AFTER, Exchange.RETRY_AFTER_UNAVAILABLE_SECONDS);
     }
     if (decided.recorded() instanceof Recorded.Durable durable) {
-      fields.put("Usage-Position", durable.position().toString());
+      fields.put(POSITION, durable.position().toString());
     }
+  }
+
+  /**
+   * Returns the fields of a call of Envoy's rate limit service, by their names in lower case:
+   * without the position, since a request may have several calls.
+   */
+  Map<String, String> ofRateLimit(CheckOutcome.Decided decided) {
+    HttpFields.Mutable fields = HttpFields.build();
+    put(fields, decided);
+    Map<String, String> told = new LinkedHashMap<>();
+    for (HttpField field : fields) {
+      if (!field.getName().equals(POSITION)) {
+        told.put(field.getLowerCaseName(), String.valueOf(field.getValue()));
+      }
+    }
+    return told;
   }
 
   /** Returns the seconds until a retry, of which none is earlier than it may pass. */

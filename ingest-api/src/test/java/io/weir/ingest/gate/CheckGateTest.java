@@ -38,6 +38,7 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.Stamp;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneId;
@@ -119,6 +120,28 @@ final class CheckGateTest {
                 TEN_A_SECOND,
                 new Stamp(nowMicros(), 0, 3, nowMicros() + 300_000))),
         log.last().charges());
+  }
+
+  @Test
+  void submit_cacheThatTakesLongerThanTheCallersPatience_isDecidedByFailureModes() {
+    CompletableFuture<Decision> never = new CompletableFuture<>();
+    cache.pending = never;
+    CheckGate gate = gate(1, enforced("burst", FailureMode.OPEN));
+    Duration patience = Duration.ofMillis(1);
+
+    CheckOutcome outcome = gate.submit(call(3), patience).join();
+    assertEquals(
+        DecidedBy.FAIL_OPEN,
+        assertInstanceOf(CheckOutcome.Decided.class, outcome).call().decidedBy());
+    assertEquals(List.of(owed("burst", 3)), log.last().charges());
+    // it belongs to the cache
+    assertFalse(never.isDone());
+
+    cache.pending =
+        CompletableFuture.completedFuture(
+            new Decision.Undecided(Decision.Cause.REJECTED, "too many"));
+    assertEquals(
+        new CheckOutcome.Shed("too many"), gate.submit(call(3), Duration.ofHours(1)).join());
   }
 
   /** Records of one client are in one partition; of other buckets none could tell all. */

@@ -170,6 +170,11 @@ public final class PolicyAdvice {
     advice.add(Advice.on(policy, text));
   }
 
+  /** Returns false if the one may not apply where the other does, which is more specific. */
+  private static boolean appliesBeside(PolicyMatch one, PolicyMatch other) {
+    return !one.isOfDescriptors() || one.attributes().equals(other.attributes());
+  }
+
   /**
    * Returns whether a policy denies whatever another would deny: it is enforced, applies to all
    * calls of the other, has the same or wider buckets, its limit is never wider, and it decides the
@@ -179,6 +184,7 @@ public final class PolicyAdvice {
     if (tight.mode() != PolicyMode.ENFORCE
         || (policy.queues() && !tight.denies()) // it also tells calls how long to wait
         || !covers(tight.match(), policy.match())
+        || !appliesBeside(tight.match(), policy.match())
         || !isForAllClientsOf(tight, policy)
         || !sharesBuckets(tight, policy)
         || !tight.limit().isNoWiderThan(policy.limit())

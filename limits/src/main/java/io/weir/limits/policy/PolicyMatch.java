@@ -29,6 +29,12 @@ public record PolicyMatch(
   /** Matches every call. */
   public static final PolicyMatch ANY = new PolicyMatch(List.of(), List.of(), List.of());
 
+  /**
+   * The attribute that tells the domain of a descriptor. Of the policies that look at it only the
+   * most specific ones apply to a call.
+   */
+  public static final String DESCRIPTOR_DOMAIN = "envoy.domain";
+
   /** The meter that counts calls; every other meter counts something that a call used. */
   public static final String METER_OF_CALLS = "calls";
 
@@ -50,5 +56,10 @@ public record PolicyMatch(
   /** Returns the same without the conditions on addresses and attributes. */
   public PolicyMatch ofNames() {
     return new PolicyMatch(client, endpoint, meter);
+  }
+
+  /** Returns whether the policy is written for descriptors: it looks at their domain. */
+  public boolean isOfDescriptors() {
+    return attributes.containsKey(DESCRIPTOR_DOMAIN);
   }
 }

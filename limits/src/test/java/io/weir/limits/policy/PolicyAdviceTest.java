@@ -152,6 +152,28 @@ final class PolicyAdviceTest {
         advice(policy("all", endpoints(), HUNDRED), policy("some", endpoints("GET *"), TEN)));
   }
 
+  /** Of these only the most specific one applies to a descriptor. */
+  @Test
+  void policyForDescriptorsThatIsMoreSpecific_isNotNamed() {
+    PolicyMatch path = descriptors(Map.of("path", List.of("/slow")));
+
+    assertEquals(
+        List.of(),
+        advice(policy("wide", path, HUNDRED), policy("tight", descriptors(Map.of()), TEN)));
+    assertEquals(
+        List.of("wide never decides"),
+        advice(policy("wide", path, HUNDRED), policy("tight", path, TEN)));
+    assertEquals(
+        List.of("wide never decides"),
+        advice(policy("wide", path, HUNDRED), policy("tight", endpoints(), TEN)));
+  }
+
+  private static PolicyMatch descriptors(Map<String, List<String>> attributes) {
+    Map<String, List<String>> all = new HashMap<>(attributes);
+    all.put(PolicyMatch.DESCRIPTOR_DOMAIN, List.of("shop"));
+    return new PolicyMatch(List.of(), List.of(), List.of(), List.of(), all);
+  }
+
   /** While Redis is away the wide one of these decides alone. */
   @Test
   void policyThatDecidesOnlyWithoutRedis_isNotNamed() {

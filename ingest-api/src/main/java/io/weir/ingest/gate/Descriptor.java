@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.gate;
+
+import io.weir.limits.BucketKey;
+import io.weir.limits.ClientCalendar;
+import io.weir.limits.PeriodicLimit;
+import io.weir.limits.PolicyLimit;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.policy.CallFacts;
+import io.weir.limits.policy.ColdCacheMode;
+import io.weir.limits.policy.KeyPart;
+import io.weir.limits.policy.MatchedPolicies;
+import io.weir.limits.policy.MatchedPolicy;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatch;
+import io.weir.limits.policy.PolicyMode;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is special about a call that stands for a descriptor of Envoy's rate limit service: of the
+ * policies that are written for descriptors only the most specific ones apply to it, and their
+ * limit may be replaced by one that came with the descriptor. Immutable.
+ *
+ * <p>A policy is written for descriptors if its match looks at the attribute {@value #DOMAIN}. Two
+ * such policies are compared entry by entry, in the descriptor's order: a policy that names the
+ * entry's value in full is more specific than one that names how it begins, of these the one that
+ * names more of it, and then one that takes any value. If the entries do not tell them apart, a
+ * policy that looks at {@value #KEYS} is more specific than one that does not. Policies that are
+ * equally specific apply together. All other policies apply as they do to every call.
+ *
+ * @param entries the names of the attributes that hold the values of the entries, in their order
+ * @param limit the limit that takes the place of the policies' limits; null if theirs apply
+ */
+public record Descriptor(List<String> entries, @Nullable PolicyLimit limit) {
+  /** The attribute that holds the domain of the request. */
+  public static final String DOMAIN = PolicyMatch.DESCRIPTOR_DOMAIN;
+
+  /** The attribute that holds the keys of the descriptor, in their order, joined by semicolons. */
+  public static final String KEYS = "envoy.descriptor";
+
+  private static final String ANY = "*";
+
+  private static final int IN_FULL = Integer.MAX_VALUE;
+  private static final int NOT_AT_ALL = 0;
+
+  public Descriptor {
+    entries = List.copyOf(entries);
+  }
+
+  /**
+   * Returns the policies that apply to the call, of those that match it.
+   *
+   * @param nowEpochMillis time by the cache's clock; determines the period of a limit that replaces
+   *     others
+   */
+  public MatchedPolicies select(MatchedPolicies matched, CallFacts facts, long nowEpochMillis) {
+    int[] most = null;
+    for (MatchedPolicy match : matched.evaluated()) {
+      if (match.policy().match().isOfDescriptors()) {
+        int[] rank = rank(match.policy(), facts);
+        most = most == null || Arrays.compare(rank, most) > 0 ? rank : most;
+      }
+    }
+    if (most == null) {
+      return matched;
+    }
+    List<MatchedPolicy> selected = new ArrayList<>(matched.evaluated().size());
+    for (MatchedPolicy match : matched.evaluated()) {
+      if (!match.policy().match().isOfDescriptors()) {
+        selected.add(match);
+      } else if (Arrays.equals(rank(match.policy(), facts), most)) {
+        selected.add(
+            limit == null || match.policy().limit().capacityTokens() == 0
+                ? match
+                : limitedBy(limit, match.policy(), facts, nowEpochMillis));
+      }
+    }
+    return new MatchedPolicies(
+        matched.policiesVersion(), selected, matched.leftOut(), matched.billing());
+  }
+
+  /** Returns how specific a policy that matches is; greater arrays are more specific. */
+  private int[] rank(Policy policy, CallFacts facts) {
+    int[] rank = new int[entries.size() + 1];
+    for (int i = 0; i < entries.size(); i++) {
+      rank[i] = rank(policy, facts, entries.get(i));
+    }
+    rank[entries.size()] = rank(policy, facts, KEYS);
+    return rank;
+  }
+
+  private static int rank(Policy policy, CallFacts facts, String attribute) {
+    List<String> patterns = policy.match().attributes().get(attribute);
+    String value = facts.attributes().get(attribute);
+    if (patterns == null || value == null || patterns.contains(ANY)) {
+      return NOT_AT_ALL;
+    }
+    int most = 1; // of a pattern that is not only a beginning
+    for (String pattern : patterns) {
+      int star = pattern.indexOf('*');
+      if (star < 0 && pattern.equals(value)) {
+        return IN_FULL;
+      }
+      if (star >= 0
+          && star == pattern.length() - 1
+          && value.startsWith(pattern.substring(0, star))) {
+        most = Math.max(most, 1 + star);
+      }
+    }
+    return most;
+  }
+
+  /**
+   * Returns a policy with the descriptor's own limit, and a bucket of its own for each descriptor
+   * and limit, so that no bucket ever has two limits. Records do not tell of the bucket, since no
+   * version of the policies has its limit.
+   */
+  private static MatchedPolicy limitedBy(
+      PolicyLimit limit, Policy policy, CallFacts facts, long nowEpochMillis) {
+    Policy limited =
+        new Policy(
+            policy.name(),
+            policy.match(),
+            List.of(KeyPart.ENDPOINT),
+            limit,
+            policy.mode(),
+            policy.onCacheFailure(),
+            ColdCacheMode.ALLOW,
+            limit.capacityTokens());
+    String owner =
+        facts.client().length() + ":" + facts.client() + facts.endpoint() + limit.describe();
+    String key =
+        BucketKey.cacheOnlyText(
+            null, BucketKey.Part.of(policy.name()).keyText(), null, BucketKey.Part.of(owner), null);
+    PeriodicLimit.Span period =
+        limit instanceof PeriodicLimit periodic
+            ? periodic.at(nowEpochMillis, ClientCalendar.OF_POLICY)
+            : null;
+    return new MatchedPolicy(
+        limited,
+        new BucketRequest(
+            period == null ? key : BucketKey.inPeriod(key, period),
+            limit.ofBucket(period),
+            policy.mode() == PolicyMode.ENFORCE),
+        period);
+  }
+}

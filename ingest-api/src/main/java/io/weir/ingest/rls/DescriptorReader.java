@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.rls;
+
+import com.google.protobuf.UnknownFieldSet;
+import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
+import io.weir.ingest.gate.Call;
+import io.weir.ingest.gate.Descriptor;
+import io.weir.limits.IpAddress;
+import io.weir.limits.Names;
+import io.weir.limits.PolicyLimit;
+import io.weir.limits.policy.CallFacts;
+import io.weir.topics.model.CallEvent;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the descriptors of a request as calls. Values of entries come from callers, so none is
+ * refused: a request that was refused for its values would pass where Envoy lets requests pass
+ * whose limits are not known. Thread-safe.
+ */
+final class DescriptorReader {
+  /** Most descriptors of a request. */
+  static final int MAX_DESCRIPTORS = 64;
+
+  /** Most entries of a descriptor; as many as a call may have attributes. */
+  static final int MAX_ENTRIES = 64;
+
+  /** The entry by which Envoy tells the caller's address. */
+  private static final String REMOTE_ADDRESS = "remote_address";
+
+  /**
+   * Number of the field {@code is_negative_hits}, which is younger than the messages that this is
+   * compiled with.
+   */
+  private static final int IS_NEGATIVE_HITS = 4;
+
+  private final Set<String> clientKeys;
+
+  DescriptorReader(List<String> clientKeys) {
+    this.clientKeys = Set.copyOf(clientKeys);
+  }
+
+  /**
+   * A descriptor as it is asked about.
+   *
+   * @param call the call for which it stands
+   * @param isPeek whether nothing is to be taken and nothing to be recorded
+   */
+  record Asked(Call call, boolean isPeek) {}
+
+  /** Reads all descriptors of a request, in their order. */
+  List<Asked> read(RateLimitRequest request) throws InvalidRequestException {
+    String violation = Names.violation(request.getDomain());
+    if (violation != null) {
+      throw new InvalidRequestException("domain", violation);
+    }
+    requireCount("descriptors", request.getDescriptorsCount(), MAX_DESCRIPTORS);
+    long hits = Integer.toUnsignedLong(request.getHitsAddend());
+    List<Asked> asked = new ArrayList<>(request.getDescriptorsCount());
+    for (RateLimitDescriptor descriptor : request.getDescriptorsList()) {
+      String path = "descriptors[" + asked.size() + "]";
+      asked.add(read(request.getDomain(), descriptor, path, hits == 0 ? 1 : hits));
+    }
+    return asked;
+  }
+
+  private static void requireCount(String field, int count, int max)
+      throws InvalidRequestException {
+    if (count < 1 || count > max) {
+      throw new InvalidRequestException(field, "must be 1 to " + max + ", are " + count);
+    }
+  }
+
+  private Asked read(String domain, RateLimitDescriptor descriptor, String path, long ofRequest)
+      throws InvalidRequestException {
+    requireCount(path + ".entries", descriptor.getEntriesCount(), MAX_ENTRIES);
+    refuseNegative(descriptor, path);
+    long hits =
+        descriptor.hasHitsAddend()
+            ? hits(descriptor.getHitsAddend().getValue(), path + ".hits_addend")
+            : ofRequest;
+    PolicyLimit limit = limit(descriptor, path + ".limit");
+    List<String> keys = keys(descriptor, path);
+    List<String> names = EntryNames.of(keys);
+    int client = client(descriptor);
+    EndpointName endpoint = new EndpointName(domain);
+    Map<String, String> attributes = new HashMap<>();
+    attributes.put(Descriptor.DOMAIN, domain);
+    attributes.put(Descriptor.KEYS, EntryNames.joined(keys));
+    IpAddress ip = null;
+    for (int i = 0; i < keys.size(); i++) {
+      RateLimitDescriptor.Entry entry = descriptor.getEntries(i);
+      attributes.put(names.get(i), entry.getValue());
+      if (i == client) {
+        endpoint.with(entry.getKey());
+      } else {
+        endpoint.with(entry.getKey(), entry.getValue());
+      }
+      if (ip == null && entry.getKey().equals(REMOTE_ADDRESS)) {
+        ip = IpAddress.parse(entry.getValue());
+      }
+    }
+    CallFacts facts =
+        new CallFacts(
+            client < 0 ? domain : EndpointName.nameOf(descriptor.getEntries(client).getValue()),
+            endpoint.name(),
+            CallEvent.DEFAULT_METER,
+            ip,
+            attributes);
+    return new Asked(
+        new Call(facts, Math.max(1, hits), null, null, new Descriptor(names, limit)), hits == 0);
+  }
+
+  private static List<String> keys(RateLimitDescriptor descriptor, String path)
+      throws InvalidRequestException {
+    List<String> keys = new ArrayList<>(descriptor.getEntriesCount());
+    for (RateLimitDescriptor.Entry entry : descriptor.getEntriesList()) {
+      String violation = Names.violation(entry.getKey());
+      if (violation != null) {
+        throw new InvalidRequestException(path + ".entries[" + keys.size() + "].key", violation);
+      }
+      keys.add(entry.getKey());
+    }
+    return keys;
+  }
+
+  /** Returns the index of the first entry that names a client; −1 if none does. */
+  private int client(RateLimitDescriptor descriptor) {
+    for (int i = 0; i < descriptor.getEntriesCount(); i++) {
+      RateLimitDescriptor.Entry entry = descriptor.getEntries(i);
+      if (clientKeys.contains(entry.getKey()) && !entry.getValue().isEmpty()) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /**
+   * Hits cannot be given back: a bucket holds what the records say, and a record of a call cannot
+   * say less than nothing.
+   */
+  private static void refuseNegative(RateLimitDescriptor descriptor, String path)
+      throws InvalidRequestException {
+    UnknownFieldSet others = descriptor.getUnknownFields();
+    if (others.hasField(IS_NEGATIVE_HITS)
+        && others.getField(IS_NEGATIVE_HITS).getVarintList().stream().anyMatch(is -> is != 0)) {
+      throw negativeHits(path);
+    }
+  }
+
+  static InvalidRequestException negativeHits(String path) {
+    return new InvalidRequestException(
+        path + ".is_negative_hits",
+        "is not supported: hits are given back by settling the call that took them");
+  }
+
+  private static long hits(long unsigned, String field) throws InvalidRequestException {
+    if (unsigned < 0 || unsigned > CallEvent.MAX_QUANTITY) {
+      throw new InvalidRequestException(
+          field,
+          "must be at most " + CallEvent.MAX_QUANTITY + ", is " + Long.toUnsignedString(unsigned));
+    }
+    return unsigned;
+  }
+
+  private static @Nullable PolicyLimit limit(RateLimitDescriptor descriptor, String path)
+      throws InvalidRequestException {
+    if (!descriptor.hasLimit()) {
+      return null;
+    }
+    int unit = descriptor.getLimit().getUnitValue();
+    PolicyLimit limit =
+        Units.limit(Integer.toUnsignedLong(descriptor.getLimit().getRequestsPerUnit()), unit);
+    if (limit == null) {
+      throw new InvalidRequestException(path + ".unit", "must be a unit of time, is " + unit);
+    }
+    return limit;
+  }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.rls;
+
+import io.weir.limits.Names;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.Locale;
+
+/**
+ * Builds the endpoint of a call from a descriptor: the domain and the entries in their order,
+ * separated by semicolons, as in {@code shop;generic_key=slow;path=/v1/items}. No two descriptors
+ * have the same endpoint, since characters that separate are percent-encoded in names and values,
+ * and so are those with a meaning in patterns. An endpoint that would be longer than a name may be
+ * is replaced by {@code h:} and 192 bits of its SHA-256. Used by one thread.
+ */
+public final class EndpointName {
+  /** Bytes of SHA-256 kept: 192 bits, as in the keys of buckets. */
+  private static final int HASH_BYTES = 24;
+
+  private static final String HASHED = "h:";
+  private static final String ENCODED = "%;=*{}";
+
+  private final StringBuilder text = new StringBuilder(64);
+
+  /** Begins a name. */
+  public EndpointName(String domain) {
+    append(domain);
+  }
+
+  /** Adds an entry with its value. */
+  public EndpointName with(String key, String value) {
+    return with(key).append("=", value);
+  }
+
+  /** Adds an entry whose value is told elsewhere. */
+  public EndpointName with(String key) {
+    return append(";", key);
+  }
+
+  /** Adds an entry of any value that begins in a way, for the name of what is for all of them. */
+  public EndpointName withBeginning(String key, String beginning) {
+    with(key, beginning);
+    text.append('*');
+    return this;
+  }
+
+  private EndpointName append(String separator, String name) {
+    text.append(separator);
+    append(name);
+    return this;
+  }
+
+  private void append(String name) {
+    for (int i = 0; i < name.length(); i++) {
+      char c = name.charAt(i);
+      if (c < 0x20 || (c >= 0x7f && c <= 0x9f) || ENCODED.indexOf(c) >= 0) {
+        for (byte each : String.valueOf(c).getBytes(StandardCharsets.UTF_8)) {
+          text.append(String.format(Locale.ROOT, "%%%02X", each & 0xff));
+        }
+      } else {
+        text.append(c);
+      }
+    }
+  }
+
+  /** Returns the endpoint. */
+  public String name() {
+    return nameOf(text.toString());
+  }
+
+  /** Returns a text that may be a name: itself, or its hash if it may not. */
+  static String nameOf(String text) {
+    return Names.violation(text) == null ? text : HASHED + hash(text);
+  }
+
+  private static String hash(String text) {
+    try {
+      byte[] digest =
+          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+      return Base64.getUrlEncoder().encodeToString(Arrays.copyOf(digest, HASH_BYTES));
+    } catch (NoSuchAlgorithmException missing) {
+      throw new IllegalStateException("every Java platform has SHA-256", missing);
+    }
+  }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.rls;
+
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.protobuf.services.HealthStatusManager;
+import java.time.Duration;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps the gRPC health of the server, and of one service, as the node's readiness is: those who
+ * watch it are told within a fraction of a second. Thread-safe.
+ */
+public final class HealthUpdates implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(HealthUpdates.class);
+
+  private static final Duration INTERVAL = Duration.ofMillis(250);
+
+  private final HealthStatusManager status;
+  private final String service;
+  private final Readiness readiness;
+  private final ScheduledExecutorService clock =
+      Executors.newSingleThreadScheduledExecutor(
+          task -> {
+            Thread thread = new Thread(task, "weir-grpc-health");
+            thread.setDaemon(true);
+            return thread;
+          });
+
+  /** Tells whether the node is ready. */
+  public interface Readiness {
+    /** Returns whether calls would be kept. */
+    boolean isReady();
+  }
+
+  private HealthUpdates(HealthStatusManager status, String service, Readiness readiness) {
+    this.status = status;
+    this.service = service;
+    this.readiness = readiness;
+  }
+
+  /** Tells the health once, and then again and again. */
+  static HealthUpdates start(HealthStatusManager status, String service, Readiness readiness) {
+    HealthUpdates updates = new HealthUpdates(status, service, readiness);
+    updates.update();
+    var unused =
+        updates.clock.scheduleWithFixedDelay(
+            updates::update, INTERVAL.toMillis(), INTERVAL.toMillis(), TimeUnit.MILLISECONDS);
+    return updates;
+  }
+
+  private void update() {
+    ServingStatus now = ServingStatus.NOT_SERVING;
+    try {
+      now = readiness.isReady() ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
+    } catch (RuntimeException failed) {
+      LOG.error("readiness could not be told", failed);
+    }
+    status.setStatus(HealthStatusManager.SERVICE_NAME_ALL_SERVICES, now);
+    status.setStatus(service, now);
+  }
+
+  /** Tells that nothing is served, for good. */
+  @Override
+  public void close() {
+    clock.shutdownNow();
+    status.enterTerminalState();
+  }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.rls;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.util.JsonFormat;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * Reads requests and writes answers in the JSON form of Protocol Buffers: names in camel case or as
+ * in the messages, 64-bit numbers as numbers or as texts. Stateless and thread-safe.
+ */
+final class RateLimitJson {
+  private static final int MAX_NESTING = 32;
+
+  private static final ObjectMapper JSON =
+      new ObjectMapper(
+              JsonFactory.builder()
+                  .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+                  .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+                  .streamReadConstraints(
+                      StreamReadConstraints.builder().maxNestingDepth(MAX_NESTING).build())
+                  .build())
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
+
+  private RateLimitJson() {}
+
+  /**
+   * Reads a request.
+   *
+   * @param ignoresUnknown whether members that are not known are passed over
+   * @throws InvalidRequestException if the body is not such a request
+   */
+  static RateLimitRequest read(byte[] body, boolean ignoresUnknown) throws InvalidRequestException {
+    JsonNode tree;
+    try {
+      tree = JSON.readTree(body);
+    } catch (JsonProcessingException malformed) {
+      throw new InvalidRequestException(
+          "", "the body is not JSON: " + malformed.getOriginalMessage());
+    } catch (IOException notText) {
+      throw new InvalidRequestException("", "the body is not UTF-8");
+    }
+    if (!(tree instanceof ObjectNode request)) {
+      throw new InvalidRequestException("", "the body must be one JSON object");
+    }
+    takeNegativeHits(request);
+    JsonFormat.Parser parser = JsonFormat.parser();
+    RateLimitRequest.Builder read = RateLimitRequest.newBuilder();
+    try {
+      (ignoresUnknown ? parser.ignoringUnknownFields() : parser).merge(request.toString(), read);
+    } catch (InvalidProtocolBufferException invalid) {
+      throw new InvalidRequestException(
+          "", "the body is no RateLimitRequest: " + invalid.getMessage());
+    }
+    return read.build();
+  }
+
+  /** Takes out a member that is younger than the messages that this is compiled with. */
+  private static void takeNegativeHits(ObjectNode request) throws InvalidRequestException {
+    int index = 0;
+    for (JsonNode descriptor : request.path("descriptors")) {
+      if (descriptor instanceof ObjectNode members) {
+        for (String name : new String[] {"isNegativeHits", "is_negative_hits"}) {
+          JsonNode value = members.remove(name);
+          if (value != null && value.asBoolean()) {
+            throw DescriptorReader.negativeHits("descriptors[" + index + "]");
+          }
+        }
+      }
+      index++;
+    }
+  }
+
+  /** Returns an answer in JSON. */
+  static byte[] write(RateLimitResponse response) {
+    try {
+      return JsonFormat.printer()
+          .omittingInsignificantWhitespace()
+          .print(response)
+          .getBytes(StandardCharsets.UTF_8);
+    } catch (InvalidProtocolBufferException impossible) {
+      throw new IllegalStateException("the answer holds no messages of unknown types", impossible);
+    }
+  }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.rls;
+
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc;
+import io.grpc.Server;
+import io.grpc.ServerInterceptors;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.netty.NettyServerBuilder;
+import io.grpc.protobuf.services.HealthStatusManager;
+import io.grpc.protobuf.services.ProtoReflectionServiceV1;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.access.Access;
+import io.weir.access.Tls;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The gRPC port: Envoy's rate limit service, health and reflection. Health is that of readiness:
+ * {@code SERVING} while calls would be kept, for the whole server and for the service.
+ */
+public final class RateLimitServer implements AutoCloseable {
+  /** Largest request; as the body of a check. */
+  private static final int MAX_REQUEST_BYTES = 64 * 1024;
+
+  /** Largest metadata of a request; tokens of issuers may have some kilobytes. */
+  private static final int MAX_METADATA_BYTES = 16 * 1024;
+
+  /** Most requests at once of one connection; Envoy has one connection for each of its threads. */
+  private static final int MAX_CALLS_OF_A_CONNECTION = 1_000;
+
+  /** After this time without a sign of life the peer is asked for one. */
+  private static final Duration KEEP_ALIVE = Duration.ofMinutes(1);
+
+  /** The peer of a connection is gone if it gives no sign of life for so long. */
+  private static final Duration KEEP_ALIVE_TIMEOUT = Duration.ofSeconds(20);
+
+  /** A peer that asks for signs of life more often than that is disconnected. */
+  private static final Duration SHORTEST_KEEP_ALIVE_OF_PEERS = Duration.ofSeconds(10);
+
+  private static final Duration HANDSHAKE_LIMIT = Duration.ofSeconds(10);
+
+  /** Requests block no thread. */
+  private static final int THREADS = 8;
+
+  /** Threads that may wait for the keys of an issuer of tokens. */
+  private static final int VERIFYING_THREADS = 4;
+
+  /** As long as a call may wait for Kafka. */
+  private static final Duration FINISH_LIMIT = Duration.ofSeconds(5);
+
+  private final Server server;
+  private final List<ExecutorService> threads;
+  private final HealthUpdates health;
+  private final RateLimitStatistics statistics;
+
+  private RateLimitServer(
+      Server server,
+      List<ExecutorService> threads,
+      HealthUpdates health,
+      RateLimitStatistics statistics) {
+    this.server = server;
+    this.threads = threads;
+    this.health = health;
+    this.statistics = statistics;
+  }
+
+  /**
+   * What the server is made of.
+   *
+   * @param limits decides the requests
+   * @param access who may ask
+   * @param tls how the port speaks TLS; null if it does not
+   * @param readiness tells whether calls would be kept
+   * @param maxUnderWay most requests that are accepted and not yet answered
+   */
+  public record Parts(
+      RateLimits limits,
+      Access access,
+      @Nullable Tls tls,
+      HealthUpdates.Readiness readiness,
+      int maxUnderWay,
+      MeterRegistry registry) {}
+
+  /**
+   * Starts the server.
+   *
+   * @param host the address to bind
+   * @param port the port; 0 takes any free one
+   * @throws UncheckedIOException if the port cannot be bound
+   */
+  public static RateLimitServer start(String host, int port, Parts parts) {
+    ExecutorService threads = threads(THREADS, "weir-grpc");
+    ExecutorService verifying = threads(VERIFYING_THREADS, "weir-grpc-tokens");
+    RateLimitStatistics statistics = new RateLimitStatistics(parts.registry());
+    HealthStatusManager status = new HealthStatusManager();
+    TokenCheck tokens = new TokenCheck(parts.access(), verifying);
+    NettyServerBuilder builder =
+        NettyServerBuilder.forAddress(new InetSocketAddress(host, port))
+            .executor(threads)
+            .callExecutor(tokens)
+            .maxInboundMessageSize(MAX_REQUEST_BYTES)
+            .maxInboundMetadataSize(MAX_METADATA_BYTES)
+            .maxConcurrentCallsPerConnection(MAX_CALLS_OF_A_CONNECTION)
+            .keepAliveTime(KEEP_ALIVE.toSeconds(), TimeUnit.SECONDS)
+            .keepAliveTimeout(KEEP_ALIVE_TIMEOUT.toSeconds(), TimeUnit.SECONDS)
+            .permitKeepAliveTime(SHORTEST_KEEP_ALIVE_OF_PEERS.toSeconds(), TimeUnit.SECONDS)
+            .permitKeepAliveWithoutCalls(true)
+            .handshakeTimeout(HANDSHAKE_LIMIT.toSeconds(), TimeUnit.SECONDS)
+            .addService(
+                behind(
+                    tokens,
+                    new RateLimitService(parts.limits(), statistics, parts.maxUnderWay())
+                        .bindService()))
+            .addService(behind(tokens, ProtoReflectionServiceV1.newInstance().bindService()))
+            .addService(status.getHealthService());
+    if (parts.tls() != null) {
+      builder.sslContext(new ServerTls(parts.tls()));
+    }
+    try {
+      Server server = builder.build().start();
+      HealthUpdates health =
+          HealthUpdates.start(status, RateLimitServiceGrpc.SERVICE_NAME, parts.readiness());
+      return new RateLimitServer(server, List.of(threads, verifying), health, statistics);
+    } catch (IOException notBound) {
+      threads.shutdown();
+      verifying.shutdown();
+      throw new UncheckedIOException(notBound);
+    }
+  }
+
+  private static ExecutorService threads(int count, String name) {
+    return Executors.newFixedThreadPool(
+        count,
+        task -> {
+          Thread thread = new Thread(task, name);
+          thread.setDaemon(true);
+          return thread;
+        });
+  }
+
+  private static ServerServiceDefinition behind(
+      TokenCheck tokens, ServerServiceDefinition service) {
+    return ServerInterceptors.intercept(service, tokens);
+  }
+
+  /** Returns the port on which the server listens. */
+  public int port() {
+    return server.getPort();
+  }
+
+  /** Counts the requests from now on: those before were of the node itself. */
+  public void beginCounting() {
+    statistics.begin();
+  }
+
+  /**
+   * Tells health as not serving from now on, so that traffic moves to other nodes. Calls are still
+   * served.
+   */
+  public void beginStop() {
+    health.close();
+  }
+
+  /** Takes no new calls, and tells the callers to use other connections. */
+  public void turnAway() {
+    server.shutdown();
+  }
+
+  /** Waits at most a few seconds for the calls in progress, then stops the server. */
+  @Override
+  public void close() {
+    beginStop();
+    turnAway();
+    boolean isInterrupted = false;
+    try {
+      if (!server.awaitTermination(FINISH_LIMIT.toSeconds(), TimeUnit.SECONDS)) {
+        server.shutdownNow();
+      }
+    } catch (InterruptedException interrupted) {
+      server.shutdownNow();
+      isInterrupted = true;
+    }
+    threads.forEach(ExecutorService::shutdown);
+    if (isInterrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

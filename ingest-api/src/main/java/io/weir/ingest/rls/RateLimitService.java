@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.rls;
+
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc;
+import io.grpc.Context;
+import io.grpc.Deadline;
+import io.grpc.Status;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import io.weir.ingest.gate.CheckOutcome;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The gRPC service. A request that cannot be decided is answered {@code INVALID_ARGUMENT}; one that
+ * the node cannot decide now, {@code UNAVAILABLE}, of which Envoy's {@code failure_mode_deny} makes
+ * a verdict. Thread-safe.
+ */
+final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBase {
+  private static final Logger LOG = LoggerFactory.getLogger(RateLimitService.class);
+
+  /** Time that Envoy gives a service, unless it is configured. */
+  private static final Duration USUAL_DEADLINE = Duration.ofMillis(20);
+
+  /**
+   * The part of a deadline for which the cache is waited for, in percent; the rest is for the
+   * record, the answer and its way.
+   */
+  private static final int PERCENT_OF_DEADLINE = 60;
+
+  private final RateLimits limits;
+  private final RateLimitStatistics statistics;
+  private final int maxUnderWay;
+  private final AtomicInteger underWay = new AtomicInteger();
+
+  /**
+   * Creates the service.
+   *
+   * @param maxUnderWay most requests that are accepted and not yet answered
+   */
+  RateLimitService(RateLimits limits, RateLimitStatistics statistics, int maxUnderWay) {
+    this.limits = limits;
+    this.statistics = statistics;
+    this.maxUnderWay = maxUnderWay;
+  }
+
+  @Override
+  public void shouldRateLimit(
+      RateLimitRequest request, StreamObserver<RateLimitResponse> observer) {
+    ServerCallStreamObserver<RateLimitResponse> answer =
+        (ServerCallStreamObserver<RateLimitResponse>) observer;
+    // without one, an answer that comes too late would throw
+    answer.setOnCancelHandler(() -> {});
+    if (underWay.incrementAndGet() > maxUnderWay) {
+      underWay.decrementAndGet();
+      statistics.count(RateLimitStatistics.Outcome.OVERLOADED);
+      answer.onError(
+          Status.UNAVAILABLE
+              .withDescription(
+                  "as many requests as the node takes are under way; nothing was decided")
+              .asRuntimeException());
+      return;
+    }
+    CompletableFuture<RateLimits.Verdict> pending;
+    try {
+      pending = limits.decide(request, patience());
+    } catch (InvalidRequestException invalid) {
+      underWay.decrementAndGet();
+      statistics.count(RateLimitStatistics.Outcome.INVALID);
+      answer.onError(
+          Status.INVALID_ARGUMENT.withDescription(invalid.getMessage()).asRuntimeException());
+      return;
+    } catch (RuntimeException | Error failed) {
+      underWay.decrementAndGet();
+      throw failed;
+    }
+    var unused =
+        pending.whenComplete(
+            (verdict, failed) -> {
+              underWay.decrementAndGet();
+              answer(answer, verdict, failed);
+            });
+  }
+
+  /** Returns how long the cache may take, by the caller's deadline. */
+  private static Duration patience() {
+    Deadline deadline = Context.current().getDeadline();
+    Duration left =
+        deadline == null
+            ? USUAL_DEADLINE
+            : Duration.ofNanos(Math.max(0, deadline.timeRemaining(TimeUnit.NANOSECONDS)));
+    return left.multipliedBy(PERCENT_OF_DEADLINE).dividedBy(100);
+  }
+
+  private void answer(
+      ServerCallStreamObserver<RateLimitResponse> answer,
+      RateLimits.@Nullable Verdict verdict,
+      @Nullable Throwable failed) {
+    if (verdict instanceof RateLimits.Verdict.Told told) {
+      statistics.count(told.response().getOverallCode());
+      answer.onNext(told.response());
+      answer.onCompleted();
+      return;
+    }
+    if (verdict instanceof RateLimits.Verdict.NotTold not) {
+      statistics.count(RateLimitStatistics.Outcome.UNAVAILABLE);
+      answer.onError(
+          Status.UNAVAILABLE.withDescription(description(not.outcome())).asRuntimeException());
+      return;
+    }
+    LOG.error("request failed service={}", RateLimitServiceGrpc.SERVICE_NAME, failed);
+    answer.onError(Status.INTERNAL.withDescription("see the node's log").asRuntimeException());
+  }
+
+  private static String description(CheckOutcome outcome) {
+    if (outcome instanceof CheckOutcome.Shed shed) {
+      return "the node is overloaded: " + shed.detail();
+    }
+    return outcome instanceof CheckOutcome.NotKept notKept
+        ? "a call could not be recorded (" + notKept.refused().reason() + ")"
+        : "a call could not be decided";
+  }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.rls;
+
+import com.google.protobuf.UInt64Value;
+import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc.RateLimitServiceBlockingStub;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.MetadataUtils;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Sends peeks to the gRPC port of a starting node until its code is loaded: the first call of a
+ * cold JVM takes some tenths of a second, and Envoy waits for 20 ms. Peeks take no tokens and are
+ * not recorded. A failed peek has no effect on the node.
+ */
+public final class RateLimitWarmUp {
+  private static final Logger LOG = LoggerFactory.getLogger(RateLimitWarmUp.class);
+
+  /** The first few load the code; the others show the compiler which code is hot. */
+  private static final int PEEKS = 200;
+
+  private static final Duration LIMIT = Duration.ofSeconds(2);
+
+  private static final RateLimitRequest PEEK =
+      RateLimitRequest.newBuilder()
+          .setDomain("weir-warm-up")
+          .addDescriptors(
+              RateLimitDescriptor.newBuilder()
+                  .addEntries(
+                      RateLimitDescriptor.Entry.newBuilder()
+                          .setKey("generic_key")
+                          .setValue("weir-warm-up"))
+                  .setHitsAddend(UInt64Value.of(0)))
+          .build();
+
+  private RateLimitWarmUp() {}
+
+  /**
+   * Sends peeks until the code is warm, for at most two seconds.
+   *
+   * @param tls whether the port speaks TLS; then nothing is sent, since its certificate need not be
+   *     for the address
+   * @param token of this process
+   */
+  public static void run(String boundHost, int port, boolean tls, String token) {
+    if (tls) {
+      return;
+    }
+    InetAddress address;
+    try {
+      InetAddress bound = InetAddress.getByName(boundHost);
+      address = bound.isAnyLocalAddress() ? InetAddress.getLoopbackAddress() : bound;
+    } catch (UnknownHostException unknown) {
+      LOG.debug("grpc_warm_up_ended", unknown);
+      return;
+    }
+    Metadata headers = new Metadata();
+    headers.put(
+        Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER), "Bearer " + token);
+    ManagedChannel channel =
+        NettyChannelBuilder.forAddress(new InetSocketAddress(address, port))
+            .usePlaintext()
+            .proxyDetector(target -> null)
+            .build();
+    long end = System.nanoTime() + LIMIT.toNanos();
+    try {
+      RateLimitServiceBlockingStub service =
+          RateLimitServiceGrpc.newBlockingStub(channel)
+              .withInterceptors(MetadataUtils.newAttachHeadersInterceptor(headers));
+      for (int peek = 0; peek < PEEKS && System.nanoTime() < end; peek++) {
+        var unused =
+            service
+                .withDeadlineAfter(LIMIT.toMillis(), TimeUnit.MILLISECONDS)
+                .shouldRateLimit(PEEK);
+      }
+    } catch (StatusRuntimeException failed) {
+      LOG.debug("grpc_warm_up_ended", failed);
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.rls;
+
+import io.envoyproxy.envoy.config.core.v3.HeaderValue;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
+import io.weir.ingest.gate.CheckGate;
+import io.weir.ingest.gate.CheckOutcome;
+import io.weir.ingest.gate.LimitStatus;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides requests of Envoy's rate limit service. Each descriptor is a call of its own, decided and
+ * recorded as one of {@code POST /v1/check}; a request is over the limit if one of them is.
+ * Thread-safe; blocks no thread.
+ */
+public final class RateLimits {
+  private final CheckGate gate;
+  private final DescriptorReader reader;
+  private final HeaderFields fields;
+
+  /** Returns what an answer's header fields tell of a decided call. */
+  public interface HeaderFields {
+    /** Returns the fields' names, in lower case, with their values. */
+    Map<String, String> of(CheckOutcome.Decided decided);
+  }
+
+  /** What becomes of a request. */
+  public sealed interface Verdict {
+    /** The request was decided. */
+    record Told(RateLimitResponse response) implements Verdict {
+      /** Returns whether one of the calls was denied. */
+      public boolean isOverLimit() {
+        return response.getOverallCode() != Code.OK;
+      }
+
+      /** Returns the answer in JSON. */
+      public byte[] json() {
+        return RateLimitJson.write(response);
+      }
+    }
+
+    /**
+     * A call of the request was not decided, or its decision could not be kept: the node is
+     * overloaded or cannot record. The others were charged and recorded.
+     */
+    record NotTold(CheckOutcome outcome) implements Verdict {}
+  }
+
+  /**
+   * Creates the service.
+   *
+   * @param fields tells the header fields that Envoy adds to the answer to its caller
+   */
+  public RateLimits(CheckGate gate, RateLimitSettings settings, HeaderFields fields) {
+    this.gate = gate;
+    this.reader = new DescriptorReader(settings.clientKeys());
+    this.fields = fields;
+  }
+
+  /**
+   * Decides a request, and returns without waiting.
+   *
+   * @param patience how long the cache may take, before the failure modes of the policies decide;
+   *     null for as long as it is set to
+   * @return completed by a thread that must not be blocked; exceptionally only by a fault of this
+   *     process
+   * @throws InvalidRequestException if the request cannot be decided; nothing was recorded
+   */
+  public CompletableFuture<Verdict> decide(RateLimitRequest request, @Nullable Duration patience)
+      throws InvalidRequestException {
+    List<DescriptorReader.Asked> asked = reader.read(request);
+    List<CompletableFuture<CheckOutcome>> pending = new ArrayList<>(asked.size());
+    for (DescriptorReader.Asked each : asked) {
+      pending.add(
+          each.isPeek()
+              ? gate.submitPeek(each.call(), patience)
+              : gate.submit(each.call(), patience));
+    }
+    return CompletableFuture.allOf(pending.toArray(CompletableFuture[]::new))
+        .thenApply(all -> verdict(pending.stream().map(CompletableFuture::join).toList()));
+  }
+
+  /**
+   * Decides a request in JSON as {@link #decide} does, with the cache's own patience.
+   *
+   * @param ignoresUnknown whether members that are not known are passed over
+   */
+  public CompletableFuture<Verdict> decideJson(byte[] body, boolean ignoresUnknown)
+      throws InvalidRequestException {
+    return decide(RateLimitJson.read(body, ignoresUnknown), null);
+  }
+
+  private Verdict verdict(List<CheckOutcome> outcomes) {
+    RateLimitResponse.Builder response = RateLimitResponse.newBuilder().setOverallCode(Code.OK);
+    CheckOutcome.Decided deciding = null;
+    for (CheckOutcome outcome : outcomes) {
+      if (!(outcome instanceof CheckOutcome.Decided decided)) {
+        return new Verdict.NotTold(outcome);
+      }
+      response.addStatuses(DescriptorStatuses.of(decided));
+      if (!decided.call().allowed()) {
+        response.setOverallCode(Code.OVER_LIMIT);
+      }
+      deciding = deciding == null || isNearer(decided, deciding) ? decided : deciding;
+    }
+    if (deciding != null) {
+      fields
+          .of(deciding)
+          .forEach(
+              (name, value) ->
+                  response.addResponseHeadersToAdd(
+                      HeaderValue.newBuilder().setKey(name).setValue(value)));
+    }
+    return new Verdict.Told(response.build());
+  }
+
+  /**
+   * Returns whether a call tells the caller more than another: a denied one more than an allowed
+   * one, of denied ones the one with the longer wait, of others the one with less of its limit
+   * left.
+   */
+  private static boolean isNearer(CheckOutcome.Decided call, CheckOutcome.Decided other) {
+    if (call.call().allowed() != other.call().allowed()) {
+      return !call.call().allowed();
+    }
+    return call.call().allowed()
+        ? partLeft(call) < partLeft(other)
+        : waitMicros(call) > waitMicros(other);
+  }
+
+  private static double partLeft(CheckOutcome.Decided call) {
+    LimitStatus told = DescriptorStatuses.told(call);
+    return told == null
+        ? Double.MAX_VALUE
+        : (double) told.remainingTokens() / Math.max(1, told.limit().capacityTokens());
+  }
+
+  private static long waitMicros(CheckOutcome.Decided call) {
+    CheckOutcome.Denial denial = call.denial();
+    return denial == null
+        ? 0
+        : denial.costExceedsCapacity() ? Long.MAX_VALUE : denial.retryAfterMicros();
+  }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.rls;
+
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.RateLimit.Unit;
+import io.weir.limits.CalendarPeriod;
+import io.weir.limits.CalendarQuota;
+import io.weir.limits.FixedWindow;
+import io.weir.limits.PeriodicLimit;
+import io.weir.limits.PolicyLimit;
+import io.weir.limits.TokenBucketLimit;
+import java.time.ZoneOffset;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The units of time of Envoy's limits. Each is a number of seconds, a month 30 days and a year 365,
+ * as Envoy's own service counts them; windows are aligned to the epoch. Stateless and thread-safe.
+ */
+public final class Units {
+  private static final long DAY = 86_400;
+
+  private static final Map<Unit, Long> SECONDS =
+      Map.of(
+          Unit.SECOND,
+          1L,
+          Unit.MINUTE,
+          60L,
+          Unit.HOUR,
+          3_600L,
+          Unit.DAY,
+          DAY,
+          Unit.WEEK,
+          7 * DAY,
+          Unit.MONTH,
+          30 * DAY,
+          Unit.YEAR,
+          365 * DAY);
+
+  private Units() {}
+
+  /**
+   * Returns the seconds of a unit.
+   *
+   * @param unit its name in lower case, as in the configuration of Envoy's own service
+   * @return 0 if there is no such unit
+   */
+  public static long seconds(String unit) {
+    for (Map.Entry<Unit, Long> each : SECONDS.entrySet()) {
+      if (each.getKey().name().equalsIgnoreCase(unit)) {
+        return each.getValue();
+      }
+    }
+    return 0;
+  }
+
+  /**
+   * Returns the limit of a number of requests in a unit; one of 0 requests denies every call.
+   *
+   * @param requests 0 to 2^32 − 1
+   * @param unit the number of the unit
+   * @return null if there is no such unit
+   */
+  static @Nullable PolicyLimit limit(long requests, int unit) {
+    Unit known = Unit.forNumber(unit);
+    Long seconds = known == null ? null : SECONDS.get(known);
+    if (seconds == null) {
+      return null;
+    }
+    return requests == 0
+        ? TokenBucketLimit.DENY
+        : new FixedWindow(requests, seconds, FixedWindow.Alignment.EPOCH, ZoneOffset.UTC);
+  }
+
+  /**
+   * Returns the unit in which a limit gives its tokens; {@link Unit#UNKNOWN} if that is none.
+   *
+   * @param limit the limit of the policy
+   * @param period the running period; null if the bucket lasts
+   * @param windowMicros of a bucket that lasts, the time from empty to full
+   */
+  static Unit of(PolicyLimit limit, PeriodicLimit.@Nullable Span period, long windowMicros) {
+    if (limit instanceof CalendarQuota quota) {
+      return of(quota.period());
+    }
+    long micros =
+        period != null && limit instanceof PeriodicLimit periodic
+            ? periodic.windowSeconds(period) * 1_000_000
+            : windowMicros;
+    for (Map.Entry<Unit, Long> each : SECONDS.entrySet()) {
+      if (each.getValue() * 1_000_000 == micros) {
+        return each.getKey();
+      }
+    }
+    return Unit.UNKNOWN;
+  }
+
+  private static Unit of(CalendarPeriod period) {
+    return switch (period) {
+      case DAY -> Unit.DAY;
+      case WEEK -> Unit.WEEK;
+      case MONTH, BILLING -> Unit.MONTH;
+    };
+  }
+}

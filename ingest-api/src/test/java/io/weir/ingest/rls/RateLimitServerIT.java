@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.rls;
+
+import static io.weir.ingest.rls.Requests.descriptor;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.health.v1.HealthGrpc;
+import io.grpc.netty.GrpcSslContexts;
+import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.reflection.v1.ServerReflectionGrpc;
+import io.grpc.reflection.v1.ServerReflectionRequest;
+import io.grpc.reflection.v1.ServerReflectionResponse;
+import io.grpc.reflection.v1.ServiceResponse;
+import io.grpc.stub.StreamObserver;
+import io.weir.access.Grant;
+import io.weir.access.Scope;
+import io.weir.access.TokenFile;
+import io.weir.ingest.IngestStartException;
+import io.weir.limits.policy.ApiKeyHash;
+import io.weir.servers.testing.TestCertificates;
+import io.weir.testing.Await;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The gRPC port beside the service: health, reflection, tokens, TLS and the stop. */
+final class RateLimitServerIT {
+  private static final String NO_POLICIES = "policies: []\n";
+  private static final String TOKEN = "weirt_gateway";
+  private static final String READER = "weirt_reader";
+
+  @TempDir private Path folder;
+
+  /** Keeps what a stream brings. */
+  private static final class Received<T> implements StreamObserver<T> {
+    private final BlockingQueue<T> values = new LinkedBlockingQueue<>();
+    private final BlockingQueue<Throwable> failures = new LinkedBlockingQueue<>();
+
+    @Override
+    public void onNext(T value) {
+      values.add(value);
+    }
+
+    @Override
+    public void onError(Throwable failed) {
+      failures.add(failed);
+    }
+
+    @Override
+    public void onCompleted() {}
+
+    T next() throws InterruptedException {
+      T value = values.poll(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      if (value == null) {
+        throw new AssertionError("nothing came; failures " + failures);
+      }
+      return value;
+    }
+  }
+
+  private static ServingStatus health(ManagedChannel channel, String service) {
+    return HealthGrpc.newBlockingStub(channel)
+        .withDeadlineAfter(30, TimeUnit.SECONDS)
+        .check(HealthCheckRequest.newBuilder().setService(service).build())
+        .getStatus();
+  }
+
+  @Test
+  void health_isThatOfReadiness_andEndsWithTheNode() throws Exception {
+    RateLimitNode node = RateLimitNode.start(folder, NO_POLICIES, Map.of());
+    Received<HealthCheckResponse> watched = new Received<>();
+    try {
+      ManagedChannel channel = node.connect();
+      Await.until("the node to be ready", () -> health(channel, "") == ServingStatus.SERVING);
+      assertEquals(ServingStatus.SERVING, health(channel, RateLimitServiceGrpc.SERVICE_NAME));
+      HealthGrpc.newStub(channel).watch(HealthCheckRequest.getDefaultInstance(), watched);
+      assertEquals(ServingStatus.SERVING, watched.next().getStatus());
+      assertEquals(
+          Status.Code.NOT_FOUND,
+          assertThrows(StatusRuntimeException.class, () -> health(channel, "other"))
+              .getStatus()
+              .getCode());
+
+      node.ingest.close();
+
+      assertEquals(ServingStatus.NOT_SERVING, watched.next().getStatus());
+      assertEquals(
+          Status.Code.UNAVAILABLE,
+          assertThrows(
+                  StatusRuntimeException.class,
+                  () -> node.patient().shouldRateLimit(Requests.of(descriptor("a", "b"))))
+              .getStatus()
+              .getCode());
+    } finally {
+      node.close();
+    }
+  }
+
+  @Test
+  void reflection_tellsTheServices_andTheirMessages() throws Exception {
+    try (RateLimitNode node = RateLimitNode.start(folder, NO_POLICIES, Map.of())) {
+      Received<ServerReflectionResponse> received = new Received<>();
+      StreamObserver<ServerReflectionRequest> asking =
+          ServerReflectionGrpc.newStub(node.connect()).serverReflectionInfo(received);
+
+      asking.onNext(ServerReflectionRequest.newBuilder().setListServices("").build());
+      Set<String> services =
+          received.next().getListServicesResponse().getServiceList().stream()
+              .map(ServiceResponse::getName)
+              .collect(Collectors.toSet());
+      assertTrue(
+          services.containsAll(Set.of(RateLimitServiceGrpc.SERVICE_NAME, HealthGrpc.SERVICE_NAME)),
+          services::toString);
+
+      asking.onNext(
+          ServerReflectionRequest.newBuilder()
+              .setFileContainingSymbol(RateLimitServiceGrpc.SERVICE_NAME)
+              .build());
+      List<String> files =
+          received.next().getFileDescriptorResponse().getFileDescriptorProtoList().stream()
+              .map(RateLimitServerIT::nameOf)
+              .toList();
+      assertTrue(files.contains("envoy/service/ratelimit/v3/rls.proto"), files::toString);
+      assertTrue(
+          files.contains("envoy/extensions/common/ratelimit/v3/ratelimit.proto"), files::toString);
+      asking.onCompleted();
+    }
+  }
+
+  private static String nameOf(com.google.protobuf.ByteString file) {
+    try {
+      return FileDescriptorProto.parseFrom(file).getName();
+    } catch (com.google.protobuf.InvalidProtocolBufferException malformed) {
+      throw new IllegalStateException("the server tells a file that cannot be read", malformed);
+    }
+  }
+
+  @Test
+  void callWithoutAToken_isUnauthenticated_andOneOfAnotherScopeDenied() throws Exception {
+    Path file = Files.writeString(folder.resolve("tokens.yml"), tokens());
+    try (RateLimitNode node =
+        RateLimitNode.start(folder, NO_POLICIES, Map.of("WEIR_TOKENS_FILE", file.toString()))) {
+      assertEquals(
+          Code.OK,
+          node.withToken(TOKEN)
+              .shouldRateLimit(Requests.of(descriptor("a", "b")))
+              .getOverallCode());
+      assertEquals(Status.Code.UNAUTHENTICATED, refusal(() -> node.patient()));
+      assertEquals(Status.Code.UNAUTHENTICATED, refusal(() -> node.withToken("weirt_other")));
+      assertEquals(Status.Code.PERMISSION_DENIED, refusal(() -> node.withToken(READER)));
+      // balancers have no token
+      ManagedChannel channel = node.connect();
+      Await.until("health without a token", () -> health(channel, "") == ServingStatus.SERVING);
+      assertEquals(401, node.post("/json", "{}").statusCode());
+      Received<ServerReflectionResponse> received = new Received<>();
+      ServerReflectionGrpc.newStub(channel)
+          .serverReflectionInfo(received)
+          .onNext(ServerReflectionRequest.newBuilder().setListServices("").build());
+      Throwable failure = received.failures.poll(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      assertEquals(Status.Code.UNAUTHENTICATED, Status.fromThrowable(failure).getCode());
+    }
+  }
+
+  private static String tokens() {
+    return TokenFile.empty()
+        .with(
+            new TokenFile.Entry(
+                ApiKeyHash.of(TOKEN), new Grant("gateway", Set.of(Scope.CHECK), Set.of()), null))
+        .with(
+            new TokenFile.Entry(
+                ApiKeyHash.of(READER), new Grant("reader", Set.of(Scope.REPORT), Set.of()), null))
+        .text();
+  }
+
+  private interface Client {
+    RateLimitServiceGrpc.RateLimitServiceBlockingStub get();
+  }
+
+  private static Status.Code refusal(Client client) {
+    return assertThrows(
+            StatusRuntimeException.class,
+            () -> client.get().shouldRateLimit(Requests.of(descriptor("a", "b"))))
+        .getStatus()
+        .getCode();
+  }
+
+  @Test
+  void portSpeaksTls_asTheOtherPortsDo_andAsksClientsForCertificates() throws Exception {
+    TestCertificates certificates = TestCertificates.in(folder).issue("server").issue("client");
+    try (RateLimitNode node =
+        RateLimitNode.start(
+            folder,
+            NO_POLICIES,
+            Map.of(
+                "WEIR_TLS_CERTIFICATE", certificates.certificate("server").toString(),
+                "WEIR_TLS_KEY", certificates.key("server").toString(),
+                "WEIR_TLS_CLIENT_CA", certificates.authority().toString()))) {
+      assertEquals(Status.Code.UNAVAILABLE, refusal(() -> node.patient()));
+      assertEquals(Status.Code.UNAVAILABLE, refusalOverTls(node, certificates, false));
+      ManagedChannel channel = secure(node, certificates, true);
+      try {
+        assertEquals(
+            Code.OK,
+            RateLimitServiceGrpc.newBlockingStub(channel)
+                .withDeadlineAfter(30, TimeUnit.SECONDS)
+                .shouldRateLimit(Requests.of(descriptor("a", "b")))
+                .getOverallCode());
+      } finally {
+        channel.shutdownNow();
+      }
+    }
+  }
+
+  private static Status.Code refusalOverTls(
+      RateLimitNode node, TestCertificates certificates, boolean shows) throws Exception {
+    ManagedChannel channel = secure(node, certificates, shows);
+    try {
+      return refusal(
+          () ->
+              RateLimitServiceGrpc.newBlockingStub(channel)
+                  .withDeadlineAfter(30, TimeUnit.SECONDS));
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  private static ManagedChannel secure(
+      RateLimitNode node, TestCertificates certificates, boolean shows) throws Exception {
+    var context = GrpcSslContexts.forClient().trustManager(certificates.authority().toFile());
+    if (shows) {
+      context.keyManager(
+          certificates.certificate("client").toFile(), certificates.key("client").toFile());
+    }
+    return NettyChannelBuilder.forAddress("localhost", node.port())
+        .sslContext(context.build())
+        .build();
+  }
+
+  @Test
+  void portThatIsTaken_isNamedByItsVariable() throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      String port = Integer.toString(taken.getLocalPort());
+      IngestStartException refused =
+          assertThrows(
+              IngestStartException.class,
+              () -> RateLimitNode.start(folder, NO_POLICIES, Map.of("WEIR_GRPC_PORT", port)));
+      assertEquals(
+          "port "
+              + port
+              + " for gRPC is taken; set WEIR_GRPC_PORT to another port, or to 0 for any free one",
+          refused.getMessage());
+    }
+  }
+}

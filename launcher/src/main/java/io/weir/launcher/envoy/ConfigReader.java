@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.envoy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.ingest.rls.Units;
+import io.weir.limits.Names;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the tree of a configuration, and names by its path in the file what has no counterpart in
+ * policies. Used by one thread, for one file.
+ */
+final class ConfigReader {
+  private static final long MAX_REQUESTS = 0xffff_ffffL;
+
+  /** What only concerns the metrics of Envoy's service. */
+  private static final Set<String> PASSED_OVER = Set.of("detailed_metric", "value_to_metric");
+
+  private static final Map<String, String> WITHOUT_COUNTERPART =
+      Map.of(
+          "replaces",
+          "has no counterpart: the limits of all descriptors of a request apply",
+          "share_threshold",
+          "has no counterpart: each value has a bucket of its own",
+          "quota_mode",
+          "has no counterpart");
+
+  private final List<String> problems = new ArrayList<>();
+
+  /** A domain with its descriptors. */
+  record Domain(String name, List<LimitNode> descriptors) {
+    Domain {
+      descriptors = List.copyOf(descriptors);
+    }
+  }
+
+  /** Returns what is wrong, each with its path in the file. */
+  List<String> problems() {
+    return problems;
+  }
+
+  /** Reads a file; what it returns is of use only if there are no problems. */
+  Domain read(JsonNode root) {
+    if (!root.isObject()) {
+      problem("the file", "must be a mapping of domain and descriptors");
+      return new Domain("", List.of());
+    }
+    refuseUnknown(root, "", Set.of("domain", "descriptors"));
+    return new Domain(name(root.path("domain"), "domain"), descriptors(root, ""));
+  }
+
+  private List<LimitNode> descriptors(JsonNode parent, String path) {
+    JsonNode list = parent.path("descriptors");
+    String at = path + "descriptors";
+    List<LimitNode> nodes = new ArrayList<>();
+    if (list.isMissingNode() || list.isNull()) {
+      return nodes;
+    }
+    if (!list.isArray()) {
+      problem(at, "must be a list");
+      return nodes;
+    }
+    Set<String> seen = new HashSet<>();
+    for (JsonNode each : list) {
+      String here = at + "[" + nodes.size() + "]";
+      LimitNode node = node(each, here);
+      for (int before = 0; before < nodes.size(); before++) {
+        if (nodes.get(before).isBeginning()
+            && node.isBeginning()
+            && nodes.get(before).covers(node)) {
+          problem(here, "is never reached, since " + at + "[" + before + "] comes before it");
+        }
+      }
+      nodes.add(node);
+      String value = node.value();
+      if (!seen.add(node.key().length() + node.key() + (value == null ? "" : value))) {
+        problem(here, "repeats key and value of a descriptor before it");
+      }
+    }
+    return nodes;
+  }
+
+  private LimitNode node(JsonNode node, String path) {
+    if (!node.isObject()) {
+      problem(path, "must be a mapping");
+      return new LimitNode("", null, null, false, List.of());
+    }
+    refuseUnknown(node, path, Set.of("key", "value", "rate_limit", "shadow_mode", "descriptors"));
+    return new LimitNode(
+        name(node.path("key"), path + ".key"),
+        value(node.path("value"), path + ".value"),
+        limit(node.path("rate_limit"), path + ".rate_limit"),
+        flag(node, path, "shadow_mode"),
+        descriptors(node, path + "."));
+  }
+
+  /** Returns a name without a star, which patterns could not name; empty if it is none. */
+  private String name(JsonNode node, String path) {
+    String text = text(node, path);
+    if (text == null) {
+      if (node.isMissingNode() || node.isNull()) {
+        problem(path, "is missing");
+      }
+      return "";
+    }
+    String violation = Names.violation(text);
+    if (violation == null && text.indexOf('*') >= 0) {
+      violation = "must not have a *, which stands for any text in patterns";
+    }
+    if (violation != null) {
+      problem(path, violation);
+    }
+    return text;
+  }
+
+  /** Returns the value of an entry; null if it is any. */
+  private @Nullable String value(JsonNode node, String path) {
+    String text = text(node, path);
+    if (text == null || text.isEmpty()) {
+      return null;
+    }
+    String violation = Names.violation(text);
+    int star = text.indexOf('*');
+    if (violation == null && star >= 0 && star < text.length() - 1) {
+      violation = "has a * that is not its end, which patterns cannot name";
+    }
+    if (violation != null) {
+      problem(path, violation);
+    }
+    return text;
+  }
+
+  private @Nullable String text(JsonNode node, String path) {
+    if (node.isTextual() || node.isIntegralNumber() || node.isBoolean()) {
+      return node.asText();
+    }
+    if (!node.isMissingNode() && !node.isNull()) {
+      problem(path, "must be a text; put it in quotes");
+    }
+    return null;
+  }
+
+  private LimitNode.@Nullable Limit limit(JsonNode node, String path) {
+    if (node.isMissingNode() || node.isNull()) {
+      return null;
+    }
+    if (!node.isObject()) {
+      problem(path, "must be a mapping");
+      return null;
+    }
+    refuseUnknown(node, path, Set.of("unit", "requests_per_unit", "unlimited", "name"));
+    if (flag(node, path, "unlimited")) {
+      if (node.has("unit") || node.has("requests_per_unit")) {
+        problem(path, "is unlimited, and has unit or requests_per_unit");
+      }
+      return LimitNode.Limit.NONE;
+    }
+    JsonNode requests = node.path("requests_per_unit");
+    boolean isNumber =
+        requests.isIntegralNumber()
+            && requests.canConvertToLong()
+            && requests.longValue() >= 0
+            && requests.longValue() <= MAX_REQUESTS;
+    if (!isNumber) {
+      problem(path + ".requests_per_unit", "must be a number from 0 to " + MAX_REQUESTS);
+    }
+    long seconds = Units.seconds(node.path("unit").asText(""));
+    if (seconds == 0) {
+      problem(path + ".unit", "must be second, minute, hour, day, week, month or year");
+    }
+    return new LimitNode.Limit(isNumber ? requests.longValue() : 0, seconds);
+  }
+
+  private boolean flag(JsonNode node, String path, String field) {
+    JsonNode flag = node.path(field);
+    if (!flag.isMissingNode() && !flag.isBoolean()) {
+      problem(path + "." + field, "must be true or false");
+    }
+    return flag.asBoolean();
+  }
+
+  private void refuseUnknown(JsonNode node, String path, Set<String> known) {
+    for (Iterator<String> fields = node.fieldNames(); fields.hasNext(); ) {
+      String field = fields.next();
+      if (!known.contains(field) && !PASSED_OVER.contains(field)) {
+        problem(
+            path.isEmpty() ? field : path + "." + field,
+            WITHOUT_COUNTERPART.getOrDefault(field, "is not known"));
+      }
+    }
+  }
+
+  private void problem(String path, String rule) {
+    problems.add(path + " " + rule);
+  }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.envoy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.ingest.gate.Descriptor;
+import io.weir.ingest.rls.EndpointName;
+import io.weir.ingest.rls.EntryNames;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Turns configurations of Envoy's own rate limit service into a policy file. Each descriptor that
+ * has a limit becomes one policy, named as the endpoint of its calls, with a bucket for each
+ * descriptor that is asked about. Not thread-safe.
+ *
+ * <p>Envoy's service goes down the tree by the most specific value of each key, and does not come
+ * back: beside {@code a: 1} the descriptor of any {@code a} is not looked at for the value 1, even
+ * if only it has a limit. A node compares whole descriptors instead. So where a value hides a
+ * limit, a policy that denies nothing says so.
+ */
+public final class EnvoyImport {
+  private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
+
+  /** Tokens that a bucket gains each second which no traffic empties. */
+  private static final long UNLIMITED = 1_000_000_000;
+
+  private final Map<String, ObjectNode> policies = new LinkedHashMap<>();
+  private final List<String> domains = new ArrayList<>();
+  private final List<String> problems = new ArrayList<>();
+
+  /**
+   * Adds a configuration.
+   *
+   * @param file how the file is named in problems
+   */
+  public void add(String file, JsonNode root) {
+    ConfigReader reader = new ConfigReader();
+    ConfigReader.Domain domain = reader.read(root);
+    reader.problems().forEach(problem -> problems.add(file + ": " + problem));
+    if (!reader.problems().isEmpty()) {
+      return;
+    }
+    if (domains.contains(domain.name())) {
+      problems.add(file + ": domain is '" + domain.name() + "', as in a file before it");
+      return;
+    }
+    domains.add(domain.name());
+    addLimits(domain.name(), List.of(), domain.descriptors());
+    addGuards(domain.name(), List.of(), domain.descriptors());
+  }
+
+  /** Returns what cannot be turned into policies, each with its file and its path there. */
+  public List<String> problems() {
+    return List.copyOf(problems);
+  }
+
+  /** Returns the policy file as a tree. */
+  public JsonNode policies() {
+    ArrayNode list = NODES.arrayNode();
+    policies.values().forEach(list::add);
+    return NODES.objectNode().set("policies", list);
+  }
+
+  private void addLimits(String domain, List<LimitNode> above, List<LimitNode> nodes) {
+    for (LimitNode node : nodes) {
+      List<LimitNode> path = with(above, node);
+      LimitNode.Limit limit = node.limit();
+      if (limit != null) {
+        add(domain, path, limit, node.isShadow());
+      }
+      addLimits(domain, path, node.children());
+    }
+  }
+
+  /** Adds a policy for each limit that a more specific sibling hides, and has not itself. */
+  private void addGuards(String domain, List<LimitNode> above, List<LimitNode> nodes) {
+    for (LimitNode specific : nodes) {
+      List<LimitNode> path = with(above, specific);
+      for (LimitNode general : nodes) {
+        if (!specific.equals(general) && general.covers(specific)) {
+          addGuards(domain, path, specific, general);
+        }
+      }
+      addGuards(domain, path, specific.children());
+    }
+  }
+
+  /** Adds policies below a node, for the limits of another one that it hides. */
+  private void addGuards(
+      String domain, List<LimitNode> path, LimitNode specific, LimitNode general) {
+    if (general.limit() != null && specific.limit() == null) {
+      add(domain, path, LimitNode.Limit.NONE, false);
+    }
+    for (LimitNode hidden : general.children()) {
+      List<LimitNode> taken =
+          specific.children().stream().filter(child -> child.covers(hidden)).toList();
+      if (taken.isEmpty()) {
+        for (List<LimitNode> below : hidden.limitedPaths()) {
+          List<LimitNode> whole = new ArrayList<>(path);
+          whole.addAll(below);
+          add(domain, whole, LimitNode.Limit.NONE, false);
+        }
+      } else {
+        taken.forEach(child -> addGuards(domain, with(path, hidden), child, hidden));
+      }
+    }
+  }
+
+  private static List<LimitNode> with(List<LimitNode> path, LimitNode node) {
+    List<LimitNode> longer = new ArrayList<>(path);
+    longer.add(node);
+    return longer;
+  }
+
+  /** Adds a policy, unless there is one for the same descriptors. */
+  private void add(String domain, List<LimitNode> path, LimitNode.Limit limit, boolean isShadow) {
+    EndpointName name = new EndpointName(domain);
+    for (LimitNode node : path) {
+      String value = node.value();
+      if (value == null) {
+        name.with(node.key());
+      } else if (node.isBeginning()) {
+        name.withBeginning(node.key(), value.substring(0, value.length() - 1));
+      } else {
+        name.with(node.key(), value);
+      }
+    }
+    policies.computeIfAbsent(name.name(), added -> policy(added, domain, path, limit, isShadow));
+  }
+
+  private static ObjectNode policy(
+      String name, String domain, List<LimitNode> path, LimitNode.Limit limit, boolean isShadow) {
+    List<String> keys = path.stream().map(LimitNode::key).toList();
+    List<String> names = EntryNames.of(keys);
+    ObjectNode attributes = NODES.objectNode();
+    attributes.putArray(Descriptor.DOMAIN).add(domain);
+    attributes.putArray(Descriptor.KEYS).add(EntryNames.joined(keys));
+    for (int i = 0; i < names.size(); i++) {
+      String value = path.get(i).value();
+      if (value != null) {
+        attributes.putArray(names.get(i)).add(value);
+      }
+    }
+    ObjectNode policy = NODES.objectNode();
+    policy.put("name", name);
+    policy.putObject("match").set("attributes", attributes);
+    policy.putArray("key").add("client").add("endpoint");
+    policy.set("limit", limit(limit));
+    if (isShadow || limit.equals(LimitNode.Limit.NONE)) {
+      policy.put("mode", "shadow");
+    }
+    return policy;
+  }
+
+  private static ObjectNode limit(LimitNode.Limit limit) {
+    ObjectNode node = NODES.objectNode();
+    if (limit.equals(LimitNode.Limit.NONE)) {
+      return node.put("algorithm", "token-bucket")
+          .put("capacity", UNLIMITED)
+          .put("refill_tokens", UNLIMITED)
+          .put("refill_period", Duration.ofSeconds(1).toString());
+    }
+    if (limit.requests() == 0) {
+      return node.put("algorithm", "deny");
+    }
+    return node.put("algorithm", "fixed-window")
+        .put("limit", limit.requests())
+        .put("window", Duration.ofSeconds(limit.seconds()).toString());
+  }
+}

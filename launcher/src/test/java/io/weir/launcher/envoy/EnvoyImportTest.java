@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.envoy;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.weir.ingest.policy.PolicyFile;
+import io.weir.ingest.policy.YamlTree;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class EnvoyImportTest {
+  private static EnvoyImport read(String... files) {
+    EnvoyImport imported = new EnvoyImport();
+    for (int i = 0; i < files.length; i++) {
+      try {
+        imported.add("f" + i, YamlTree.of(files[i]));
+      } catch (YamlTree.NotYamlException notYaml) {
+        throw new AssertionError(notYaml);
+      }
+    }
+    return imported;
+  }
+
+  private static String yaml(String... files) {
+    EnvoyImport imported = read(files);
+    assertEquals(List.of(), imported.problems());
+    return PolicyFile.yaml(imported.policies());
+  }
+
+  @Test
+  void add_treeOfDescriptors_becomesPolicies_namedByTheirPath() {
+    assertEquals(
+        """
+        policies:
+          - name: shop;user_id
+            match:
+              attributes:
+                envoy.domain:
+                  - shop
+                envoy.descriptor:
+                  - user_id
+            key:
+              - client
+              - endpoint
+            limit:
+              algorithm: fixed-window
+              limit: 100
+              window: PT1M
+          - name: shop;user_id;path=/v1/items
+            match:
+              attributes:
+                envoy.domain:
+                  - shop
+                envoy.descriptor:
+                  - user_id;path
+                path:
+                  - /v1/items
+            key:
+              - client
+              - endpoint
+            limit:
+              algorithm: fixed-window
+              limit: 5
+              window: PT720H
+            mode: shadow
+        """,
+        yaml(
+            """
+            domain: shop
+            descriptors:
+              - key: user_id
+                detailed_metric: true
+                rate_limit: {unit: minute, requests_per_unit: 100, name: each-user}
+                descriptors:
+                  - key: path
+                    value: /v1/items
+                    shadow_mode: true
+                    rate_limit: {unit: MONTH, requests_per_unit: 5}
+            """));
+  }
+
+  @Test
+  void add_noRequests_isADenial_andUnlimitedDeniesNothing() {
+    assertEquals(
+        """
+        policies:
+          - name: shop;remote_address=192.0.2.1
+            match:
+              attributes:
+                envoy.domain:
+                  - shop
+                envoy.descriptor:
+                  - remote_address
+                remote_address:
+                  - 192.0.2.1
+            key:
+              - client
+              - endpoint
+            limit:
+              algorithm: deny
+          - name: shop;plan=7
+            match:
+              attributes:
+                envoy.domain:
+                  - shop
+                envoy.descriptor:
+                  - plan
+                plan:
+                  - '7'
+            key:
+              - client
+              - endpoint
+            limit:
+              algorithm: token-bucket
+              capacity: 1000000000
+              refill_tokens: 1000000000
+              refill_period: PT1S
+            mode: shadow
+        """,
+        yaml(
+            """
+            domain: shop
+            descriptors:
+              - key: remote_address
+                value: 192.0.2.1
+                rate_limit: {unit: second, requests_per_unit: 0}
+              - key: plan
+                value: 7
+                rate_limit: {unlimited: true}
+            """));
+  }
+
+  @Test
+  void add_valueWithoutALimit_isSaidToBeUnlimited_whereItHidesOne() {
+    assertEquals(
+        List.of("shop;a", "shop;a=1"),
+        names(
+            """
+            domain: shop
+            descriptors:
+              - {key: a, rate_limit: {unit: second, requests_per_unit: 1}}
+              - {key: a, value: 1}
+              - {key: b, value: 1}
+            """));
+    assertEquals(
+        List.of("shop;a;b=2", "shop;a=1;b=2"),
+        names(
+            """
+            domain: shop
+            descriptors:
+              - key: a
+                descriptors: [{key: b, value: 2, rate_limit: {unit: day, requests_per_unit: 1}}]
+              - key: a
+                value: 1
+                descriptors: [{key: b, value: 3}]
+            """));
+  }
+
+  private static List<String> names(String file) {
+    List<String> names = new ArrayList<>();
+    EnvoyImport imported = read(file);
+    assertEquals(List.of(), imported.problems());
+    imported.policies().path("policies").forEach(policy -> names.add(policy.path("name").asText()));
+    return names;
+  }
+
+  @Test
+  void add_severalDomains_areOneFile() {
+    String other =
+        "domain: other\ndescriptors: [{key: a, rate_limit: {unit: year, requests_per_unit: 1}}]";
+    String shop = other.replace("domain: other", "domain: shop");
+    EnvoyImport both = read(shop, other);
+
+    assertEquals(List.of(), both.problems());
+    assertEquals(2, both.policies().path("policies").size());
+    assertEquals(
+        List.of("f1: domain is 'shop', as in a file before it"), read(shop, shop).problems());
+  }
+
+  @Test
+  void add_whatHasNoCounterpart_isNamedByItsPath() {
+    assertEquals(
+        List.of(
+            "f0: weight is not known",
+            "f0: descriptors[0].rate_limit.replaces has no counterpart: the limits of all"
+                + " descriptors of a request apply",
+            "f0: descriptors[0].rate_limit.requests_per_unit must be a number from 0 to 4294967295",
+            "f0: descriptors[0].rate_limit.unit must be second, minute, hour, day, week, month or"
+                + " year",
+            "f0: descriptors[0].descriptors[0].share_threshold has no counterpart: each value has a"
+                + " bucket of its own",
+            "f0: descriptors[0].descriptors[0].key is missing",
+            "f0: descriptors[0].descriptors[0].value has a * that is not its end, which patterns"
+                + " cannot name",
+            "f0: descriptors[1].shadow_mode must be true or false",
+            "f0: descriptors[2] repeats key and value of a descriptor before it",
+            "f0: descriptors[3].value must be a text; put it in quotes",
+            "f0: descriptors[3].rate_limit is unlimited, and has unit or requests_per_unit",
+            "f0: descriptors[5] is never reached, since descriptors[4] comes before it",
+            "f0: descriptors[6] must be a mapping"),
+        read("""
+                domain: shop
+                weight: 1
+                descriptors:
+                  - key: a
+                    rate_limit:
+                      unit: fortnight
+                      requests_per_unit: 4294967296
+                      replaces: [{name: b}]
+                    descriptors:
+                      - {value: "x*y", share_threshold: true}
+                  - {key: b, shadow_mode: maybe}
+                  - {key: b}
+                  - {key: c, value: 1.5, rate_limit: {unlimited: true, unit: day}}
+                  - {key: d, value: "x*"}
+                  - {key: d, value: "xy*"}
+                  - text
+                """)
+            .problems());
+    assertEquals(
+        List.of("f0: the file must be a mapping of domain and descriptors"),
+        read("- a").problems());
+    assertEquals(List.of("f0: domain is missing"), read("descriptors: []").problems());
+    assertEquals(
+        List.of(
+            "f0: domain must not have a *, which stands for any text in patterns",
+            "f0: descriptors must be a list"),
+        read("{domain: 'a*', descriptors: x}").problems());
+  }
+}
