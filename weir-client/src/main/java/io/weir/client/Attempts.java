@@ -62,9 +62,8 @@ final class Attempts<T> {
   /** Begins the first try. The result is completed when the deadline has come, at the latest. */
   CompletableFuture<T> begin() {
     Future<?> end = timer.schedule(this::giveUp, bounds.deadline().toNanos(), TimeUnit.NANOSECONDS);
-    result.whenComplete((value, thrown) -> end.cancel(false));
     attempt(1);
-    return result;
+    return result.whenComplete((value, thrown) -> end.cancel(false));
   }
 
   private void giveUp() {
@@ -78,16 +77,17 @@ final class Attempts<T> {
     }
     Duration left = Duration.ofNanos(leftNanos);
     Duration most = left.compareTo(bounds.tryTimeout()) < 0 ? left : bounds.tryTimeout();
-    request
-        .apply(most)
-        .whenComplete(
-            (outcome, thrown) -> {
-              if (thrown != null) {
-                result.completeExceptionally(thrown);
-              } else {
-                take(outcome, number);
-              }
-            });
+    var unused =
+        request
+            .apply(most)
+            .whenComplete(
+                (outcome, thrown) -> {
+                  if (thrown != null) {
+                    result.completeExceptionally(thrown);
+                  } else {
+                    take(outcome, number);
+                  }
+                });
   }
 
   private void take(Outcome<T> outcome, int number) {
@@ -108,7 +108,8 @@ final class Attempts<T> {
     } else if (isAnyAwake) {
       attempt(number + 1);
     } else {
-      timer.schedule(() -> attempt(number + 1), pauseNanos(number), TimeUnit.NANOSECONDS);
+      var unused =
+          timer.schedule(() -> attempt(number + 1), pauseNanos(number), TimeUnit.NANOSECONDS);
     }
   }
 

@@ -70,7 +70,7 @@ final class Batcher {
       }
       if (waiting.isEmpty()) {
         List<Waiting> begun = waiting;
-        timer.schedule(() -> flush(begun), linger.toNanos(), TimeUnit.NANOSECONDS);
+        var unused = timer.schedule(() -> flush(begun), linger.toNanos(), TimeUnit.NANOSECONDS);
       }
       waiting.add(added);
       waitingBytes += json.length + 1;
@@ -119,30 +119,32 @@ final class Batcher {
     if (batch.size() == 1) {
       // alone it is answered with the header fields that a batch does not have
       Waiting only = batch.get(0);
-      transport
-          .post(
-              Transport.CHECK,
-              Map.of(),
-              only.json,
-              timeout,
-              answer -> AnswerReader.check(answer, only.id))
-          .whenComplete((outcome, thrown) -> complete(only, outcome, thrown));
+      var unused =
+          transport
+              .post(
+                  Transport.CHECK,
+                  Map.of(),
+                  only.json,
+                  timeout,
+                  answer -> AnswerReader.check(answer, only.id))
+              .whenComplete((outcome, thrown) -> complete(only, outcome, thrown));
       return;
     }
     List<String> ids = batch.stream().map(check -> check.id).toList();
-    transport
-        .post(
-            Transport.BATCH,
-            Map.of(),
-            array(batch),
-            timeout,
-            answer -> AnswerReader.batch(answer, ids))
-        .whenComplete(
-            (outcome, thrown) -> {
-              for (int i = 0; i < batch.size(); i++) {
-                complete(batch.get(i), thrown == null ? of(outcome, i) : null, thrown);
-              }
-            });
+    var unused =
+        transport
+            .post(
+                Transport.BATCH,
+                Map.of(),
+                array(batch),
+                timeout,
+                answer -> AnswerReader.batch(answer, ids))
+            .whenComplete(
+                (outcome, thrown) -> {
+                  for (int i = 0; i < batch.size(); i++) {
+                    complete(batch.get(i), thrown == null ? of(outcome, i) : null, thrown);
+                  }
+                });
   }
 
   private static Outcome<Decision> of(Outcome<List<Outcome<Decision>>> outcome, int index) {

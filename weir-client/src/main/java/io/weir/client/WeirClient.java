@@ -13,13 +13,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -50,8 +49,7 @@ public final class WeirClient implements AutoCloseable {
   private final @Nullable Batcher batcher;
   private final Semaphore room;
   private final CallIds ids = new CallIds(Clock.systemUTC());
-  private final Set<CompletableFuture<?>> underWay = ConcurrentHashMap.newKeySet();
-  private volatile boolean closed;
+  private final AtomicBoolean closed = new AtomicBoolean();
 
   private WeirClient(Settings settings) {
     this.settings = settings;
@@ -220,27 +218,23 @@ public final class WeirClient implements AutoCloseable {
       Attempts.Bounds bounds,
       Function<Duration, CompletableFuture<Outcome<T>>> request,
       BiFunction<Cause, String, T> fallback) {
+    requireOpen();
     if (!room.tryAcquire()) {
+      requireOpen();
       return CompletableFuture.completedFuture(
           fallback.apply(
               Cause.OVERLOADED,
               "this client has " + settings.maxUnderWay() + " requests under way"));
     }
-    CompletableFuture<Void> place = new CompletableFuture<>();
-    underWay.add(place);
-    if (closed) {
-      underWay.remove(place);
-      room.release();
-      throw new IllegalStateException("the client is closed");
-    }
     return new Attempts<>(nodes, timer, bounds, request, fallback)
         .begin()
-        .whenComplete(
-            (value, thrown) -> {
-              room.release();
-              underWay.remove(place);
-              place.complete(null);
-            });
+        .whenComplete((value, thrown) -> room.release());
+  }
+
+  private void requireOpen() {
+    if (closed.get()) {
+      throw new IllegalStateException("the client is closed");
+    }
   }
 
   private static <T> T await(CompletableFuture<T> future) {
@@ -256,15 +250,18 @@ public final class WeirClient implements AutoCloseable {
 
   /**
    * Takes no more calls, and waits until those under way are answered, at most for the longest of
-   * their deadlines. A second close does nothing more.
+   * their deadlines. A second close does nothing, and does not wait.
    */
   @Override
   public void close() {
-    closed = true;
+    if (closed.getAndSet(true)) {
+      return;
+    }
     if (batcher != null) {
       batcher.flush();
     }
-    CompletableFuture.allOf(underWay.toArray(CompletableFuture[]::new)).join();
+    // each request under way has a place, so there is none when all places are free
+    room.acquireUninterruptibly(settings.maxUnderWay());
     timer.shutdownNow();
   }
 

@@ -171,8 +171,8 @@ final class WeirClientTest {
   }
 
   private static void assertRefused(String setting, WeirClient.Builder builder) {
-    String message = assertThrows(IllegalArgumentException.class, builder::build).getMessage();
-    assertTrue(message.contains(setting), message);
+    String told = assertThrows(IllegalArgumentException.class, builder::build).toString();
+    assertTrue(told.contains(setting), told);
   }
 
   @Test

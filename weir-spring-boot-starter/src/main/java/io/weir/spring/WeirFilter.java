@@ -111,8 +111,13 @@ public final class WeirFilter extends OncePerRequestFilter {
     if (request.isAsyncStarted()) {
       request.getAsyncContext().addListener(new Releasing(slot));
     } else {
-      client.release(slot);
+      release(slot);
     }
+  }
+
+  /** Gives a slot back without a wait; should that fail, its lease ends by itself. */
+  private void release(HeldSlot slot) {
+    var unused = client.release(slot);
   }
 
   private static void addFields(Map<String, String> fields, HttpServletResponse response) {
@@ -129,7 +134,7 @@ public final class WeirFilter extends OncePerRequestFilter {
 
     @Override
     public void onComplete(AsyncEvent event) {
-      client.release(slot);
+      release(slot);
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.weir.spring;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -49,6 +50,7 @@ class ItemsApplication {
 
   /** Returns the port that an application serves on. */
   static int port(ConfigurableApplicationContext application) {
-    return ((WebServerApplicationContext) application).getWebServer().getPort();
+    return Objects.requireNonNull(((WebServerApplicationContext) application).getWebServer())
+        .getPort();
   }
 }

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.testing.Await;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -45,7 +46,7 @@ final class WeirFilterIT {
     node.close();
   }
 
-  private static HttpResponse<String> get(String path, String key) throws Exception {
+  private static HttpResponse<String> get(String path, @Nullable String key) throws Exception {
     return node.get(ItemsApplication.port(application), path, key);
   }
 
