@@ -6,13 +6,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import io.weir.client.Decision.Cause;
+import io.weir.client.Transport.Answer;
 import java.net.http.HttpHeaders;
-import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -22,14 +21,25 @@ import org.jspecify.annotations.Nullable;
  */
 final class AnswerReader {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final String RETRY_AFTER = "retry-after";
-  private static final String USAGE_POSITION = "usage-position";
+  private static final String RETRY_AFTER = "Retry-After";
+  private static final String USAGE_POSITION = "Usage-Position";
+  private static final List<String> FIELDS =
+      List.of(
+          RETRY_AFTER,
+          "RateLimit",
+          "RateLimit-Policy",
+          "RateLimit-Limit",
+          "RateLimit-Remaining",
+          "RateLimit-Reset",
+          "X-RateLimit-Limit",
+          "X-RateLimit-Remaining",
+          "X-RateLimit-Reset");
   private static final long MILLIS_PER_SECOND = 1_000;
 
   private AnswerReader() {}
 
   /** Reads the answer to a check. */
-  static Outcome<Decision> check(HttpResponse<String> answer, String id) {
+  static Outcome<Decision> check(Answer answer, String id) {
     return decision(
         answer.statusCode(),
         json(answer),
@@ -44,7 +54,7 @@ final class AnswerReader {
    * @param ids the ids of its calls, in their order
    * @return one outcome for each call, in the same order
    */
-  static Outcome<List<Outcome<Decision>>> batch(HttpResponse<String> answer, List<String> ids) {
+  static Outcome<List<Outcome<Decision>>> batch(Answer answer, List<String> ids) {
     JsonNode body = json(answer);
     if (answer.statusCode() != 200) {
       return refused(answer.statusCode(), body);
@@ -125,7 +135,7 @@ final class AnswerReader {
   }
 
   /** Reads the answer to a settlement. */
-  static Outcome<Settlement> settlement(HttpResponse<String> answer) {
+  static Outcome<Settlement> settlement(Answer answer) {
     int status = answer.statusCode();
     JsonNode body = json(answer);
     boolean isSettlement = body.path("actual_cost").isNumber();
@@ -155,7 +165,7 @@ final class AnswerReader {
   }
 
   /** Reads the answer to the renewal of a slot. */
-  static Outcome<SlotRenewal> renewal(HttpResponse<String> answer) {
+  static Outcome<SlotRenewal> renewal(Answer answer) {
     JsonNode body = json(answer);
     HeldSlot slot = slot(body);
     if (answer.statusCode() == 200 && slot != null) {
@@ -169,7 +179,7 @@ final class AnswerReader {
   }
 
   /** Reads the answer to the release of a slot. */
-  static Outcome<SlotRelease> release(HttpResponse<String> answer) {
+  static Outcome<SlotRelease> release(Answer answer) {
     JsonNode body = json(answer);
     if (answer.statusCode() == 200 && body.path("released").isBoolean()) {
       return new Outcome.Answered<>(
@@ -201,7 +211,7 @@ final class AnswerReader {
   }
 
   /** Returns the body as JSON; a missing node if it is none, as of something that is not Weir. */
-  private static JsonNode json(HttpResponse<String> answer) {
+  private static JsonNode json(Answer answer) {
     try {
       return JSON.readTree(answer.body());
     } catch (JsonProcessingException notWeir) {
@@ -226,24 +236,19 @@ final class AnswerReader {
     return Duration.ofMillis(body.path(member).asLong());
   }
 
-  private static Duration wait(HttpResponse<String> answer) {
+  private static Duration wait(Answer answer) {
     return Duration.ofSeconds(answer.headers().firstValueAsLong(RETRY_AFTER).orElse(1));
   }
 
-  /** Returns the header fields that tell a caller about limits. */
+  /** Returns the header fields that tell a caller about limits, by the names they are known by. */
   private static Map<String, String> fields(HttpHeaders headers) {
     Map<String, String> fields = new HashMap<>();
-    headers
-        .map()
-        .forEach(
-            (name, values) -> {
-              String lower = name.toLowerCase(Locale.ROOT);
-              if (lower.equals(RETRY_AFTER)
-                  || lower.startsWith("ratelimit")
-                  || lower.startsWith("x-ratelimit")) {
-                fields.put(name, String.join(", ", values));
-              }
-            });
+    for (String name : FIELDS) {
+      List<String> values = headers.allValues(name);
+      if (!values.isEmpty()) {
+        fields.put(name, String.join(", ", values));
+      }
+    }
     return fields;
   }
 
@@ -252,7 +257,6 @@ final class AnswerReader {
     long waitMillis = element.path("retry_after_ms").asLong();
     return waitMillis == 0
         ? Map.of()
-        : Map.of(
-            "Retry-After", Long.toString(Math.floorDiv(waitMillis - 1, MILLIS_PER_SECOND) + 1));
+        : Map.of(RETRY_AFTER, Long.toString(Math.floorDiv(waitMillis - 1, MILLIS_PER_SECOND) + 1));
   }
 }

@@ -7,17 +7,21 @@ import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpConnectTimeoutException;
+import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.net.http.HttpTimeoutException;
+import java.net.http.HttpResponse.BodySubscriber;
+import java.net.http.HttpResponse.BodySubscribers;
+import java.net.http.HttpResponse.ResponseInfo;
 import java.nio.channels.UnresolvedAddressException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -33,16 +37,32 @@ final class Transport {
   private final HttpClient http;
   private final Nodes nodes;
   private final @Nullable Supplier<String> token;
+  private final ScheduledExecutorService timer;
+
+  /**
+   * An answer.
+   *
+   * @param statusCode its HTTP status
+   * @param headers its header fields
+   * @param body its body, whole
+   */
+  record Answer(int statusCode, HttpHeaders headers, String body) {}
 
   /**
    * Creates it.
    *
    * @param token gives the bearer token of each request; null means none
+   * @param timer ends the wait for answers
    */
-  Transport(HttpClient http, Nodes nodes, @Nullable Supplier<String> token) {
+  Transport(
+      HttpClient http,
+      Nodes nodes,
+      @Nullable Supplier<String> token,
+      ScheduledExecutorService timer) {
     this.http = http;
     this.nodes = nodes;
     this.token = token;
+    this.timer = timer;
   }
 
   /**
@@ -60,33 +80,83 @@ final class Transport {
       Map<String, String> headers,
       byte[] body,
       Duration timeout,
-      Function<HttpResponse<String>, Outcome<T>> reader) {
+      Function<Answer, Outcome<T>> reader) {
     Node node = nodes.next();
     HttpRequest request;
     try {
-      request = request(node.at(route), headers, body, timeout);
+      request = request(node.at(route), headers, body);
     } catch (RuntimeException noToken) {
       return CompletableFuture.failedFuture(noToken);
     }
-    CompletableFuture<HttpResponse<String>> sent =
-        http.sendAsync(request, HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8));
-    return sent.copy()
-        // the timeout of a request ends with the head of its answer, this one with its body
-        .orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS)
-        .handle(
+    CompletableFuture<Outcome<T>> outcome = new CompletableFuture<>();
+    CompletableFuture<HttpResponse<Void>> sent =
+        http.sendAsync(request, info -> reading(info, reader, node, outcome));
+    // an answer that was read has completed the outcome before
+    var unused =
+        sent.whenComplete(
             (answer, thrown) -> {
-              Outcome<T> outcome =
-                  thrown == null ? reader.apply(answer) : failed(node, cause(thrown));
-              sent.cancel(true);
-              tell(node, outcome);
-              return outcome;
+              if (thrown != null) {
+                complete(outcome, node, failed(node, cause(thrown)));
+              }
             });
+    return within(timeout, node, outcome, sent);
   }
 
-  private HttpRequest request(URI uri, Map<String, String> headers, byte[] body, Duration timeout) {
+  /**
+   * Reads an answer on the thread on which it comes. The future of a request would be completed in
+   * the common pool of the JVM, where whatever else the program does may hold it up.
+   */
+  private <T> BodySubscriber<Void> reading(
+      ResponseInfo info,
+      Function<Answer, Outcome<T>> reader,
+      Node node,
+      CompletableFuture<Outcome<T>> outcome) {
+    return BodySubscribers.mapping(
+        BodySubscribers.ofString(StandardCharsets.UTF_8),
+        body -> {
+          try {
+            Answer answer = new Answer(info.statusCode(), info.headers(), body);
+            complete(outcome, node, reader.apply(answer));
+          } catch (RuntimeException fault) {
+            outcome.completeExceptionally(fault);
+          }
+          return null;
+        });
+  }
+
+  private <T> CompletableFuture<Outcome<T>> within(
+      Duration timeout,
+      Node node,
+      CompletableFuture<Outcome<T>> outcome,
+      CompletableFuture<?> sent) {
+    Future<?> end =
+        timer.schedule(
+            () -> {
+              String detail = node.base() + " gave no answer in time";
+              complete(outcome, node, new Outcome.Failed<>(Cause.TIMEOUT, detail));
+              sent.cancel(true);
+            },
+            timeout.toNanos(),
+            TimeUnit.NANOSECONDS);
+    return outcome.whenComplete((value, thrown) -> end.cancel(false));
+  }
+
+  private <T> void complete(CompletableFuture<Outcome<T>> result, Node node, Outcome<T> outcome) {
+    if (result.isDone()) {
+      return;
+    }
+    // before what depends on it, which may ask for the next node
+    if (outcome instanceof Outcome.Failed) {
+      nodes.rest(node);
+    } else {
+      nodes.wake(node);
+    }
+    result.complete(outcome);
+  }
+
+  private HttpRequest request(URI uri, Map<String, String> headers, byte[] body) {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(uri)
-            .timeout(timeout)
             .header("Content-Type", "application/json")
             .POST(HttpRequest.BodyPublishers.ofByteArray(body));
     headers.forEach(request::header);
@@ -107,19 +177,7 @@ final class Transport {
         thrown instanceof ConnectException
             || thrown instanceof HttpConnectTimeoutException
             || thrown instanceof UnresolvedAddressException;
-    boolean isTimeout =
-        thrown instanceof HttpTimeoutException || thrown instanceof TimeoutException;
-    String what = isConnect ? " cannot be reached" : isTimeout ? " gave no answer in time" : "";
-    String detail = node.base() + (what.isEmpty() ? " ended the connection: " + thrown : what);
-    return new Outcome.Failed<>(
-        isTimeout && !isConnect ? Cause.TIMEOUT : Cause.UNREACHABLE, detail);
-  }
-
-  private <T> void tell(Node node, Outcome<T> outcome) {
-    if (outcome instanceof Outcome.Failed) {
-      nodes.rest(node);
-    } else {
-      nodes.wake(node);
-    }
+    String what = isConnect ? " cannot be reached" : " ended the connection: " + thrown;
+    return new Outcome.Failed<>(Cause.UNREACHABLE, node.base() + what);
   }
 }

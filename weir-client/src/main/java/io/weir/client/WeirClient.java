@@ -5,7 +5,6 @@ import io.weir.client.Decision.Cause;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
@@ -16,9 +15,9 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -47,25 +46,25 @@ public final class WeirClient implements AutoCloseable {
   private final Transport transport;
   private final ScheduledThreadPoolExecutor timer;
   private final @Nullable Batcher batcher;
-  private final Semaphore room;
   private final CallIds ids = new CallIds(Clock.systemUTC());
+  private final AtomicInteger underWay = new AtomicInteger();
   private final AtomicBoolean closed = new AtomicBoolean();
+  private final CompletableFuture<Void> drained = new CompletableFuture<>();
 
   private WeirClient(Settings settings) {
     this.settings = settings;
     this.nodes = new Nodes(settings.nodes(), System::nanoTime);
-    HttpClient given = settings.http();
-    this.transport =
-        new Transport(given == null ? ownHttp(settings) : given, nodes, settings.token());
     this.timer = new ScheduledThreadPoolExecutor(1, WeirClient::timerThread);
     timer.setRemoveOnCancelPolicy(true);
     // after the close only what belongs to an answered call is left to be refused
     timer.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
+    HttpClient given = settings.http();
+    this.transport =
+        new Transport(given == null ? ownHttp(settings) : given, nodes, settings.token(), timer);
     this.batcher =
         settings.makesBatches()
             ? new Batcher(transport, timer, settings.batchLinger(), settings.batchSize())
             : null;
-    this.room = new Semaphore(settings.maxUnderWay());
   }
 
   private static HttpClient ownHttp(Settings settings) {
@@ -209,7 +208,7 @@ public final class WeirClient implements AutoCloseable {
       String route,
       HeldSlot slot,
       Duration timeout,
-      Function<HttpResponse<String>, Outcome<T>> reader) {
+      Function<Transport.Answer, Outcome<T>> reader) {
     byte[] body = CallWriter.object(Map.of("slot", slot.token()));
     return transport.post(route, Map.of(), body, timeout, reader);
   }
@@ -218,9 +217,12 @@ public final class WeirClient implements AutoCloseable {
       Attempts.Bounds bounds,
       Function<Duration, CompletableFuture<Outcome<T>>> request,
       BiFunction<Cause, String, T> fallback) {
-    requireOpen();
-    if (!room.tryAcquire()) {
-      requireOpen();
+    boolean hasPlace = underWay.incrementAndGet() <= settings.maxUnderWay();
+    if (closed.get() || !hasPlace) {
+      leave();
+      if (closed.get()) {
+        throw new IllegalStateException("the client is closed");
+      }
       return CompletableFuture.completedFuture(
           fallback.apply(
               Cause.OVERLOADED,
@@ -228,12 +230,12 @@ public final class WeirClient implements AutoCloseable {
     }
     return new Attempts<>(nodes, timer, bounds, request, fallback)
         .begin()
-        .whenComplete((value, thrown) -> room.release());
+        .whenComplete((value, thrown) -> leave());
   }
 
-  private void requireOpen() {
-    if (closed.get()) {
-      throw new IllegalStateException("the client is closed");
+  private void leave() {
+    if (underWay.decrementAndGet() == 0 && closed.get()) {
+      drained.complete(null);
     }
   }
 
@@ -250,18 +252,18 @@ public final class WeirClient implements AutoCloseable {
 
   /**
    * Takes no more calls, and waits until those under way are answered, at most for the longest of
-   * their deadlines. A second close does nothing, and does not wait.
+   * their deadlines. May be called again.
    */
   @Override
   public void close() {
-    if (closed.getAndSet(true)) {
-      return;
-    }
+    closed.set(true);
     if (batcher != null) {
       batcher.flush();
     }
-    // each request under way has a place, so there is none when all places are free
-    room.acquireUninterruptibly(settings.maxUnderWay());
+    if (underWay.get() == 0) {
+      drained.complete(null);
+    }
+    drained.join();
     timer.shutdownNow();
   }
 

@@ -30,8 +30,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -98,7 +102,7 @@ final class WeirClientIT {
       assertEquals("cache", first.decidedBy());
       assertEquals("journaled", first.durability());
       assertEquals(3, first.limits().get(0).remaining());
-      assertTrue(require(first.fields().get("ratelimit")).startsWith("\"few\";r=3"));
+      assertTrue(require(first.fields().get("RateLimit")).startsWith("\"few\";r=3"));
       allowed(client.check(call));
 
       Denied denied = assertInstanceOf(Denied.class, client.check(call));
@@ -106,7 +110,7 @@ final class WeirClientIT {
       assertEquals("not-enough-tokens", denied.reason());
       assertEquals(List.of("few"), denied.violatedPolicies());
       assertTrue(denied.verdict().retryAfter().toMinutes() >= 50);
-      assertTrue(Long.parseLong(require(denied.verdict().fields().get("retry-after"))) >= 3_000);
+      assertTrue(Long.parseLong(require(denied.verdict().fields().get("Retry-After"))) >= 3_000);
       nodes.awaitLines("first", 1);
     }
   }
@@ -248,10 +252,21 @@ final class WeirClientIT {
     }
   }
 
+  /** A client whose batches are sent because they are full, or not at all while a test waits. */
+  private static WeirClient lingering(int size) {
+    return to(FailureMode.OPEN, nodes.addresses())
+        .deadline(Await.PATIENCE.multipliedBy(3))
+        .batches(Await.PATIENCE.multipliedBy(2), size)
+        .build();
+  }
+
+  private static <T> T answer(CompletableFuture<T> future) throws Exception {
+    return future.get(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
   @Test
-  void batches_decideEachCallByItself_andTellTheWrongOne() {
-    try (WeirClient client =
-        to(FailureMode.OPEN, nodes.addresses()).batches(Duration.ofSeconds(30), 8).build()) {
+  void batches_decideEachCallByItself_andTellTheWrongOne() throws Exception {
+    try (WeirClient client = lingering(8)) {
       List<CompletableFuture<Decision>> asked = new ArrayList<>();
       for (int i = 0; i < 7; i++) {
         asked.add(client.checkAsync(Call.of("batched").withEndpoint("GET /few").withId("b" + i)));
@@ -259,16 +274,18 @@ final class WeirClientIT {
       CompletableFuture<Decision> wrong = client.checkAsync(Call.of("y".repeat(300)));
 
       for (int i = 0; i < 5; i++) {
-        Verdict verdict = allowed(asked.get(i).join());
+        Verdict verdict = allowed(answer(asked.get(i)));
         assertEquals("b" + i, verdict.id());
         assertNotNull(verdict.usagePosition());
+        // which a single check has
+        assertEquals(Map.of(), verdict.fields());
       }
       for (int i = 5; i < 7; i++) {
-        Denied denied = assertInstanceOf(Denied.class, asked.get(i).join());
+        Denied denied = assertInstanceOf(Denied.class, answer(asked.get(i)));
         assertEquals(429, denied.status());
         assertTrue(Long.parseLong(require(denied.verdict().fields().get("Retry-After"))) >= 3_000);
       }
-      CompletionException thrown = assertThrows(CompletionException.class, wrong::join);
+      ExecutionException thrown = assertThrows(ExecutionException.class, () -> answer(wrong));
       WeirRequestException told = assertInstanceOf(WeirRequestException.class, thrown.getCause());
       assertEquals("client", told.field());
       assertEquals(400, told.status());
@@ -277,18 +294,42 @@ final class WeirClientIT {
 
   @Test
   void close_sendsWhatWaits_andWaitsForTheAnswers() throws Exception {
-    WeirClient client =
-        to(FailureMode.OPEN, nodes.addresses()).batches(Duration.ofMinutes(2), 1_000).build();
+    WeirClient client = lingering(1_000);
     List<CompletableFuture<Decision>> asked = new ArrayList<>();
     for (int i = 0; i < 20; i++) {
       asked.add(client.checkAsync(Call.of("drained").withId("drained-" + i)));
     }
 
-    client.close();
+    answer(CompletableFuture.runAsync(client::close));
 
     for (CompletableFuture<Decision> call : asked) {
       assertTrue(call.isDone());
       allowed(call.get());
+    }
+  }
+
+  /** Was a hole: the JDK completes the futures of requests in the common pool. */
+  @Test
+  void commonPoolOfTheJvmIsBlocked_callsAreDecided() throws Exception {
+    CountDownLatch end = new CountDownLatch(1);
+    ForkJoinPool pool = ForkJoinPool.commonPool();
+    try (WeirClient client = patient()) {
+      // more than it has threads: what comes behind them waits
+      for (int i = 0; i < pool.getParallelism() + 64; i++) {
+        pool.execute(
+            () -> {
+              try {
+                end.await();
+              } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+              }
+            });
+      }
+      Await.until("a pool that is blocked", pool::hasQueuedSubmissions);
+
+      allowed(client.check(Call.of("beside-the-pool")));
+    } finally {
+      end.countDown();
     }
   }
 
