@@ -4,6 +4,7 @@ package io.weir.spring;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.Callable;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -14,16 +15,22 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.RestController;
 
-/** A Spring Boot application of two routes, as its owner would write it. */
+/** A Spring Boot application of three routes, as its owner would write it. */
 @Configuration(proxyBeanMethods = false)
 @EnableAutoConfiguration
 class ItemsApplication {
   /** Its routes; found by Spring as a member of the configuration. */
   @RestController
   static final class ItemsController {
-    @GetMapping({"/items/{id}", "/exports/{id}"})
+    @GetMapping({"/v1/items/{id}", "/v1/exports/{id}"})
     String item(@PathVariable("id") String id) {
       return "item " + id;
+    }
+
+    /** Is answered by another thread than the one that the filter has run on. */
+    @GetMapping("/v1/jobs/{id}")
+    Callable<String> job(@PathVariable("id") String id) {
+      return () -> "job " + id;
     }
   }
 

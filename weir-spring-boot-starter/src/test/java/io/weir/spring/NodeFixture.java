@@ -28,10 +28,12 @@ import org.jspecify.annotations.Nullable;
  * of its own module, since an application on Spring has none of them. Not thread-safe.
  */
 final class NodeFixture implements AutoCloseable {
-  /** Keys of two clients, each of which may call an item {@value #ITEMS} times. */
+  /** Keys of three clients, each of which may call an item {@value #ITEMS} times. */
   static final String ACME = "weir_key-of-acme";
 
   static final String INITECH = "weir_key-of-initech";
+
+  static final String GLOBEX = "weir_key-of-globex";
 
   static final int ITEMS = 3;
 
@@ -89,16 +91,18 @@ final class NodeFixture implements AutoCloseable {
     return """
     policies:
       - name: items
-        match: {endpoint: ["GET /items/{id}", "route-of-items"]}
+        match: {endpoint: ["GET /v1/items/{id}", "route-of-items"]}
         limit: {algorithm: token-bucket, capacity: %d, refill_tokens: 1, refill_period: PT1H}
       - name: exports
-        match: {endpoint: ["GET /exports/{id}"]}
+        match: {endpoint: ["GET /v1/exports/{id}", "GET /v1/jobs/{id}"]}
+        key: [client, endpoint]
         limit: {algorithm: concurrency, limit: 1, lease: PT1H}
     clients:
       acme: {api_keys: [{id: a, sha256: %s}]}
       initech: {api_keys: [{id: i, sha256: %s}]}
+      globex: {api_keys: [{id: g, sha256: %s}]}
     """
-        .formatted(ITEMS, sha256(ACME), sha256(INITECH));
+        .formatted(ITEMS, sha256(ACME), sha256(INITECH), sha256(GLOBEX));
   }
 
   private static String sha256(String key) throws NoSuchAlgorithmException {

@@ -10,7 +10,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.client.FailureMode;
 import io.weir.client.WeirClient;
 import java.net.URI;
+import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -96,6 +99,22 @@ final class WeirAutoConfigurationTest {
         "weir.failure-mode=open",
         "weir.filter.api-key-header=a",
         "weir.filter.client-header=b");
+  }
+
+  @Test
+  void propertiesOfThePage_areTaken(@TempDir Path folder) throws Exception {
+    try (ConfigurableApplicationContext application =
+        run(Plain.class, Documented.file(folder, 0, ""))) {
+      WeirProperties properties = application.getBean(WeirProperties.class);
+      assertEquals(2, properties.nodes().size());
+      assertEquals(FailureMode.OPEN, properties.failureMode());
+      assertEquals("X-API-Key", properties.filter().apiKeyHeader());
+      assertEquals(
+          List.of("GET /v1/items/{id}", "* /v1/carts/{id}/**"), properties.filter().routes());
+      assertEquals(
+          "PUT /v1/carts/{id}/**",
+          new RouteTemplates(properties.filter().routes()).endpoint("PUT", "/v1/carts/7/items"));
+    }
   }
 
   @Test

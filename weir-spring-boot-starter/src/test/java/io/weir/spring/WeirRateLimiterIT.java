@@ -51,13 +51,13 @@ final class WeirRateLimiterIT {
             "weir.gateway.api-key-header=X-API-Key",
             items + "id=route-of-items",
             items + "uri=" + address,
-            items + "predicates[0]=Path=/items/**",
+            items + "predicates[0]=Path=/v1/items/**",
             items + "filters[0].name=RequestRateLimiter",
             exports + "id=route-of-exports",
             exports + "uri=" + address,
-            exports + "predicates[0]=Path=/exports/**",
+            exports + "predicates[0]=Path=/v1/exports/**",
             exports + "filters[0].name=RequestRateLimiter",
-            exports + "filters[0].args.weir-rate-limiter.endpoint=GET /items/{id}",
+            exports + "filters[0].args.weir-rate-limiter.endpoint=GET /v1/items/{id}",
             exports + "filters[0].args.weir-rate-limiter.cost=2"));
     return ItemsApplication.run(
         Gateway.class, WebApplicationType.REACTIVE, properties.toArray(String[]::new));
@@ -73,22 +73,43 @@ final class WeirRateLimiterIT {
             "weir.try-timeout=3m")) {
       int port = ItemsApplication.port(gateway);
       for (int i = 0; i < NodeFixture.ITEMS; i++) {
-        HttpResponse<String> served = node.get(port, "/items/" + i, NodeFixture.ACME);
+        HttpResponse<String> served = node.get(port, "/v1/items/" + i, NodeFixture.ACME);
         assertEquals(200, served.statusCode(), served::body);
         assertEquals("item " + i, served.body());
         assertTrue(served.headers().firstValue("RateLimit").isPresent());
       }
-      HttpResponse<String> denied = node.get(port, "/items/9", NodeFixture.ACME);
+      HttpResponse<String> denied = node.get(port, "/v1/items/9", NodeFixture.ACME);
       assertEquals(429, denied.statusCode());
       assertTrue(denied.headers().firstValueAsLong("Retry-After").orElse(0) > 3_000);
 
       // a route may say its endpoint and its cost: of three tokens two are taken
-      assertEquals(200, node.get(port, "/exports/1", NodeFixture.INITECH).statusCode());
-      assertEquals(429, node.get(port, "/exports/2", NodeFixture.INITECH).statusCode());
+      assertEquals(200, node.get(port, "/v1/exports/1", NodeFixture.INITECH).statusCode());
+      assertEquals(429, node.get(port, "/v1/exports/2", NodeFixture.INITECH).statusCode());
 
       // keys that nobody has, and no key
-      assertEquals(429, node.get(port, "/items/1", "weir_nobody").statusCode());
-      assertEquals(403, node.get(port, "/items/1", null).statusCode());
+      assertEquals(429, node.get(port, "/v1/items/1", "weir_nobody").statusCode());
+      assertEquals(403, node.get(port, "/v1/items/1", null).statusCode());
+    }
+  }
+
+  @Test
+  void routesOfThePage_areLimited() throws Exception {
+    String address = "http://127.0.0.1:" + ItemsApplication.port(application);
+    try (ConfigurableApplicationContext gateway =
+        ItemsApplication.run(
+            Gateway.class,
+            WebApplicationType.REACTIVE,
+            Documented.file(folder, 1, address),
+            node.property(),
+            "weir.failure-mode=closed",
+            "weir.gateway.api-key-header=X-API-Key",
+            "weir.deadline=3m",
+            "weir.try-timeout=3m")) {
+      int port = ItemsApplication.port(gateway);
+      for (int i = 0; i < NodeFixture.ITEMS; i++) {
+        assertEquals(200, node.get(port, "/v1/items/" + i, NodeFixture.GLOBEX).statusCode());
+      }
+      assertEquals(429, node.get(port, "/v1/items/9", NodeFixture.GLOBEX).statusCode());
     }
   }
 
@@ -98,9 +119,10 @@ final class WeirRateLimiterIT {
     try (ConfigurableApplicationContext open = gateway(nobody, "weir.failure-mode=open");
         ConfigurableApplicationContext closed = gateway(nobody, "weir.failure-mode=closed")) {
       assertEquals(
-          200, node.get(ItemsApplication.port(open), "/items/1", NodeFixture.ACME).statusCode());
+          200, node.get(ItemsApplication.port(open), "/v1/items/1", NodeFixture.ACME).statusCode());
       assertEquals(
-          429, node.get(ItemsApplication.port(closed), "/items/1", NodeFixture.ACME).statusCode());
+          429,
+          node.get(ItemsApplication.port(closed), "/v1/items/1", NodeFixture.ACME).statusCode());
     }
   }
 }

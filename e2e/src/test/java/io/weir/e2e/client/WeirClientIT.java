@@ -293,6 +293,24 @@ final class WeirClientIT {
   }
 
   @Test
+  void batchesOfLargeCalls_areSmallerThanANodeRefuses() throws Exception {
+    Call large = Call.of("large");
+    for (int i = 0; i < 60; i++) {
+      large = large.withAttribute("attribute-" + i, "x".repeat(1_000));
+    }
+    List<CompletableFuture<Decision>> asked = new ArrayList<>();
+    try (WeirClient client = lingering(40)) {
+      for (int i = 0; i < 40; i++) {
+        asked.add(client.checkAsync(large));
+      }
+      answer(CompletableFuture.runAsync(client::close));
+    }
+    for (CompletableFuture<Decision> call : asked) {
+      allowed(answer(call));
+    }
+  }
+
+  @Test
   void close_sendsWhatWaits_andWaitsForTheAnswers() throws Exception {
     WeirClient client = lingering(1_000);
     List<CompletableFuture<Decision>> asked = new ArrayList<>();
