@@ -9,9 +9,12 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The configuration files that {@code docs/java.md} shows, so that what it says is what is run. */
+/**
+ * The page {@code docs/java.md}, and the configuration files that it shows, so that what it says is
+ * what is run.
+ */
 final class Documented {
-  private static final Path PAGE = Path.of("..", "docs", "java.md");
+  static final Path PAGE = Path.of("..", "docs", "java.md");
   private static final Pattern BLOCK =
       Pattern.compile("^```yml\n(.*?)^```$", Pattern.MULTILINE | Pattern.DOTALL);
 

@@ -7,11 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.client.Call;
 import io.weir.client.FailureMode;
 import io.weir.client.WeirClient;
+import java.io.InputStream;
 import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.WebApplicationType;
@@ -77,7 +84,7 @@ final class WeirAutoConfigurationTest {
       client = application.getBean(WeirClient.class);
     }
 
-    assertThrows(IllegalStateException.class, () -> client.check(io.weir.client.Call.of("acme")));
+    assertThrows(IllegalStateException.class, () -> client.check(Call.of("acme")));
   }
 
   @Test
@@ -115,6 +122,22 @@ final class WeirAutoConfigurationTest {
           "PUT /v1/carts/{id}/**",
           new RouteTemplates(properties.filter().routes()).endpoint("PUT", "/v1/carts/7/items"));
     }
+  }
+
+  @Test
+  void everyProperty_isToldToEditors_andStandsInThePage() throws Exception {
+    String page = Files.readString(Documented.PAGE);
+    Set<String> properties = new TreeSet<>();
+    try (InputStream metadata =
+        WeirProperties.class.getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
+      for (JsonNode property : new ObjectMapper().readTree(metadata).path("properties")) {
+        properties.add(property.path("name").asText());
+      }
+    }
+
+    assertTrue(properties.contains("weir.failure-mode"), properties::toString);
+    properties.removeIf(property -> page.contains("`" + property + "`"));
+    assertEquals(Set.of(), properties);
   }
 
   @Test
