@@ -9,11 +9,15 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpServer;
 import io.weir.client.Call;
 import io.weir.testing.Await;
+import jakarta.servlet.Filter;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletRequestWrapper;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.security.Principal;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -22,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.web.servlet.FilterRegistrationBean;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -134,6 +139,55 @@ final class WeirFilterIT {
       assertEquals(401, node.get(port, "/v1/items/1", null).statusCode());
       assertEquals(200, node.get(port, "/v1/items/1", "payer").statusCode());
       assertEquals(429, node.get(port, "/v1/items/1", "payer").statusCode());
+    }
+  }
+
+  /** An application that authenticates its callers by a filter, as Spring Security does. */
+  @Configuration(proxyBeanMethods = false)
+  @Import(ItemsApplication.class)
+  static class Authenticated {
+    @Bean
+    FilterRegistrationBean<Filter> authentication() {
+      FilterRegistrationBean<Filter> filter =
+          new FilterRegistrationBean<>(
+              (request, response, chain) ->
+                  chain.doFilter(new Named((HttpServletRequest) request), response));
+      filter.setOrder(-100);
+      return filter;
+    }
+  }
+
+  /** A request of the user that a field names. */
+  private static final class Named extends HttpServletRequestWrapper {
+    Named(HttpServletRequest request) {
+      super(request);
+    }
+
+    @Override
+    public @Nullable Principal getUserPrincipal() {
+      String name = getHeader("X-API-Key");
+      return name == null ? null : () -> name;
+    }
+  }
+
+  @Test
+  void principal_isTheClient_whenNoFieldIsNamed() throws Exception {
+    try (ConfigurableApplicationContext authenticated =
+        ItemsApplication.run(
+            Authenticated.class,
+            WebApplicationType.SERVLET,
+            node.property(),
+            "weir.failure-mode=closed",
+            "weir.filter.routes=GET /v1/items/{id}",
+            PATIENT[0],
+            PATIENT[1])) {
+      int port = ItemsApplication.port(authenticated);
+      assertEquals(401, node.get(port, "/v1/items/1", null).statusCode());
+      for (int i = 0; i < NodeFixture.ITEMS; i++) {
+        assertEquals(200, node.get(port, "/v1/items/1", "user-one").statusCode());
+      }
+      assertEquals(429, node.get(port, "/v1/items/1", "user-one").statusCode());
+      assertEquals(200, node.get(port, "/v1/items/1", "user-two").statusCode());
     }
   }
 

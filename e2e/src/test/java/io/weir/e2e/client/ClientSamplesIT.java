@@ -146,12 +146,12 @@ final class ClientSamplesIT {
   void embeddedLimiter_admitsFive_inWhateverProcess() throws Exception {
     List<String> lines = new ArrayList<>();
     for (int call = 1; call <= 7; call++) {
-      lines.add(call + (call <= 5 ? " allowed" : " denied"));
+      lines.add(call + (call <= 5 ? " Allowed" : " Denied"));
     }
 
     assertEquals(new Ended(0, String.join("\n", lines)), embedded(redis.uri(), "acme"));
-    assertTrue(embedded(redis.uri(), "acme").output().startsWith("1 denied"));
-    assertTrue(embedded(redis.uri(), "globex").output().startsWith("1 allowed"));
+    assertTrue(embedded(redis.uri(), "acme").output().startsWith("1 Denied"));
+    assertTrue(embedded(redis.uri(), "globex").output().startsWith("1 Allowed"));
   }
 
   @Test
@@ -159,7 +159,7 @@ final class ClientSamplesIT {
     Ended ended = embedded("redis://127.0.0.1:" + Ports.free(), "acme");
 
     assertEquals(0, ended.status());
-    assertTrue(ended.output().startsWith("1 undecided\n2 undecided"), ended::output);
+    assertTrue(ended.output().startsWith("1 Undecided\n2 Undecided"), ended::output);
   }
 
   @Test
