@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+import io.weir.decision.DecisionCache;
+import io.weir.decision.redis.RedisCacheConfig;
+import io.weir.decision.redis.RedisDecisionCache;
+import io.weir.limits.BucketKey;
+import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
+import java.util.List;
+
+/**
+ * A rate limit in Redis within a program of your own: no node of Weir, no Kafka, no bill.
+ *
+ * <p>Every program that uses the same policy name, limit and Redis shares the bucket of a client.
+ */
+@SuppressWarnings("DefaultPackage") // a single file, to be copied
+public final class EmbeddedLimiter {
+  private EmbeddedLimiter() {}
+
+  /** Takes tokens for seven calls of a client: the URI of Redis, the client. */
+  public static void main(String[] arguments) {
+    String redis = arguments[0];
+    String client = arguments[1];
+    TokenBucketLimit fivePerHour = new TokenBucketLimit(5, 5, 3_600_000_000L); // microseconds
+    try (DecisionCache cache = RedisDecisionCache.start(RedisCacheConfig.of(redis))) {
+      String bucket = BucketKey.of("five-per-hour", client).text();
+      Check check = new Check(List.of(new BucketRequest(bucket, fivePerHour, true)), 1);
+      for (int call = 1; call <= 7; call++) {
+        Decision decision = cache.take(check); // Undecided: Redis is away, and you decide
+        System.out.println(call + " " + decision.getClass().getSimpleName());
+      }
+    }
+  }
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.client;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.MissingNode;
+import io.weir.client.Decision.Cause;
+import io.weir.client.Transport.Answer;
+import java.net.http.HttpHeaders;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the answers of nodes; the only place that maps status codes to values. Members that are not
+ * known are passed over, so that a node may be newer than the client. Thread-safe.
+ */
+final class AnswerReader {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String RETRY_AFTER = "Retry-After";
+  private static final String USAGE_POSITION = "Usage-Position";
+  private static final List<String> FIELDS =
+      List.of(
+          RETRY_AFTER,
+          "RateLimit",
+          "RateLimit-Policy",
+          "RateLimit-Limit",
+          "RateLimit-Remaining",
+          "RateLimit-Reset",
+          "X-RateLimit-Limit",
+          "X-RateLimit-Remaining",
+          "X-RateLimit-Reset");
+  private static final long MILLIS_PER_SECOND = 1_000;
+
+  private AnswerReader() {}
+
+  /** Reads the answer to a check. */
+  static Outcome<Decision> check(Answer answer, String id) {
+    return decision(
+        answer.statusCode(),
+        json(answer),
+        fields(answer.headers()),
+        answer.headers().firstValue(USAGE_POSITION).orElse(null),
+        id);
+  }
+
+  /**
+   * Reads the answer to a batch.
+   *
+   * @param ids the ids of its calls, in their order
+   * @return one outcome for each call, in the same order
+   */
+  static Outcome<List<Outcome<Decision>>> batch(Answer answer, List<String> ids) {
+    JsonNode body = json(answer);
+    if (answer.statusCode() != 200) {
+      return refused(answer.statusCode(), body);
+    }
+    if (!body.isArray() || body.size() != ids.size()) {
+      return new Outcome.Failed<>(Cause.FAULT, "the answer is no array of " + ids.size());
+    }
+    List<Outcome<Decision>> outcomes = new ArrayList<>();
+    for (int i = 0; i < ids.size(); i++) {
+      JsonNode element = body.get(i);
+      outcomes.add(
+          decision(
+              element.path("status").asInt(),
+              element,
+              fields(element),
+              text(element, "usage_position"),
+              ids.get(i)));
+    }
+    return new Outcome.Answered<>(outcomes);
+  }
+
+  private static Outcome<Decision> decision(
+      int status,
+      JsonNode body,
+      Map<String, String> fields,
+      @Nullable String usagePosition,
+      String id) {
+    if (body.path("allowed").isBoolean()) {
+      Verdict verdict = verdict(body, fields, usagePosition);
+      return new Outcome.Answered<>(
+          body.path("allowed").booleanValue()
+              ? new Decision.Allowed(verdict)
+              : denied(status, body, verdict));
+    }
+    if (status == 401 && reason(body).equals("api-key-refused")) {
+      return new Outcome.Answered<>(new Decision.KeyRefused(id, detail(body)));
+    }
+    return refused(status, body);
+  }
+
+  private static Decision denied(int status, JsonNode body, Verdict verdict) {
+    List<String> violated = new ArrayList<>();
+    body.path("violated-policies").forEach(policy -> violated.add(policy.asText()));
+    return new Decision.Denied(verdict, status, reason(body), detail(body), violated);
+  }
+
+  private static Verdict verdict(
+      JsonNode body, Map<String, String> fields, @Nullable String usagePosition) {
+    List<PolicyState> limits = new ArrayList<>();
+    for (JsonNode limit : body.path("limits")) {
+      limits.add(
+          new PolicyState(
+              limit.path("policy").asText(),
+              limit.path("mode").asText(),
+              limit.path("limit").asLong(),
+              limit.path("remaining").asLong(),
+              millis(limit, "reset_ms"),
+              limit.path("allowed").asBoolean()));
+    }
+    return new Verdict(
+        body.path("id").asText(),
+        body.path("client").asText(),
+        body.path("decided_by").asText(),
+        text(body, "durability"),
+        body.path("policies_version").asLong(),
+        millis(body, "retry_after_ms"),
+        millis(body, "delay_ms"),
+        slot(body),
+        limits,
+        usagePosition,
+        fields);
+  }
+
+  /** Returns the slot that an answer tells of; null if it tells of none. */
+  private static @Nullable HeldSlot slot(JsonNode body) {
+    String token = text(body, "slot");
+    return token == null ? null : new HeldSlot(token, millis(body, "slot_expires_ms"));
+  }
+
+  /** Reads the answer to a settlement. */
+  static Outcome<Settlement> settlement(Answer answer) {
+    int status = answer.statusCode();
+    JsonNode body = json(answer);
+    boolean isSettlement = body.path("actual_cost").isNumber();
+    if (status == 200 && isSettlement) {
+      return new Outcome.Answered<>(
+          new Settlement.Settled(
+              body.path("cost").asLong(),
+              body.path("actual_cost").asLong(),
+              body.path("changed").asBoolean()));
+    }
+    if (status == 202 && isSettlement) {
+      return new Outcome.Answered<>(
+          new Settlement.Recorded(body.path("cost").asLong(), body.path("actual_cost").asLong()));
+    }
+    return switch (reason(body)) {
+      case "call-not-found",
+          "only-denied-try-found",
+          "call-denied",
+          "settled-before",
+          "settlement-refused" ->
+          new Outcome.Answered<>(new Settlement.Refused(reason(body), detail(body)));
+      case "search-budget-spent", "settlement-unavailable" ->
+          new Outcome.Answered<>(
+              new Settlement.Unavailable(reason(body) + ": " + detail(body), wait(answer)));
+      default -> refused(status, body);
+    };
+  }
+
+  /** Reads the answer to the renewal of a slot. */
+  static Outcome<SlotRenewal> renewal(Answer answer) {
+    JsonNode body = json(answer);
+    HeldSlot slot = slot(body);
+    if (answer.statusCode() == 200 && slot != null) {
+      return new Outcome.Answered<>(new SlotRenewal.Renewed(slot));
+    }
+    return switch (reason(body)) {
+      case "slot-ended" -> new Outcome.Answered<>(new SlotRenewal.Ended(detail(body)));
+      case "slots-unavailable" -> new Outcome.Answered<>(new SlotRenewal.Unavailable(detail(body)));
+      default -> refused(answer.statusCode(), body);
+    };
+  }
+
+  /** Reads the answer to the release of a slot. */
+  static Outcome<SlotRelease> release(Answer answer) {
+    JsonNode body = json(answer);
+    if (answer.statusCode() == 200 && body.path("released").isBoolean()) {
+      return new Outcome.Answered<>(
+          body.path("released").booleanValue() ? SlotRelease.RELEASED : SlotRelease.ALREADY_FREE);
+    }
+    return reason(body).equals("slots-unavailable")
+        ? new Outcome.Answered<>(SlotRelease.UNAVAILABLE)
+        : refused(answer.statusCode(), body);
+  }
+
+  /** Maps what is no answer of the route. */
+  private static <T> Outcome<T> refused(int status, JsonNode body) {
+    String detail = status + " " + reason(body) + ": " + detail(body);
+    if (status == 429) {
+      // not one of Weir's verdicts: something in front of the node holds requests back
+      return new Outcome.Failed<>(Cause.OVERLOADED, detail);
+    }
+    if (status == 408 || status < 400 || status >= 500) {
+      return new Outcome.Failed<>(
+          switch (reason(body)) {
+            case "overloaded" -> Cause.OVERLOADED;
+            case "not-recorded" -> Cause.NOT_RECORDED;
+            default -> Cause.FAULT;
+          },
+          detail);
+    }
+    return new Outcome.Wrong<>(
+        new WeirRequestException(status, reason(body), text(body, "field"), detail(body)));
+  }
+
+  /** Returns the body as JSON; a missing node if it is none, as of something that is not Weir. */
+  private static JsonNode json(Answer answer) {
+    try {
+      return JSON.readTree(answer.body());
+    } catch (JsonProcessingException notWeir) {
+      return MissingNode.getInstance();
+    }
+  }
+
+  private static String reason(JsonNode body) {
+    return body.path("reason").asText("unknown");
+  }
+
+  private static String detail(JsonNode body) {
+    return body.path("detail").asText("the answer has no detail");
+  }
+
+  private static @Nullable String text(JsonNode body, String member) {
+    JsonNode value = body.path(member);
+    return value.isTextual() ? value.textValue() : null;
+  }
+
+  private static Duration millis(JsonNode body, String member) {
+    return Duration.ofMillis(body.path(member).asLong());
+  }
+
+  private static Duration wait(Answer answer) {
+    return Duration.ofSeconds(answer.headers().firstValueAsLong(RETRY_AFTER).orElse(1));
+  }
+
+  /** Returns the header fields that tell a caller about limits, by the names they are known by. */
+  private static Map<String, String> fields(HttpHeaders headers) {
+    Map<String, String> fields = new HashMap<>();
+    for (String name : FIELDS) {
+      List<String> values = headers.allValues(name);
+      if (!values.isEmpty()) {
+        fields.put(name, String.join(", ", values));
+      }
+    }
+    return fields;
+  }
+
+  /** Returns the field {@code Retry-After} of an element of a batch, rounded up to seconds. */
+  private static Map<String, String> fields(JsonNode element) {
+    long waitMillis = element.path("retry_after_ms").asLong();
+    return waitMillis == 0
+        ? Map.of()
+        : Map.of(RETRY_AFTER, Long.toString(Math.floorDiv(waitMillis - 1, MILLIS_PER_SECOND) + 1));
+  }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.client;
+
+import java.io.ByteArrayOutputStream;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Puts checks that come within a short time into one request. Thread-safe.
+ *
+ * <p>A batch is sent when it is full, or when its first check has waited for the linger time. Each
+ * check has its own outcome; what befalls the whole request befalls each of its checks.
+ */
+final class Batcher {
+  /** Most bytes of a batch, below the 1 MiB that a node takes. */
+  private static final int MAX_BYTES = 1_000_000;
+
+  private final Transport transport;
+  private final ScheduledExecutorService timer;
+  private final Duration linger;
+  private final int maxChecks;
+  private List<Waiting> waiting = new ArrayList<>();
+  private int waitingBytes;
+
+  /**
+   * Creates an empty one.
+   *
+   * @param linger how long a check waits for others, above zero
+   * @param maxChecks most checks of a batch, 1 to 1,000
+   */
+  Batcher(Transport transport, ScheduledExecutorService timer, Duration linger, int maxChecks) {
+    this.transport = transport;
+    this.timer = timer;
+    this.linger = linger;
+    this.maxChecks = maxChecks;
+  }
+
+  private static final class Waiting {
+    private final String id;
+    private final byte[] json;
+    private final long deadlineNanos;
+    private final CompletableFuture<Outcome<Decision>> outcome = new CompletableFuture<>();
+
+    Waiting(String id, byte[] json, Duration timeout) {
+      this.id = id;
+      this.json = json;
+      this.deadlineNanos = System.nanoTime() + timeout.toNanos();
+    }
+  }
+
+  /**
+   * Adds a check to the next batch.
+   *
+   * @param json the check's body
+   * @param timeout how long its answer is waited for
+   */
+  CompletableFuture<Outcome<Decision>> add(String id, byte[] json, Duration timeout) {
+    Waiting added = new Waiting(id, json, timeout);
+    List<Waiting> before = List.of();
+    List<Waiting> full = List.of();
+    synchronized (this) {
+      if (waitingBytes + json.length + 1 > MAX_BYTES) {
+        before = takeWaiting();
+      }
+      if (waiting.isEmpty()) {
+        List<Waiting> begun = waiting;
+        var unused = timer.schedule(() -> flush(begun), linger.toNanos(), TimeUnit.NANOSECONDS);
+      }
+      waiting.add(added);
+      waitingBytes += json.length + 1;
+      if (waiting.size() >= maxChecks) {
+        full = takeWaiting();
+      }
+    }
+    send(before);
+    send(full);
+    return added.outcome;
+  }
+
+  /** Sends what is waiting, without waiting for more. */
+  void flush() {
+    List<Waiting> taken;
+    synchronized (this) {
+      taken = takeWaiting();
+    }
+    send(taken);
+  }
+
+  /** Sends a batch unless it was sent because it was full. */
+  private void flush(List<Waiting> begun) {
+    synchronized (this) {
+      if (waiting != begun) {
+        return;
+      }
+      waiting = new ArrayList<>();
+      waitingBytes = 0;
+    }
+    send(begun);
+  }
+
+  private List<Waiting> takeWaiting() {
+    List<Waiting> taken = waiting;
+    waiting = new ArrayList<>();
+    waitingBytes = 0;
+    return taken;
+  }
+
+  private void send(List<Waiting> batch) {
+    if (batch.isEmpty()) {
+      return;
+    }
+    Duration timeout = latest(batch);
+    if (batch.size() == 1) {
+      // alone it is answered with the header fields that a batch does not have
+      Waiting only = batch.get(0);
+      var unused =
+          transport
+              .post(
+                  Transport.CHECK,
+                  Map.of(),
+                  only.json,
+                  timeout,
+                  answer -> AnswerReader.check(answer, only.id))
+              .whenComplete((outcome, thrown) -> complete(only, outcome, thrown));
+      return;
+    }
+    List<String> ids = batch.stream().map(check -> check.id).toList();
+    var unused =
+        transport
+            .post(
+                Transport.BATCH,
+                Map.of(),
+                array(batch),
+                timeout,
+                answer -> AnswerReader.batch(answer, ids))
+            .whenComplete(
+                (outcome, thrown) -> {
+                  for (int i = 0; i < batch.size(); i++) {
+                    complete(batch.get(i), thrown == null ? of(outcome, i) : null, thrown);
+                  }
+                });
+  }
+
+  private static Outcome<Decision> of(Outcome<List<Outcome<Decision>>> outcome, int index) {
+    if (outcome instanceof Outcome.Answered<List<Outcome<Decision>>> answered) {
+      return answered.value().get(index);
+    }
+    if (outcome instanceof Outcome.Wrong<List<Outcome<Decision>>> wrong) {
+      return new Outcome.Wrong<>(wrong.exception());
+    }
+    Outcome.Failed<List<Outcome<Decision>>> failed =
+        (Outcome.Failed<List<Outcome<Decision>>>) outcome;
+    return new Outcome.Failed<>(failed.cause(), failed.detail());
+  }
+
+  private static void complete(
+      Waiting check, @Nullable Outcome<Decision> outcome, @Nullable Throwable thrown) {
+    if (outcome != null) {
+      check.outcome.complete(outcome);
+    } else {
+      check.outcome.completeExceptionally(
+          thrown != null ? thrown : new IllegalStateException("a request has an outcome"));
+    }
+  }
+
+  private static Duration latest(List<Waiting> batch) {
+    long now = System.nanoTime();
+    long mostNanos = 1;
+    for (Waiting check : batch) {
+      mostNanos = Math.max(mostNanos, check.deadlineNanos - now);
+    }
+    return Duration.ofNanos(mostNanos);
+  }
+
+  private static byte[] array(List<Waiting> batch) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    char before = '[';
+    for (Waiting check : batch) {
+      bytes.write(before);
+      bytes.writeBytes(check.json);
+      before = ',';
+    }
+    bytes.write(']');
+    return bytes.toByteArray();
+  }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.client;
+
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One call that Weir is asked about. The rules of each member, such as the length of names, are
+ * those of the check API; a node that refuses one says which ({@link WeirRequestException}).
+ * Immutable.
+ *
+ * @param client the client's name; null if {@code apiKey} says whose call it is
+ * @param apiKey a key of the client; null if {@code client} is given. Exactly one of both is given
+ * @param endpoint the called endpoint as a template, such as {@code GET /v1/items/{id}}; null means
+ *     none
+ * @param meter what is counted; null means {@code calls}
+ * @param cost tokens taken and units billed, 1 to 2^53 − 1
+ * @param id the idempotency key; null lets the client make a UUIDv7, which each of its retries uses
+ * @param ip the caller's IPv4 or IPv6 address; null means unknown
+ * @param attributes what policies may look at: values are {@link String}, {@link Number} or {@link
+ *     Boolean}
+ */
+public record Call(
+    @Nullable String client,
+    @Nullable String apiKey,
+    @Nullable String endpoint,
+    @Nullable String meter,
+    long cost,
+    @Nullable String id,
+    @Nullable String ip,
+    Map<String, Object> attributes) {
+  public Call {
+    if ((client == null) == (apiKey == null)) {
+      throw new IllegalArgumentException("a call has a client or an API key, and not both");
+    }
+    if (cost < 1) {
+      throw new IllegalArgumentException("cost must be at least 1, is " + cost);
+    }
+    requireText("client", client);
+    requireText("apiKey", apiKey);
+    requireText("endpoint", endpoint);
+    requireText("meter", meter);
+    requireText("id", id);
+    requireText("ip", ip);
+    for (Map.Entry<String, Object> attribute : attributes.entrySet()) {
+      Object value = attribute.getValue();
+      if (!(value instanceof String || value instanceof Number || value instanceof Boolean)) {
+        throw new IllegalArgumentException(
+            "attribute " + attribute.getKey() + " must be a text, a number or a boolean");
+      }
+      requireText("attributes", attribute.getKey());
+      requireText("attribute " + attribute.getKey(), value.toString());
+    }
+    attributes = Map.copyOf(attributes);
+  }
+
+  /** Refuses half a surrogate pair, which would be sent as another name than is meant. */
+  private static void requireText(String member, @Nullable String value) {
+    if (value != null && !StandardCharsets.UTF_8.newEncoder().canEncode(value)) {
+      throw new IllegalArgumentException(member + " has half a surrogate pair");
+    }
+  }
+
+  /** Returns a call of a client: cost 1, the default meter, no endpoint. */
+  public static Call of(String client) {
+    return new Call(
+        Objects.requireNonNull(client, "client"), null, null, null, 1, null, null, Map.of());
+  }
+
+  /** Returns a call of the client that has an API key: cost 1, the default meter, no endpoint. */
+  public static Call ofApiKey(String apiKey) {
+    return new Call(
+        null, Objects.requireNonNull(apiKey, "apiKey"), null, null, 1, null, null, Map.of());
+  }
+
+  /** Returns this call with an endpoint. */
+  public Call withEndpoint(String other) {
+    return new Call(client, apiKey, other, meter, cost, id, ip, attributes);
+  }
+
+  /** Returns this call with a meter. */
+  public Call withMeter(String other) {
+    return new Call(client, apiKey, endpoint, other, cost, id, ip, attributes);
+  }
+
+  /** Returns this call with a cost, at least 1. */
+  public Call withCost(long other) {
+    return new Call(client, apiKey, endpoint, meter, other, id, ip, attributes);
+  }
+
+  /** Returns this call with an idempotency key of the caller's own. */
+  public Call withId(String other) {
+    return new Call(client, apiKey, endpoint, meter, cost, other, ip, attributes);
+  }
+
+  /** Returns this call with the caller's address. */
+  public Call withIp(String other) {
+    return new Call(client, apiKey, endpoint, meter, cost, id, other, attributes);
+  }
+
+  /** Returns this call with one more attribute, or with another value of it. */
+  public Call withAttribute(String name, Object value) {
+    Map<String, Object> more = new LinkedHashMap<>(attributes);
+    more.put(name, value);
+    return new Call(client, apiKey, endpoint, meter, cost, id, ip, more);
+  }
+
+  /** Returns the call without its API key, which is a secret. */
+  @Override
+  public String toString() {
+    return "Call[client="
+        + (client == null ? "of an API key" : client)
+        + ", endpoint="
+        + endpoint
+        + ", meter="
+        + meter
+        + ", cost="
+        + cost
+        + ", id="
+        + id
+        + ", ip="
+        + ip
+        + ", attributes="
+        + attributes
+        + "]";
+  }
+}

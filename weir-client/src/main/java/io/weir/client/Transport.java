@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.client;
+
+import io.weir.client.Decision.Cause;
+import io.weir.client.Nodes.Node;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpConnectTimeoutException;
+import java.net.http.HttpHeaders;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodySubscriber;
+import java.net.http.HttpResponse.BodySubscribers;
+import java.net.http.HttpResponse.ResponseInfo;
+import java.nio.channels.UnresolvedAddressException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Sends one request to one node, and says how the node fares. Thread-safe. */
+final class Transport {
+  /** The route of one check. */
+  static final String CHECK = "/v1/check";
+
+  /** The route of several checks. */
+  static final String BATCH = "/v1/check/batch";
+
+  private final HttpClient http;
+  private final Nodes nodes;
+  private final @Nullable Supplier<String> token;
+  private final ScheduledExecutorService timer;
+
+  /**
+   * An answer.
+   *
+   * @param statusCode its HTTP status
+   * @param headers its header fields
+   * @param body its body, whole
+   */
+  record Answer(int statusCode, HttpHeaders headers, String body) {}
+
+  /**
+   * Creates it.
+   *
+   * @param token gives the bearer token of each request; null means none
+   * @param timer ends the wait for answers
+   */
+  Transport(
+      HttpClient http,
+      Nodes nodes,
+      @Nullable Supplier<String> token,
+      ScheduledExecutorService timer) {
+    this.http = http;
+    this.nodes = nodes;
+    this.token = token;
+    this.timer = timer;
+  }
+
+  /**
+   * Posts a body to the next node in turn.
+   *
+   * @param route a path, such as {@code /v1/check}
+   * @param headers further header fields
+   * @param timeout how long to wait for the whole answer, above zero
+   * @param reader reads the answer
+   * @return the outcome; completed exceptionally only if the token cannot be had, or the answer not
+   *     be read because of a fault of this client
+   */
+  <T> CompletableFuture<Outcome<T>> post(
+      String route,
+      Map<String, String> headers,
+      byte[] body,
+      Duration timeout,
+      Function<Answer, Outcome<T>> reader) {
+    Node node = nodes.next();
+    HttpRequest request;
+    try {
+      request = request(node.at(route), headers, body);
+    } catch (RuntimeException noToken) {
+      return CompletableFuture.failedFuture(noToken);
+    }
+    CompletableFuture<Outcome<T>> outcome = new CompletableFuture<>();
+    CompletableFuture<HttpResponse<Void>> sent =
+        http.sendAsync(request, info -> reading(info, reader, node, outcome));
+    // an answer that was read has completed the outcome before
+    var unused =
+        sent.whenComplete(
+            (answer, thrown) -> {
+              if (thrown != null) {
+                complete(outcome, node, failed(node, cause(thrown)));
+              }
+            });
+    return within(timeout, node, outcome, sent);
+  }
+
+  /**
+   * Reads an answer on the thread on which it comes. The future of a request would be completed in
+   * the common pool of the JVM, where whatever else the program does may hold it up.
+   */
+  private <T> BodySubscriber<Void> reading(
+      ResponseInfo info,
+      Function<Answer, Outcome<T>> reader,
+      Node node,
+      CompletableFuture<Outcome<T>> outcome) {
+    return BodySubscribers.mapping(
+        BodySubscribers.ofString(StandardCharsets.UTF_8),
+        body -> {
+          try {
+            Answer answer = new Answer(info.statusCode(), info.headers(), body);
+            complete(outcome, node, reader.apply(answer));
+          } catch (RuntimeException fault) {
+            outcome.completeExceptionally(fault);
+          }
+          return null;
+        });
+  }
+
+  private <T> CompletableFuture<Outcome<T>> within(
+      Duration timeout,
+      Node node,
+      CompletableFuture<Outcome<T>> outcome,
+      CompletableFuture<?> sent) {
+    Future<?> end =
+        timer.schedule(
+            () -> {
+              String detail = node.base() + " gave no answer in time";
+              complete(outcome, node, new Outcome.Failed<>(Cause.TIMEOUT, detail));
+              sent.cancel(true);
+            },
+            timeout.toNanos(),
+            TimeUnit.NANOSECONDS);
+    return outcome.whenComplete((value, thrown) -> end.cancel(false));
+  }
+
+  private <T> void complete(CompletableFuture<Outcome<T>> result, Node node, Outcome<T> outcome) {
+    if (result.isDone()) {
+      return;
+    }
+    // before what depends on it, which may ask for the next node
+    if (outcome instanceof Outcome.Failed) {
+      nodes.rest(node);
+    } else {
+      nodes.wake(node);
+    }
+    result.complete(outcome);
+  }
+
+  private HttpRequest request(URI uri, Map<String, String> headers, byte[] body) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(uri)
+            .header("Content-Type", "application/json")
+            .POST(HttpRequest.BodyPublishers.ofByteArray(body));
+    headers.forEach(request::header);
+    if (token != null) {
+      request.header("Authorization", "Bearer " + token.get());
+    }
+    return request.build();
+  }
+
+  private static Throwable cause(Throwable thrown) {
+    return thrown instanceof CompletionException && thrown.getCause() != null
+        ? thrown.getCause()
+        : thrown;
+  }
+
+  private static <T> Outcome<T> failed(Node node, Throwable thrown) {
+    boolean isConnect =
+        thrown instanceof ConnectException
+            || thrown instanceof HttpConnectTimeoutException
+            || thrown instanceof UnresolvedAddressException;
+    String what = isConnect ? " cannot be reached" : " ended the connection: " + thrown;
+    return new Outcome.Failed<>(Cause.UNREACHABLE, node.base() + what);
+  }
+}

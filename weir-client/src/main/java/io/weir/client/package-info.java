@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * A client of Weir's check API. Depends on the JDK's HTTP client and Jackson alone, and on no other
+ * module of Weir.
+ */
+@NullMarked
+package io.weir.client;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpServer;
+import io.weir.client.Decision.Cause;
+import io.weir.client.Decision.Undecided;
+import io.weir.testing.Await;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Settings, and servers that are no node of Weir: what stands in front of one may answer, too. */
+final class WeirClientTest {
+  private static final URI SOMEWHERE = URI.create("http://127.0.0.1:8080");
+
+  private final AtomicInteger asked = new AtomicInteger();
+  private HttpServer server;
+
+  @BeforeEach
+  void start() throws IOException {
+    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.start();
+  }
+
+  @AfterEach
+  void stop() {
+    server.stop(0);
+  }
+
+  /** A server that answers everything so. */
+  private URI answering(int status, String body) {
+    server.createContext(
+        "/",
+        exchange -> {
+          asked.incrementAndGet();
+          byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+          exchange.sendResponseHeaders(status, bytes.length);
+          exchange.getResponseBody().write(bytes);
+          exchange.close();
+        });
+    return URI.create("http://127.0.0.1:" + server.getAddress().getPort());
+  }
+
+  private Decision checked(FailureMode mode, int status, String body) {
+    try (WeirClient client =
+        WeirClient.builder(mode, answering(status, body))
+            .deadline(Await.PATIENCE)
+            .tryTimeout(Await.PATIENCE)
+            .build()) {
+      return client.check(Call.of("acme").withId("seven"));
+    }
+  }
+
+  private static void assertUndecided(Decision decision, Cause cause, boolean isAllowed) {
+    Undecided undecided = assertInstanceOf(Undecided.class, decision);
+    assertEquals("seven", undecided.id());
+    assertEquals(cause, undecided.cause(), undecided::detail);
+    assertEquals(isAllowed, undecided.isAllowed());
+  }
+
+  @Test
+  void pageOfAProxy_isNoDecision_andIsAskedForAgain() {
+    assertUndecided(checked(FailureMode.OPEN, 502, "<h1>Bad Gateway</h1>"), Cause.FAULT, true);
+    assertEquals(3, asked.get());
+  }
+
+  @Test
+  void pageThatSaysOk_isNoDecision() {
+    assertUndecided(checked(FailureMode.CLOSED, 200, "<h1>Hello</h1>"), Cause.FAULT, false);
+  }
+
+  @Test
+  void jsonThatIsNoVerdict_isNoDecision() {
+    assertUndecided(checked(FailureMode.OPEN, 200, "{\"ok\":true}"), Cause.FAULT, true);
+  }
+
+  @Test
+  void limitOfAProxy_refusesInEveryMode() {
+    assertUndecided(checked(FailureMode.OPEN, 429, "slow down"), Cause.OVERLOADED, false);
+    assertEquals(1, asked.get());
+  }
+
+  @Test
+  void overloadedNode_refusesInEveryMode_andIsNotAskedAgain() {
+    assertUndecided(
+        checked(FailureMode.OPEN, 503, "{\"reason\":\"overloaded\",\"detail\":\"full\"}"),
+        Cause.OVERLOADED,
+        false);
+    assertEquals(1, asked.get());
+  }
+
+  @Test
+  void callThatWasNotRecorded_isRefusedInEveryMode() {
+    assertUndecided(
+        checked(FailureMode.OPEN, 503, "{\"reason\":\"not-recorded\",\"detail\":\"full\"}"),
+        Cause.NOT_RECORDED,
+        false);
+  }
+
+  @Test
+  void stoppingNode_isAFailure() {
+    assertUndecided(
+        checked(FailureMode.OPEN, 503, "{\"reason\":\"stopping\",\"detail\":\"ends\"}"),
+        Cause.FAULT,
+        true);
+  }
+
+  @Test
+  void wrongPath_isAnException_whateverTheMode() {
+    WeirRequestException wrong =
+        assertThrows(
+            WeirRequestException.class, () -> checked(FailureMode.OPEN, 404, "<h1>No</h1>"));
+
+    assertEquals(404, wrong.status());
+    assertEquals("unknown", wrong.reason());
+  }
+
+  @Test
+  void tokenThatCannotBeHad_isTold_andNothingIsSent() {
+    try (WeirClient client =
+        WeirClient.builder(FailureMode.OPEN, answering(200, "{}"))
+            .token(
+                () -> {
+                  throw new IllegalStateException("the vault is away");
+                })
+            .build()) {
+      Exception told = assertThrows(Exception.class, () -> client.check(Call.of("acme")));
+      assertTrue(String.valueOf(told.getMessage()).contains("the vault is away"));
+    }
+    assertEquals(0, asked.get());
+  }
+
+  @Test
+  void closedClient_takesNoCall_andMayBeClosedAgain() {
+    WeirClient client = WeirClient.builder(FailureMode.OPEN, SOMEWHERE).build();
+    client.close();
+    client.close();
+
+    assertThrows(IllegalStateException.class, () -> client.check(Call.of("acme")));
+  }
+
+  @Test
+  void wrongSettings_areRefusedByName() {
+    assertRefused("node", WeirClient.builder(FailureMode.OPEN));
+    assertRefused("node", WeirClient.builder(FailureMode.OPEN, URI.create("weir:8080")));
+    assertRefused("node", WeirClient.builder(FailureMode.OPEN, URI.create("http://a/?b=c")));
+    assertRefused("deadline", ofSomewhere().deadline(Duration.ZERO));
+    assertRefused("deadline", ofSomewhere().deadline(Duration.ofHours(1)));
+    assertRefused("tryTimeout", ofSomewhere().tryTimeout(Duration.ofSeconds(2)));
+    assertRefused("settleDeadline", ofSomewhere().settleDeadline(Duration.ofMillis(-1)));
+    assertRefused("maxTries", ofSomewhere().maxTries(0));
+    assertRefused("maxUnderWay", ofSomewhere().maxUnderWay(0));
+    assertRefused("batchLinger", ofSomewhere().batches(Duration.ofSeconds(1), 10));
+    assertRefused("batchSize", ofSomewhere().batches(Duration.ofMillis(1), 1_001));
+  }
+
+  private static WeirClient.Builder ofSomewhere() {
+    return WeirClient.builder(FailureMode.OPEN, SOMEWHERE);
+  }
+
+  private static void assertRefused(String setting, WeirClient.Builder builder) {
+    String told = assertThrows(IllegalArgumentException.class, builder::build).toString();
+    assertTrue(told.contains(setting), told);
+  }
+
+  @Test
+  void deadlineOfACall_mustLeaveTimeBeyondTheLinger() {
+    try (WeirClient client = ofSomewhere().batches(Duration.ofMillis(5), 10).build()) {
+      assertThrows(
+          IllegalArgumentException.class,
+          () -> client.checkAsync(Call.of("acme"), Duration.ofMillis(5)));
+    }
+  }
+}

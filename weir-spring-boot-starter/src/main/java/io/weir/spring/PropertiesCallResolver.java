@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.spring;
+
+import io.weir.client.Call;
+import jakarta.servlet.http.HttpServletRequest;
+import java.security.Principal;
+import java.util.Collections;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Resolves calls as the properties {@code weir.filter.*} say. Thread-safe. */
+final class PropertiesCallResolver implements WeirCallResolver {
+  private final WeirProperties.Filter properties;
+  private final RouteTemplates routes;
+
+  /**
+   * Creates it.
+   *
+   * @throws IllegalArgumentException if a route is not valid
+   */
+  PropertiesCallResolver(WeirProperties.Filter properties) {
+    this.properties = properties;
+    this.routes = new RouteTemplates(properties.routes());
+  }
+
+  @Override
+  public @Nullable Call resolve(HttpServletRequest request) {
+    Call call = caller(request);
+    return call == null ? null : call.withEndpoint(endpoint(request));
+  }
+
+  private @Nullable Call caller(HttpServletRequest request) {
+    String keyHeader = properties.apiKeyHeader();
+    if (keyHeader != null) {
+      String key = only(request, keyHeader);
+      return key == null ? null : Call.ofApiKey(key);
+    }
+    String clientHeader = properties.clientHeader();
+    if (clientHeader != null) {
+      String client = only(request, clientHeader);
+      return client == null ? null : Call.of(client);
+    }
+    Principal principal = request.getUserPrincipal();
+    String name = principal == null ? null : principal.getName();
+    return name == null || name.isEmpty() ? null : Call.of(name);
+  }
+
+  /** Returns the value of a field that stands once; of two values none is to be believed. */
+  private static @Nullable String only(HttpServletRequest request, String header) {
+    List<String> values = Collections.list(request.getHeaders(header));
+    return values.size() == 1 && !values.get(0).isEmpty() ? values.get(0) : null;
+  }
+
+  private String endpoint(HttpServletRequest request) {
+    String path = request.getRequestURI().substring(request.getContextPath().length());
+    return routes.endpoint(request.getMethod(), path);
+  }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.spring;
+
+import io.weir.client.Call;
+import io.weir.client.Decision;
+import io.weir.client.HeldSlot;
+import io.weir.client.Verdict;
+import io.weir.client.WeirClient;
+import io.weir.client.WeirRequestException;
+import jakarta.servlet.AsyncEvent;
+import jakarta.servlet.AsyncListener;
+import jakarta.servlet.FilterChain;
+import jakarta.servlet.ServletException;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.web.filter.OncePerRequestFilter;
+
+/**
+ * Asks Weir about each request, and answers those that may not pass: 429 with {@code Retry-After}
+ * and the {@code RateLimit} fields, 401 if it is not known whose a call is, 503 if it could not be
+ * decided. A request that passes has its {@link Decision} as the attribute {@link #DECISION}, and
+ * gives the slot that it may hold back when it has been answered. Thread-safe.
+ */
+public final class WeirFilter extends OncePerRequestFilter {
+  /** The request attribute that holds the {@link Decision} of a request that passes. */
+  public static final String DECISION = "io.weir.decision";
+
+  private static final Logger LOG = LoggerFactory.getLogger(WeirFilter.class);
+
+  private final WeirClient client;
+  private final WeirCallResolver resolver;
+
+  /** Creates a filter that asks by the client about the calls that the resolver tells. */
+  public WeirFilter(WeirClient client, WeirCallResolver resolver) {
+    this.client = client;
+    this.resolver = resolver;
+  }
+
+  @Override
+  protected void doFilterInternal(
+      HttpServletRequest request, HttpServletResponse response, FilterChain chain)
+      throws ServletException, IOException {
+    Call call = resolver.resolve(request);
+    if (call == null) {
+      ProblemAnswer.callerUnknown("it is not known whose call it is").writeTo(response);
+      return;
+    }
+    Decision decision;
+    try {
+      decision = client.check(call);
+    } catch (WeirRequestException wrong) {
+      answerWrong(wrong, response);
+      return;
+    }
+    if (decision.isAllowed()) {
+      pass(decision, request, response, chain);
+    } else {
+      refuse(decision, response);
+    }
+  }
+
+  private static void answerWrong(WeirRequestException wrong, HttpServletResponse response)
+      throws IOException {
+    if (wrong.status() == 400 && wrong.field() != null) {
+      ProblemAnswer.wrongMember(wrong).writeTo(response);
+      return;
+    }
+    LOG.error("weir refuses to be asked status={} reason={}", wrong.status(), wrong.reason());
+    ProblemAnswer.undecided("calls cannot be checked").writeTo(response);
+  }
+
+  private static void refuse(Decision decision, HttpServletResponse response) throws IOException {
+    if (decision instanceof Decision.Denied denied) {
+      addFields(denied.verdict().fields(), response);
+      ProblemAnswer.denied(denied).writeTo(response);
+    } else if (decision instanceof Decision.KeyRefused) {
+      ProblemAnswer.callerUnknown("the API key is not accepted").writeTo(response);
+    } else {
+      ProblemAnswer.undecided("the call could not be decided").writeTo(response);
+    }
+  }
+
+  private void pass(
+      Decision decision,
+      HttpServletRequest request,
+      HttpServletResponse response,
+      FilterChain chain)
+      throws ServletException, IOException {
+    request.setAttribute(DECISION, decision);
+    if (!(decision instanceof Decision.Allowed allowed)) {
+      chain.doFilter(request, response);
+      return;
+    }
+    Verdict verdict = allowed.verdict();
+    addFields(verdict.fields(), response);
+    HeldSlot slot = verdict.slot();
+    try {
+      chain.doFilter(request, response);
+    } finally {
+      if (slot != null) {
+        releaseAtTheEnd(slot, request);
+      }
+    }
+  }
+
+  private void releaseAtTheEnd(HeldSlot slot, HttpServletRequest request) {
+    if (request.isAsyncStarted()) {
+      request.getAsyncContext().addListener(new Releasing(slot));
+    } else {
+      release(slot);
+    }
+  }
+
+  /** Gives a slot back without a wait; should that fail, its lease ends by itself. */
+  private void release(HeldSlot slot) {
+    var unused = client.release(slot);
+  }
+
+  private static void addFields(Map<String, String> fields, HttpServletResponse response) {
+    fields.forEach(response::setHeader);
+  }
+
+  /** Gives a slot back when a request that is answered later has been answered. */
+  private final class Releasing implements AsyncListener {
+    private final HeldSlot slot;
+
+    Releasing(HeldSlot slot) {
+      this.slot = slot;
+    }
+
+    @Override
+    public void onComplete(AsyncEvent event) {
+      release(slot);
+    }
+
+    @Override
+    public void onTimeout(AsyncEvent event) {
+      // completed all the same
+    }
+
+    @Override
+    public void onError(AsyncEvent event) {
+      // completed all the same
+    }
+
+    @Override
+    public void onStartAsync(AsyncEvent event) {
+      event.getAsyncContext().addListener(this);
+    }
+  }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.spring;
+
+import io.weir.client.WeirClient;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.cloud.gateway.filter.ratelimit.KeyResolver;
+import org.springframework.cloud.gateway.filter.ratelimit.RateLimiter;
+import org.springframework.cloud.gateway.support.ConfigurationService;
+import org.springframework.context.annotation.Bean;
+import org.springframework.http.HttpHeaders;
+import reactor.core.publisher.Mono;
+
+/** Gives Spring Cloud Gateway its limiter, before the gateway looks for one. */
+@AutoConfiguration(
+    after = WeirAutoConfiguration.class,
+    beforeName = "org.springframework.cloud.gateway.config.GatewayAutoConfiguration")
+@ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
+@ConditionalOnClass(RateLimiter.class)
+@ConditionalOnBean(WeirClient.class)
+@ConditionalOnProperty(prefix = "weir.gateway", name = "enabled", matchIfMissing = true)
+public final class WeirGatewayAutoConfiguration {
+  /** Returns the limiter. */
+  @Bean
+  @ConditionalOnMissingBean
+  public WeirRateLimiter weirRateLimiter(
+      WeirClient client, WeirProperties properties, ConfigurationService configuration) {
+    boolean keysAreApiKeys = properties.gateway().apiKeyHeader() != null;
+    return new WeirRateLimiter(client, keysAreApiKeys, configuration);
+  }
+
+  /** Returns what reads API keys, if the properties name their field. */
+  @Bean
+  @ConditionalOnMissingBean
+  @ConditionalOnProperty(prefix = "weir.gateway", name = "api-key-header")
+  public KeyResolver weirApiKeyResolver(WeirProperties properties) {
+    String header = String.valueOf(properties.gateway().apiKeyHeader());
+    return exchange -> {
+      HttpHeaders headers = exchange.getRequest().getHeaders();
+      // of two values none is to be believed, and without any the gateway refuses the request
+      return headers.getOrEmpty(header).size() == 1
+          ? Mono.justOrEmpty(headers.getFirst(header))
+          : Mono.empty();
+    };
+  }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.spring;
+
+import io.weir.client.FailureMode;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * The properties {@code weir.*}. Immutable.
+ *
+ * @param enabled whether anything of Weir is set up
+ * @param nodes addresses of the nodes, such as {@code http://weir-1:8080}; at least one
+ * @param failureMode what is decided when no node has decided in time; required
+ * @param token the bearer token; null means none
+ * @param deadline until a call is decided, by a node or else by the failure mode
+ * @param tryTimeout how long one node is waited for; at most the deadline
+ * @param maxTries most tries of one call
+ * @param filter the servlet filter
+ * @param gateway the limiter of Spring Cloud Gateway
+ */
+@ConfigurationProperties("weir")
+public record WeirProperties(
+    @DefaultValue("true") boolean enabled,
+    @DefaultValue List<URI> nodes,
+    @Nullable FailureMode failureMode,
+    @Nullable String token,
+    @DefaultValue("1s") Duration deadline,
+    @DefaultValue("300ms") Duration tryTimeout,
+    @DefaultValue("3") int maxTries,
+    @DefaultValue Filter filter,
+    @DefaultValue Gateway gateway) {
+  public WeirProperties {
+    nodes = List.copyOf(nodes);
+  }
+
+  /**
+   * The properties {@code weir.filter.*}.
+   *
+   * @param enabled whether a servlet application gets the filter
+   * @param urlPatterns the paths that are limited, as servlets have patterns
+   * @param order the filter's place among others; the default is behind those of Spring Security
+   * @param apiKeyHeader the field in which callers send an API key that Weir knows; null means none
+   * @param clientHeader the field in which a trusted proxy sends the client's name; null means
+   *     none. With neither of both the client is the name of the authenticated principal
+   * @param routes the application's endpoints, such as {@code GET /v1/items/{id}}; a call that fits
+   *     none has the endpoint {@code GET other}
+   */
+  public record Filter(
+      @DefaultValue("true") boolean enabled,
+      @DefaultValue("/*") List<String> urlPatterns,
+      @DefaultValue("0") int order,
+      @Nullable String apiKeyHeader,
+      @Nullable String clientHeader,
+      @DefaultValue List<String> routes) {
+    public Filter {
+      if (apiKeyHeader != null && clientHeader != null) {
+        throw new IllegalArgumentException(
+            "weir.filter.api-key-header and weir.filter.client-header exclude each other");
+      }
+      urlPatterns = List.copyOf(urlPatterns);
+      routes = List.copyOf(routes);
+    }
+  }
+
+  /**
+   * The properties {@code weir.gateway.*}.
+   *
+   * @param enabled whether a gateway gets the limiter
+   * @param apiKeyHeader the field in which callers send an API key that Weir knows; null means that
+   *     the gateway's own {@code KeyResolver} tells the client's name
+   */
+  public record Gateway(@DefaultValue("true") boolean enabled, @Nullable String apiKeyHeader) {}
+
+  /** Returns the properties that tell what is asked, without the token, which is a secret. */
+  @Override
+  public String toString() {
+    return "WeirProperties[nodes=" + nodes + ", failureMode=" + failureMode + "]";
+  }
+}

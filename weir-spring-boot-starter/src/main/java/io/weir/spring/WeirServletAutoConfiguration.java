@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.spring;
+
+import io.weir.client.WeirClient;
+import jakarta.servlet.Filter;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.boot.web.servlet.FilterRegistrationBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.web.filter.OncePerRequestFilter;
+
+/** Puts the filter in front of a servlet application. */
+@AutoConfiguration(after = WeirAutoConfiguration.class)
+@ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
+@ConditionalOnClass({Filter.class, OncePerRequestFilter.class})
+@ConditionalOnBean(WeirClient.class)
+@ConditionalOnProperty(prefix = "weir.filter", name = "enabled", matchIfMissing = true)
+public final class WeirServletAutoConfiguration {
+  /** Returns what tells whose calls requests are, by the properties. */
+  @Bean
+  @ConditionalOnMissingBean
+  public WeirCallResolver weirCallResolver(WeirProperties properties) {
+    return new PropertiesCallResolver(properties.filter());
+  }
+
+  /** Returns the filter in its place. */
+  @Bean
+  public FilterRegistrationBean<WeirFilter> weirFilter(
+      WeirClient client, WeirCallResolver resolver, WeirProperties properties) {
+    FilterRegistrationBean<WeirFilter> registration =
+        new FilterRegistrationBean<>(new WeirFilter(client, resolver));
+    registration.setUrlPatterns(properties.filter().urlPatterns());
+    registration.setOrder(properties.filter().order());
+    return registration;
+  }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.spring;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class RouteTemplatesTest {
+  private final RouteTemplates routes =
+      new RouteTemplates(
+          List.of("GET /items/{id}", "GET /items/new", "* /carts/{id}/**", "POST /carts/{id}/**"));
+
+  @Test
+  void path_isShownAsItsTemplate() {
+    assertEquals("GET /items/{id}", routes.endpoint("GET", "/items/7"));
+    assertEquals("PUT /carts/{id}/**", routes.endpoint("PUT", "/carts/7/a/b"));
+  }
+
+  @Test
+  void mostSpecificTemplate_isPreferred_andAMethodBeforeAnyMethod() {
+    assertEquals("GET /items/new", routes.endpoint("GET", "/items/new"));
+    assertEquals("POST /carts/{id}/**", routes.endpoint("POST", "/carts/7/a"));
+  }
+
+  @Test
+  void parametersAndEncodedSlashes_areNoWayPastATemplate() {
+    assertEquals("GET /items/{id}", routes.endpoint("get", "/items/7;a=b"));
+    assertEquals("GET /items/{id}", routes.endpoint("GET", "/items/7%2F8"));
+    assertEquals("GET /items/new", routes.endpoint("GET", "/items/%6Eew"));
+  }
+
+  @Test
+  void whatFitsNone_isOther() {
+    assertEquals("GET other", routes.endpoint("GET", "/elsewhere"));
+    assertEquals("POST other", routes.endpoint("POST", "/items/7"));
+  }
+
+  @Test
+  void inventedMethods_areOne() {
+    assertEquals("OTHER other", routes.endpoint("BREW", "/items/7"));
+    assertEquals("OTHER /carts/{id}/**", routes.endpoint("BREW", "/carts/7/a"));
+  }
+
+  @Test
+  void wrongLine_isRefusedByWhatItSays() {
+    for (String wrong : List.of("/items", "GET items", "GET /a /b", "")) {
+      String told =
+          assertThrows(IllegalArgumentException.class, () -> new RouteTemplates(List.of(wrong)))
+              .toString();
+      assertTrue(told.contains("weir.filter.routes"), told);
+    }
+  }
+}

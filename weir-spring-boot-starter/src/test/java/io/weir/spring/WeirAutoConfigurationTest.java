@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.spring;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.client.Call;
+import io.weir.client.FailureMode;
+import io.weir.client.WeirClient;
+import java.io.InputStream;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/** What the properties set up, and what they must say. No node is asked. */
+final class WeirAutoConfigurationTest {
+  private static final String NODE = "weir.nodes=http://127.0.0.1:8080";
+
+  /** An application without a server. */
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class Plain {}
+
+  /** An application that makes its own client. */
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class WithItsOwn {
+    @Bean
+    WeirClient own() {
+      return WeirClient.builder(FailureMode.CLOSED, URI.create("http://127.0.0.1:1")).build();
+    }
+  }
+
+  private static ConfigurableApplicationContext run(Class<?> application, String... properties) {
+    return ItemsApplication.run(application, WebApplicationType.NONE, properties);
+  }
+
+  private static void assertRefused(String expected, String... properties) {
+    Throwable thrown = assertThrows(Exception.class, () -> run(Plain.class, properties).close());
+    StringBuilder all = new StringBuilder();
+    for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
+      all.append(cause.getMessage()).append('\n');
+    }
+    assertTrue(all.toString().contains(expected), all::toString);
+  }
+
+  @Test
+  void application_getsAClient_withoutAServer() {
+    try (ConfigurableApplicationContext application =
+        run(Plain.class, NODE, "weir.failure-mode=open")) {
+      assertEquals(1, application.getBeansOfType(WeirClient.class).size());
+      assertTrue(application.getBeansOfType(WeirFilter.class).isEmpty());
+      assertTrue(application.getBeansOfType(WeirRateLimiter.class).isEmpty());
+    }
+  }
+
+  @Test
+  void clientOfTheApplication_isUsedInstead_andNeedsNoProperties() {
+    try (ConfigurableApplicationContext application = run(WithItsOwn.class)) {
+      assertSame(application.getBean("own"), application.getBean(WeirClient.class));
+    }
+  }
+
+  @Test
+  void client_isClosedWithTheApplication() {
+    WeirClient client;
+    try (ConfigurableApplicationContext application =
+        run(Plain.class, NODE, "weir.failure-mode=open")) {
+      client = application.getBean(WeirClient.class);
+    }
+
+    assertThrows(IllegalStateException.class, () -> client.check(Call.of("acme")));
+  }
+
+  @Test
+  void disabled_setsUpNothing() {
+    try (ConfigurableApplicationContext application = run(Plain.class, "weir.enabled=false")) {
+      assertTrue(application.getBeansOfType(WeirClient.class).isEmpty());
+    }
+  }
+
+  @Test
+  void missingOrWrongProperties_areNamed() {
+    assertRefused("weir.nodes", "weir.failure-mode=open");
+    assertRefused("weir.failure-mode", NODE);
+    assertRefused("weir.failure-mode", NODE, "weir.failure-mode=ajar");
+    assertRefused("tryTimeout", NODE, "weir.failure-mode=open", "weir.deadline=1ms");
+    assertRefused(
+        "exclude each other",
+        NODE,
+        "weir.failure-mode=open",
+        "weir.filter.api-key-header=a",
+        "weir.filter.client-header=b");
+  }
+
+  @Test
+  void propertiesOfThePage_areTaken(@TempDir Path folder) throws Exception {
+    try (ConfigurableApplicationContext application =
+        run(Plain.class, Documented.file(folder, 0, ""))) {
+      WeirProperties properties = application.getBean(WeirProperties.class);
+      assertEquals(2, properties.nodes().size());
+      assertEquals(FailureMode.OPEN, properties.failureMode());
+      assertEquals("X-API-Key", properties.filter().apiKeyHeader());
+      assertEquals(
+          List.of("GET /v1/items/{id}", "* /v1/carts/{id}/**"), properties.filter().routes());
+      assertEquals(
+          "PUT /v1/carts/{id}/**",
+          new RouteTemplates(properties.filter().routes()).endpoint("PUT", "/v1/carts/7/items"));
+    }
+  }
+
+  @Test
+  void everyProperty_isToldToEditors_andStandsInThePage() throws Exception {
+    String page = Files.readString(Documented.PAGE);
+    Set<String> properties = new TreeSet<>();
+    try (InputStream metadata =
+        WeirProperties.class.getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
+      for (JsonNode property : new ObjectMapper().readTree(metadata).path("properties")) {
+        properties.add(property.path("name").asText());
+      }
+    }
+
+    assertTrue(properties.contains("weir.failure-mode"), properties::toString);
+    properties.removeIf(property -> page.contains("`" + property + "`"));
+    assertEquals(Set.of(), properties);
+  }
+
+  @Test
+  void properties_doNotTellTheToken() {
+    try (ConfigurableApplicationContext application =
+        run(Plain.class, NODE, "weir.failure-mode=open", "weir.token=weir_secret")) {
+      WeirProperties properties = application.getBean(WeirProperties.class);
+      assertEquals("weir_secret", properties.token());
+      assertFalse(properties.toString().contains("weir_secret"));
+    }
+  }
+}
