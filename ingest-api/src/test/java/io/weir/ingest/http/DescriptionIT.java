@@ -166,6 +166,10 @@ final class DescriptionIT {
             "Content-Type",
             "application/cloudevents-batch+json"));
     samples.add(new Sample(415, "POST", "/v1/usage-events", event, "Content-Type", "text/plain"));
+    String descriptors =
+        "{\"domain\":\"shop\",\"descriptors\":[{\"entries\":[{\"key\":\"k\",\"value\":\"v\"}]}]}";
+    samples.add(new Sample(200, "POST", "/json", descriptors));
+    samples.add(new Sample(400, "POST", "/json", "{}"));
     samples.add(new Sample(204, "POST", "/api/v1/events", event, "Content-Type", ONE_EVENT));
     for (String dialect : List.of("plain", "nginx", "traefik")) {
       samples.add(new Sample(400, "GET", "/v1/authz/" + dialect, "")); // no method and path
