@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import io.weir.ingest.gate.Descriptor;
+import io.weir.ingest.rls.EntryNames;
 import io.weir.limits.BillingCalendar;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.IpNetwork;
@@ -39,7 +41,8 @@ final class PolicyExplanation {
   }
 
   void print(PrintWriter out, Instant now) {
-    MatchedPolicies matched = PolicyMatcher.of(set).match(call, now.toEpochMilli());
+    MatchedPolicies all = PolicyMatcher.of(set).match(call, now.toEpochMilli());
+    MatchedPolicies matched = selected(all, now);
     out.printf(
         "client %s, endpoint %s, meter %s%s%s%n",
         client,
@@ -97,15 +100,33 @@ final class PolicyExplanation {
             Instant.ofEpochSecond(period.endEpochSecond()));
       }
     }
-    Set<String> evaluated =
-        matched.evaluated().stream()
-            .map(match -> match.policy().name())
-            .collect(Collectors.toSet());
+    Set<String> evaluated = names(matched);
+    Set<String> fitting = names(all);
     for (Policy policy : set.policies()) {
       if (!evaluated.contains(policy.name())) {
-        out.printf("  - %-20s %s%n", policy.name(), whyNot(policy, matched.leftOut()));
+        out.printf(
+            "  - %-20s %s%n",
+            policy.name(),
+            fitting.contains(policy.name())
+                ? "not asked: a policy that is more specific is for the descriptor"
+                : whyNot(policy, matched.leftOut()));
       }
     }
+  }
+
+  /** Returns the policies that apply to a call that stands for a descriptor, or to any other. */
+  private MatchedPolicies selected(MatchedPolicies all, Instant now) {
+    String keys = call.attributes().get(Descriptor.KEYS);
+    return keys == null
+        ? all
+        : new Descriptor(EntryNames.of(EntryNames.split(keys)), null)
+            .select(all, call, now.toEpochMilli());
+  }
+
+  private static Set<String> names(MatchedPolicies matched) {
+    return matched.evaluated().stream()
+        .map(match -> match.policy().name())
+        .collect(Collectors.toSet());
   }
 
   private static String describe(ClientCalendar calendar) {

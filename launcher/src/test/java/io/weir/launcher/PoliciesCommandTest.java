@@ -115,6 +115,44 @@ final class PoliciesCommandTest {
   }
 
   @Test
+  void explain_ofADescriptor_namesTheMostSpecificPolicyAlone() throws IOException {
+    Path config =
+        Files.writeString(
+            folder.resolve("ratelimit.yml"),
+            """
+            domain: shop
+            descriptors:
+              - {key: path, rate_limit: {unit: day, requests_per_unit: 9}}
+              - {key: path, value: /slow, rate_limit: {unit: day, requests_per_unit: 2}}
+            """);
+    StringWriter printed = new StringWriter();
+    CommandLine command = WeirCommand.commandLine(Map.of()).setOut(new PrintWriter(printed, true));
+    assertEquals(0, command.execute("policies", "import", "--envoy", config.toString()));
+    Path file = Files.writeString(folder.resolve("imported.yml"), printed.toString());
+    printed.getBuffer().setLength(0);
+
+    assertEquals(
+        0,
+        command.execute(
+            "policies",
+            "explain",
+            "--client=shop",
+            "--endpoint=shop;path=/slow",
+            "--attribute=envoy.domain=shop",
+            "--attribute=envoy.descriptor=path",
+            "--attribute=path=/slow",
+            file.toString()));
+    String told = printed.toString();
+    assertTrue(told.contains(" 1. shop;path=/slow"), told);
+    assertFalse(told.contains(" 2. "), told);
+    assertTrue(
+        told.contains(
+            "  - shop;path            not asked: a policy that is more specific is for the"
+                + " descriptor\n"),
+        told);
+  }
+
+  @Test
   void import_ofWhatHasNoCounterpart_namesFileAndPath_andPrintsNoPolicy() throws IOException {
     Path config =
         Files.writeString(

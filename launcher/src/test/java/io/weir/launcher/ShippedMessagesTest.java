@@ -10,6 +10,7 @@ import com.google.protobuf.util.JsonFormat;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc;
+import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
@@ -47,7 +48,7 @@ final class ShippedMessagesTest {
 
   @Test
   void files_areToldWithAllThatTheyImport() {
-    TreeSet<String> files = new TreeSet<>();
+    Set<String> files = new TreeSet<>();
     add(RateLimitRequest.getDescriptor().getFile(), files);
 
     assertTrue(files.contains("envoy/service/ratelimit/v3/rls.proto"), files::toString);
@@ -55,7 +56,7 @@ final class ShippedMessagesTest {
     assertEquals("envoy.service.ratelimit.v3.RateLimitService", RateLimitServiceGrpc.SERVICE_NAME);
   }
 
-  private static void add(FileDescriptor file, TreeSet<String> files) {
+  private static void add(FileDescriptor file, Set<String> files) {
     if (files.add(file.getName())) {
       assertTrue(file.toProto().getSerializedSize() > 0, file.getName());
       file.getDependencies().forEach(imported -> add(imported, files));

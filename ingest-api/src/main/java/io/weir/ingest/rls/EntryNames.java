@@ -33,4 +33,9 @@ public final class EntryNames {
   public static String joined(List<String> keys) {
     return String.join(";", keys);
   }
+
+  /** Returns the keys of a descriptor, of which none has a semicolon, by their joined form. */
+  public static List<String> split(String joined) {
+    return List.of(joined.split(";", -1));
+  }
 }
