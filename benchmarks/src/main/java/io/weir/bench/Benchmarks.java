@@ -12,9 +12,9 @@ import java.util.stream.Stream;
 
 /**
  * Runs benchmarks by name: {@code cache}, {@code algorithms}, {@code cluster}, {@code check},
- * {@code meter}, {@code heal}, {@code overload}, {@code open-overload}, {@code verify}, {@code
- * replay}, {@code watermark}; all without a name. Or draws a recording: {@code flame RECORDING
- * SVG}.
+ * {@code interfaces}, {@code meter}, {@code heal}, {@code overload}, {@code open-overload}, {@code
+ * verify}, {@code replay}, {@code watermark}; all without a name. Or draws a recording: {@code
+ * flame RECORDING SVG}.
  */
 public final class Benchmarks {
   private static final Duration WARM_UP = Duration.ofSeconds(8);
@@ -34,6 +34,7 @@ public final class Benchmarks {
                 "algorithms",
                 "cluster",
                 "check",
+                "interfaces",
                 "meter",
                 "heal",
                 "overload",
@@ -61,6 +62,7 @@ public final class Benchmarks {
           case "algorithms" -> new AlgorithmBenchmark(out).run(folder);
           case "cluster" -> new ClusterBenchmark(out).run(folder);
           case "check" -> new CheckBenchmark(WARM_UP.multipliedBy(4), LENGTH, out).run(folder);
+          case "interfaces" -> new InterfaceBenchmark(out).run(folder);
           case "meter" -> new MeterBenchmark(METER_CALLS, out).run(folder);
           case "heal" -> {
             new FlushComparison(out).run(folder);
@@ -75,7 +77,7 @@ public final class Benchmarks {
               throw new IllegalArgumentException(
                   "no benchmark '"
                       + name
-                      + "'; there are cache, algorithms, cluster, check, meter, heal, overload, open-overload, verify, replay, watermark");
+                      + "'; there are cache, algorithms, cluster, check, interfaces, meter, heal, overload, open-overload, verify, replay, watermark");
         }
       } finally {
         delete(folder);

@@ -7,7 +7,6 @@ import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -17,8 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * {@code POST /v1/check} with a decision by Redis and the event journaled, against an empty Javalin
@@ -42,8 +39,6 @@ final class CheckBenchmark {
   private static final int OPEN_CONNECTIONS = 64;
 
   private static final int ROUNDS = 3;
-  private static final Pattern RATE = Pattern.compile("Requests/sec: +([0-9.]+)");
-  private static final Pattern REQUESTS = Pattern.compile("\n +([0-9]+) requests in ");
 
   private static final String POLICIES =
       """
@@ -63,19 +58,13 @@ final class CheckBenchmark {
   private final Duration warmUp;
   private final Duration length;
   private final PrintStream out;
-
-  /** What is measured: an address, and the processes that work for it. */
-  private record Subject(
-      String name,
-      String address,
-      Path script,
-      int callsOfARequest,
-      Map<String, LongSupplier> cpu) {}
+  private final Wrk wrk;
 
   CheckBenchmark(Duration warmUp, Duration length, PrintStream out) {
     this.warmUp = warmUp;
     this.length = length;
     this.out = out;
+    this.wrk = new Wrk(out);
   }
 
   void run(Path folder) throws IOException, InterruptedException, TopicAdminException {
@@ -99,17 +88,17 @@ final class CheckBenchmark {
         Path batches = script(folder, "batch", "/v1/check/batch", "GET /v1/items", CLIENTS, BATCH);
         measure(
             List.of(
-                new Subject(
+                new Wrk.Subject(
                     "empty Javalin route",
                     empty.address(),
                     single,
                     1,
                     Map.of("server", empty::cpuNanos)),
-                new Subject("/v1/check", node.address(), single, 1, cpu),
-                new Subject("/v1/check/batch of 100", node.address(), batches, BATCH, cpu),
-                new Subject("decided by leases", node.address(), leased, 1, cpu),
-                new Subject("denied by Redis", node.address(), spent, 1, cpu),
-                new Subject("denied by the node", denying.address(), spent, 1, cpuDenying)));
+                new Wrk.Subject("/v1/check", node.address(), single, 1, cpu),
+                new Wrk.Subject("/v1/check/batch of 100", node.address(), batches, BATCH, cpu),
+                new Wrk.Subject("decided by leases", node.address(), leased, 1, cpu),
+                new Wrk.Subject("denied by Redis", node.address(), spent, 1, cpu),
+                new Wrk.Subject("denied by the node", denying.address(), spent, 1, cpuDenying)));
         DecidedByCache.require("http://" + node.address());
         open(empty, node);
       }
@@ -156,15 +145,15 @@ final class CheckBenchmark {
         Map.entry("WEIR_DENY_CACHE", denyCache));
   }
 
-  private void measure(List<Subject> subjects) throws IOException, InterruptedException {
-    for (Subject subject : subjects) {
-      wrk(subject, warmUp, false);
+  private void measure(List<Wrk.Subject> subjects) throws IOException, InterruptedException {
+    for (Wrk.Subject subject : subjects) {
+      wrk.run(subject, warmUp, false);
     }
     List<List<Double>> rates = new ArrayList<>();
     subjects.forEach(subject -> rates.add(new ArrayList<>()));
     for (int round = 0; round < ROUNDS; round++) {
       for (int i = 0; i < subjects.size(); i++) {
-        rates.get(i).add(wrk(subjects.get(i), length, true));
+        rates.get(i).add(wrk.run(subjects.get(i), length, true));
       }
     }
     double floor = median(rates.get(0));
@@ -180,8 +169,8 @@ final class CheckBenchmark {
     return values.stream().sorted().toList().get(values.size() / 2);
   }
 
-  private static Path script(
-      Path folder, String name, String path, String endpoint, int clients, int calls)
+  /** Writes a script of wrk that sends checks of many clients, or batches of them. */
+  static Path script(Path folder, String name, String path, String endpoint, int clients, int calls)
       throws IOException {
     Path script = folder.resolve(name + ".lua");
     Files.writeString(
@@ -204,69 +193,5 @@ final class CheckBenchmark {
         """
             .formatted(clients, endpoint, calls, calls, path));
     return script;
-  }
-
-  /** Runs wrk; returns the calls a second. */
-  private double wrk(Subject subject, Duration time, boolean tell)
-      throws IOException, InterruptedException {
-    Map<String, Long> before = new LinkedHashMap<>();
-    subject.cpu.forEach((name, nanos) -> before.put(name, nanos.getAsLong()));
-    Process process;
-    try {
-      process =
-          new ProcessBuilder(
-                  List.of(
-                      "wrk",
-                      "-t1",
-                      "-c64",
-                      "-d" + time.toSeconds() + "s",
-                      "--latency",
-                      "-s",
-                      subject.script.toString(),
-                      "http://" + subject.address))
-              .redirectErrorStream(true)
-              .start();
-    } catch (IOException missing) {
-      out.println("wrk is not on PATH: HTTP was not measured");
-      return 0;
-    }
-    String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    process.waitFor();
-    double perSecond = number(RATE, text) * subject.callsOfARequest;
-    double calls = number(REQUESTS, text) * subject.callsOfARequest;
-    if (tell) {
-      StringBuilder cpu = new StringBuilder();
-      subject.cpu.forEach(
-          (name, nanos) ->
-              cpu.append(
-                  String.format(
-                      "  %s %.1f µs",
-                      name,
-                      (nanos.getAsLong() - before.getOrDefault(name, 0L)) / 1_000.0 / calls)));
-      out.printf(
-          "%-24s %,10.0f calls/s   p50 %s   p99 %s   CPU a call:%s%s%n",
-          subject.name,
-          perSecond,
-          percentile(text, "50%"),
-          percentile(text, "99%"),
-          cpu,
-          failures(text));
-    }
-    return perSecond;
-  }
-
-  private static double number(Pattern pattern, String text) {
-    Matcher value = pattern.matcher(text);
-    return value.find() ? Double.parseDouble(value.group(1)) : 0;
-  }
-
-  private static String percentile(String text, String percent) {
-    Matcher value = Pattern.compile("\n +" + Pattern.quote(percent) + " +(\\S+)").matcher(text);
-    return value.find() ? value.group(1) : "?";
-  }
-
-  private static String failures(String text) {
-    Matcher failed = Pattern.compile("Non-2xx or 3xx responses: (\\d+)").matcher(text);
-    return failed.find() ? "   (not 2xx: " + failed.group(1) + ")" : "";
   }
 }

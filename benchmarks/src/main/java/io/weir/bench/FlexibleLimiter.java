@@ -25,15 +25,11 @@ final class FlexibleLimiter {
     Path node = folder.resolve("node");
     try {
       if (Files.notExists(node)) {
-        Files.createDirectories(node);
+        install(node);
         try (InputStream script =
             Objects.requireNonNull(FlexibleLimiter.class.getResourceAsStream(SCRIPT))) {
           Files.copy(script, node.resolve(SCRIPT));
         }
-        print(
-            start(
-                node, "npm", "install", "--silent", "--no-audit", PACKAGES.get(0), PACKAGES.get(1)),
-            out);
       }
       print(
           start(
@@ -47,6 +43,18 @@ final class FlexibleLimiter {
     } catch (IOException missing) {
       out.println("rate-limiter-flexible was not measured: " + missing.getMessage());
     }
+  }
+
+  /**
+   * Installs its packages into a folder that does not exist yet.
+   *
+   * @throws IOException if npm is not on PATH, or cannot do so
+   */
+  static void install(Path folder) throws IOException, InterruptedException {
+    Files.createDirectories(folder);
+    print(
+        start(folder, "npm", "install", "--silent", "--no-audit", PACKAGES.get(0), PACKAGES.get(1)),
+        System.out);
   }
 
   private static Process start(Path folder, String... command) throws IOException {
