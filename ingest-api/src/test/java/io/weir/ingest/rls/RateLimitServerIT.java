@@ -30,8 +30,11 @@ import io.weir.ingest.IngestStartException;
 import io.weir.limits.policy.ApiKeyHash;
 import io.weir.servers.testing.TestCertificates;
 import io.weir.testing.Await;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -255,6 +258,31 @@ final class RateLimitServerIT {
     return NettyChannelBuilder.forAddress("localhost", node.port())
         .sslContext(context.build())
         .build();
+  }
+
+  /** Frames of HTTP/2 by hand (RFC 9113): a client of the library does not ping that often. */
+  @Test
+  void peerThatPingsTooOften_isToldToGoAway() throws Exception {
+    byte[] settings = new byte[9];
+    settings[3] = 4;
+    byte[] ping = new byte[9 + 8];
+    ping[2] = 8;
+    ping[3] = 6;
+    try (RateLimitNode node = RateLimitNode.start(folder, NO_POLICIES, Map.of());
+        Socket socket = new Socket(InetAddress.getLoopbackAddress(), node.port())) {
+      OutputStream out = socket.getOutputStream();
+      out.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+      out.write(settings);
+      for (int i = 0; i < 10; i++) {
+        out.write(ping);
+      }
+      out.flush();
+
+      socket.setSoTimeout((int) Await.PATIENCE.toMillis());
+      String answer =
+          new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+      assertTrue(answer.contains("too_many_pings"), answer);
+    }
   }
 
   @Test
