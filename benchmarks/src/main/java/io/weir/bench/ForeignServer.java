@@ -6,6 +6,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -126,7 +127,7 @@ final class ForeignServer implements AutoCloseable {
     long end = System.nanoTime() + PATIENCE.toNanos();
     while (process.isAlive() && System.nanoTime() < end) {
       try (Socket socket = new Socket()) {
-        socket.connect(new InetSocketAddress("127.0.0.1", port));
+        socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
         return new ForeignServer(process, port);
       } catch (IOException notYet) {
         LockSupport.parkNanos(LOOK_NANOS);

@@ -151,7 +151,7 @@ final class InterfaceBenchmark {
           figures.calls() / figures.seconds(),
           figures.latencies().getValueAtPercentile(50) / 1e6,
           figures.latencies().getValueAtPercentile(99) / 1e6,
-          grpc.cpuSince(before, figures.calls()),
+          grpc.cpuSince(before, (double) figures.calls()),
           figures.failed() == 0 ? "" : "   (not OK: " + figures.failed() + ")");
     }
   }
