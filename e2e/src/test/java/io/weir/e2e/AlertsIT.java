@@ -53,9 +53,14 @@ final class AlertsIT {
               + "|events|exceptions|heartbeats|journals|lines|loads|names|nodes|partitions|policies|rebalances"
               + "|records|renewals|requests|restorations|rows|share|slots|tokens|writes|1 when) .*");
 
-  /** What begins like a metric and is a table, a view, or the claim of a token. */
+  /** What begins like a metric and is of the ledger in SQL, or the claim of a token. */
   private static final Set<String> NOT_METRICS =
-      Set.of("weir_ledger", "weir_usage", "weir_closed_through", "weir_clients");
+      Set.of(
+          "weir_ledger",
+          "weir_ledger_keep_first",
+          "weir_usage",
+          "weir_closed_through",
+          "weir_clients");
 
   private static final HttpClient HTTP = HttpClient.newHttpClient();
 
@@ -87,6 +92,7 @@ final class AlertsIT {
     environment.put("WEIR_REDIS_PORT", "0");
     environment.put("WEIR_HTTP_PORT", Integer.toString(checks));
     environment.put("WEIR_REPORTS_PORT", Integer.toString(reports));
+    environment.put("WEIR_GRPC_PORT", Integer.toString(Ports.free()));
     try (WeirProcess up = WeirProcess.start(folder, environment, "up")) {
       up.awaitLine("weir is ready");
       atRest =
