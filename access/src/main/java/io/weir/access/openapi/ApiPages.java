@@ -5,23 +5,32 @@ import io.javalin.config.JavalinConfig;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Properties;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
+import org.eclipse.jetty.http.HttpFields;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.HttpMethod;
+import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.util.Callback;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The routes that serve the description of an API, and the page that shows it in a browser. They
- * are for everybody, since they say nothing but what the documentation says. Thread-safe.
+ * Serves the description of an API, and the page that shows it in a browser. They are for
+ * everybody, since they say nothing but what the documentation says; so each is read once and
+ * written out of the same memory to all who ask, however slowly they read. Never blocks the thread
+ * that reads the connection. Thread-safe.
  */
-public final class ApiPages {
+public final class ApiPages extends Handler.Wrapper {
   private static final String DESCRIPTION = "/openapi.json";
   private static final String PAGE = "/docs";
-
   private static final String SCRIPT = "text/javascript; charset=utf-8";
 
   /** Swagger UI sets styles from its script, and has its icons in its style sheet. */
@@ -30,55 +39,69 @@ public final class ApiPages {
           + " data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors"
           + " 'none'";
 
-  private final ApiDescription api;
-  private final Map<String, byte[]> contents = new ConcurrentHashMap<>();
+  private final Map<String, Page> pages = new LinkedHashMap<>();
+  private final Map<String, ByteBuffer> contents = new ConcurrentHashMap<>();
 
-  /** Creates the routes of an API. */
+  private record Page(String mediaType, Supplier<byte[]> read) {}
+
+  /** Creates the pages of an API, in front of its other routes. */
   public ApiPages(ApiDescription api) {
-    this.api = api;
+    pages.put(
+        DESCRIPTION,
+        new Page("application/json", () -> api.json().getBytes(StandardCharsets.UTF_8)));
+    pages.put(PAGE, new Page("text/html; charset=utf-8", () -> page(api.title())));
+    pages.put(PAGE + "/start.js", new Page(SCRIPT, () -> own("start.js")));
+    pages.put(
+        PAGE + "/swagger-ui-bundle.js",
+        new Page(SCRIPT, () -> ofSwaggerUi("swagger-ui-bundle.js")));
+    pages.put(
+        PAGE + "/swagger-ui.css",
+        new Page("text/css; charset=utf-8", () -> ofSwaggerUi("swagger-ui.css")));
   }
 
-  /** Returns whether a request is for one of these routes. */
+  /** Returns whether a request is for one of these pages, or for what might be one. */
   public static boolean isFor(Request request) {
     String path = Request.getPathInContext(request);
     return path.equals(DESCRIPTION) || path.equals(PAGE) || path.startsWith(PAGE + "/");
   }
 
-  /** Registers the routes. */
-  public void register(JavalinConfig config) {
-    register(config, DESCRIPTION, "application/json", this::description);
-    register(config, PAGE, "text/html; charset=utf-8", this::page);
-    register(config, PAGE + "/start.js", SCRIPT, () -> own("start.js"));
-    register(
-        config, PAGE + "/swagger-ui-bundle.js", SCRIPT, () -> ofSwaggerUi("swagger-ui-bundle.js"));
-    register(
-        config,
-        PAGE + "/swagger-ui.css",
-        "text/css; charset=utf-8",
-        () -> ofSwaggerUi("swagger-ui.css"));
+  /**
+   * Lets the router know the paths, so that it answers other methods, and OPTIONS.
+   *
+   * @param missing answers a request that is not answered before, since its path is another
+   */
+  public void register(JavalinConfig config, io.javalin.http.Handler missing) {
+    pages.keySet().forEach(path -> config.routes.get(path, missing));
   }
 
-  /** Registers a route whose content is read when it is asked for first, and kept. */
-  private void register(
-      JavalinConfig config, String path, String mediaType, Supplier<byte[]> content) {
-    config.routes.get(
-        path,
-        context -> {
-          context.header("Content-Security-Policy", CONTENT_SECURITY_POLICY);
-          context.header("X-Content-Type-Options", "nosniff");
-          context
-              .contentType(mediaType)
-              .result(contents.computeIfAbsent(path, first -> content.get()));
-        });
+  @Override
+  public boolean handle(Request request, Response response, Callback callback) throws Exception {
+    String path = Request.getPathInContext(request);
+    Page page = pages.get(path);
+    boolean isRead =
+        HttpMethod.GET.is(request.getMethod()) || HttpMethod.HEAD.is(request.getMethod());
+    if (page == null || !isRead || request.getLength() > 0) {
+      return super.handle(request, response, callback);
+    }
+    ByteBuffer content = contents.computeIfAbsent(path, first -> direct(page.read().get()));
+    HttpFields.Mutable fields = response.getHeaders();
+    fields.put(HttpHeader.CONTENT_TYPE, page.mediaType());
+    fields.put(HttpHeader.CONTENT_LENGTH, content.remaining());
+    fields.put(HttpHeader.CACHE_CONTROL, "no-store");
+    fields.put("Content-Security-Policy", CONTENT_SECURITY_POLICY);
+    fields.put("X-Content-Type-Options", "nosniff");
+    response.write(true, content.asReadOnlyBuffer(), callback);
+    return true;
   }
 
-  private byte[] description() {
-    return api.json().getBytes(StandardCharsets.UTF_8);
+  /** Memory that the kernel reads itself: of other memory each thread that writes has a copy. */
+  private static ByteBuffer direct(byte[] content) {
+    return ByteBuffer.allocateDirect(content.length).put(content).flip();
   }
 
-  private byte[] page() {
+  private static byte[] page(String title) {
     return new String(own("page.html"), StandardCharsets.UTF_8)
-        .replace("{title}", api.title())
+        .replace("{title}", title)
         .getBytes(StandardCharsets.UTF_8);
   }
 

@@ -172,6 +172,8 @@ final class KubernetesTest {
       assertTrue(pod.getTerminationGracePeriodSeconds() > LONGEST_STOP_SECONDS, name);
       assertTrue(pod.getSecurityContext().getRunAsNonRoot(), name);
       assertFalse(pod.getAutomountServiceAccountToken(), name);
+      // was a hole: the variables that Kubernetes makes of services were taken for settings
+      assertFalse(pod.getEnableServiceLinks(), name);
       Container container = container(set);
       assertTrue(container.getSecurityContext().getReadOnlyRootFilesystem(), name);
       assertEquals(List.of("ALL"), container.getSecurityContext().getCapabilities().getDrop());

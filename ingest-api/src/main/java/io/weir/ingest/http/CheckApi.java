@@ -160,6 +160,7 @@ public final class CheckApi implements AutoCloseable {
         new UnreadAnswers(
             statistics.timedOut(HttpStatistics.Part.ANSWER),
             settings.effectiveUnreadBytes(Runtime.getRuntime().maxMemory()));
+    ApiPages pages = new ApiPages(ApiDescription.ofCheckApi());
     this.javalin =
         Javalin.create(
             config -> {
@@ -172,8 +173,9 @@ public final class CheckApi implements AutoCloseable {
                   bodies,
                   unread,
                   statistics,
-                  parts);
-              routes(config);
+                  parts,
+                  pages);
+              routes(config, pages);
               PolicyAdmin policies = parts.policies();
               if (policies != null) {
                 new ApiKeyRoutes(policies).register(config);
@@ -204,7 +206,7 @@ public final class CheckApi implements AutoCloseable {
     return api;
   }
 
-  private void routes(JavalinConfig config) {
+  private void routes(JavalinConfig config, ApiPages pages) {
     config.routes.post(CheckRoute.PATH, CheckApi::isServedBefore);
     config.routes.post(BatchRoute.PATH, CheckApi::isServedBefore);
     config.routes.post(SlotRoutes.RENEW, CheckApi::isServedBefore);
@@ -214,7 +216,7 @@ public final class CheckApi implements AutoCloseable {
     config.routes.post(RateLimitRoute.PATH, CheckApi::isServedBefore);
     config.routes.post(SettleRoute.PATH, this::settle);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
-    new ApiPages(ApiDescription.ofCheckApi()).register(config);
+    pages.register(config, CheckApi::isServedBefore);
     config.routes.get("/health/live", context -> context.contentType(JSON).result("{\"ok\":true}"));
     config.routes.get("/health/ready", this::ready);
     config.routes.get(AdmissionHandler.METRICS, this::metrics);

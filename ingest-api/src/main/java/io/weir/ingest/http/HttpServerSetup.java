@@ -5,6 +5,7 @@ import io.javalin.compression.CompressionStrategy;
 import io.javalin.config.JavalinConfig;
 import io.weir.access.AccessHandler;
 import io.weir.access.Tls;
+import io.weir.access.openapi.ApiPages;
 import java.time.Duration;
 import java.util.concurrent.Executor;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -53,6 +54,7 @@ final class HttpServerSetup {
    * @param callThreads runs the calls; null for the server's threads
    * @param direct serves some routes without the servlet
    * @param parts says who may use which routes
+   * @param pages describe the routes
    */
   static void apply(
       JavalinConfig config,
@@ -63,7 +65,8 @@ final class HttpServerSetup {
       IncompleteBodies bodies,
       UnreadAnswers unread,
       HttpStatistics statistics,
-      CheckApi.Parts parts) {
+      CheckApi.Parts parts,
+      ApiPages pages) {
     config.startup.showJavalinBanner = false;
     Executor serverThreads = threads(config, settings);
     Executor threads = callThreads == null ? serverThreads : callThreads;
@@ -83,6 +86,7 @@ final class HttpServerSetup {
                   bodies,
                   unread,
                   statistics));
+          server.insertHandler(pages);
           server.insertHandler(new AccessHandler(parts.access(), new CheckApiRules()));
           server.setErrorHandler(new ProblemWriter());
           statistics.watch(server);

@@ -21,7 +21,7 @@ import org.eclipse.jetty.util.Callback;
 final class WholeAnswer extends Response.Wrapper implements Callback {
   private final Callback ending;
   private final LongConsumer complete;
-  private final ByteArrayOutputStream kept = new ByteArrayOutputStream();
+  private ByteArrayOutputStream kept = new ByteArrayOutputStream();
 
   /** What has to end before the request does: the servlet, and the writing once it has begun. */
   private final AtomicInteger awaited = new AtomicInteger(1);
@@ -49,6 +49,7 @@ final class WholeAnswer extends Response.Wrapper implements Callback {
     if (last) {
       awaited.incrementAndGet();
       byte[] whole = kept.toByteArray();
+      kept = new ByteArrayOutputStream(0); // the whole answer alone waits to be read
       super.write(true, ByteBuffer.wrap(whole), Callback.from(this::ended, ending::failed));
       complete.accept(whole.length);
     }

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.weir.testing.Await;
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.ManagementFactory;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -67,6 +69,39 @@ final class DescriptionIT {
       assertEquals(200, script.statusCode(), part);
       assertTrue(script.body().length() > 100, part);
     }
+  }
+
+  /** Was a hole: each of them had a copy of the script, and together more than the memory. */
+  @Test
+  void callersThatDoNotReadTheScript_shareOneCopyOfIt() throws Exception {
+    long before = usedBytes();
+    List<RawHttp> callers = new ArrayList<>();
+    try {
+      for (int i = 0; i < 200; i++) {
+        RawHttp caller = node.connect();
+        callers.add(caller);
+        caller.send("GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(5));
+      }
+      for (RawHttp caller : callers) {
+        assertTrue(caller.hasAnswer(), "the first bytes of the script");
+      }
+
+      assertTrue(usedBytes() < before + 100_000_000, () -> usedBytes() + " after " + before);
+      assertEquals(200, send("POST", "/v1/check", "{\"client\":\"acme\"}").statusCode());
+    } finally {
+      for (RawHttp caller : callers) {
+        caller.close();
+      }
+    }
+  }
+
+  private static long usedBytes() {
+    System.gc();
+    long direct =
+        ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+            .mapToLong(BufferPoolMXBean::getMemoryUsed)
+            .sum();
+    return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed() + direct;
   }
 
   /** OPTIONS tells the methods that a path has, so both must know the same ones. */

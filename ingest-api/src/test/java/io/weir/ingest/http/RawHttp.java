@@ -60,6 +60,14 @@ final class RawHttp implements AutoCloseable {
     return new Answer(Integer.parseInt(status.substring(9, 12)), headers, body);
   }
 
+  /** Waits for the first byte of an answer, and leaves it to be read; false if there is none. */
+  boolean hasAnswer() throws IOException {
+    in.mark(1);
+    boolean hasByte = in.read() >= 0;
+    in.reset();
+    return hasByte;
+  }
+
   /** Whether the other side ends the connection, without a further byte. */
   boolean ends() {
     try {

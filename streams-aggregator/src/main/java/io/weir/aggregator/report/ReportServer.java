@@ -189,11 +189,13 @@ public final class ReportServer implements AutoCloseable {
   }
 
   private void configure(JavalinConfig config) {
+    ApiPages pages = new ApiPages(ApiDescription.ofReportsApi());
     config.startup.showJavalinBanner = false;
     config.jetty.addConnector(this::connector);
     config.jetty.modifyServer(
         server -> {
           server.setStopTimeout(STOP_PATIENCE.toMillis());
+          server.insertHandler(pages);
           server.insertHandler(new PlainRequests());
           server.insertHandler(new AccessHandler(access, new ReportRules()));
           new JettyServerThreadPoolMetrics(server.getThreadPool(), List.of()).bindTo(registry);
@@ -204,7 +206,7 @@ public final class ReportServer implements AutoCloseable {
     config.routes.before(ctx -> ctx.header("Cache-Control", "no-store"));
     config.routes.get("/", this::page);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
-    new ApiPages(ApiDescription.ofReportsApi()).register(config);
+    pages.register(config, ctx -> send(ctx, Routes.REPORTS_API.missing(ctx.path())));
     config.routes.get("/health/live", ctx -> send(ctx, Answer.json(200, Map.of("status", "up"))));
     config.routes.get("/health/ready", this::ready);
     config.routes.get("/metrics", this::metrics);
