@@ -12,15 +12,27 @@ import org.springframework.web.util.pattern.PathPatternParser;
 /**
  * The endpoints that calls are counted under, so that there are no more of them than templates and
  * methods, whatever paths callers invent. Paths are read as Spring reads them. Immutable.
+ *
+ * <p>A {@code HEAD} is served by what serves {@code GET}, so it has the endpoint of {@code GET}
+ * unless a template names {@code HEAD}.
  */
 final class RouteTemplates {
   private static final String OTHER = "other";
+  private static final String ANY = "*";
+  private static final String GET = "GET";
+  private static final String HEAD = "HEAD";
   private static final List<String> METHODS =
-      List.of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT");
+      List.of(GET, HEAD, "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT");
 
   private final List<Template> templates = new ArrayList<>();
 
-  private record Template(String method, PathPattern path) {}
+  private record Template(String method, PathPattern path) {
+    boolean isOf(String asked) {
+      return method.equals(ANY)
+          || method.equals(asked)
+          || (method.equals(GET) && asked.equals(HEAD));
+    }
+  }
 
   /**
    * Reads templates.
@@ -40,10 +52,11 @@ final class RouteTemplates {
               words[0].toUpperCase(Locale.ROOT),
               PathPatternParser.defaultInstance.parse(words[1])));
     }
-    // the most specific path first, and a method before any method
+    // the most specific path first, HEAD before GET, which stands for it too, and any method last
     templates.sort(
         Comparator.comparing(Template::path, PathPattern.SPECIFICITY_COMPARATOR)
-            .thenComparing(template -> template.method().equals("*")));
+            .thenComparing(template -> template.method().equals(ANY))
+            .thenComparing(template -> !template.method().equals(HEAD)));
   }
 
   /** Returns the endpoint of a request: a method, and the template or {@code other}. */
@@ -52,11 +65,11 @@ final class RouteTemplates {
     String shown = METHODS.contains(upper) ? upper : "OTHER";
     PathContainer path = PathContainer.parsePath(rawPath);
     for (Template template : templates) {
-      boolean isOfMethod = template.method().equals("*") || template.method().equals(upper);
-      if (isOfMethod && template.path().matches(path)) {
-        return shown + " " + template.path().getPatternString();
+      if (template.isOf(upper) && template.path().matches(path)) {
+        boolean isGet = upper.equals(HEAD) && !template.method().equals(HEAD);
+        return (isGet ? GET : shown) + " " + template.path().getPatternString();
       }
     }
-    return shown + " " + OTHER;
+    return (upper.equals(HEAD) ? GET : shown) + " " + OTHER;
   }
 }

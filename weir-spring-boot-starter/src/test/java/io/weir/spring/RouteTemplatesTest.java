@@ -33,6 +33,19 @@ final class RouteTemplatesTest {
   }
 
   @Test
+  void head_isCountedAsGet_unlessATemplateNamesIt() {
+    assertEquals("GET /items/{id}", routes.endpoint("HEAD", "/items/7"));
+    assertEquals("GET /carts/{id}/**", routes.endpoint("head", "/carts/7/a"));
+    assertEquals("GET other", routes.endpoint("HEAD", "/elsewhere"));
+
+    RouteTemplates both =
+        new RouteTemplates(List.of("GET /items/{id}", "HEAD /items/{id}", "GET /items/new"));
+    assertEquals("HEAD /items/{id}", both.endpoint("HEAD", "/items/7"));
+    assertEquals("GET /items/{id}", both.endpoint("GET", "/items/7"));
+    assertEquals("GET /items/new", both.endpoint("HEAD", "/items/new"));
+  }
+
+  @Test
   void whatFitsNone_isOther() {
     assertEquals("GET other", routes.endpoint("GET", "/elsewhere"));
     assertEquals("POST other", routes.endpoint("POST", "/items/7"));
