@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -96,6 +97,67 @@ final class WeirClientTest {
   @Test
   void jsonThatIsNoVerdict_isNoDecision() {
     assertUndecided(checked(FailureMode.OPEN, 200, "{\"ok\":true}"), Cause.FAULT, true);
+  }
+
+  @Test
+  void verdictWithAStatusThatNoVerdictHas_isNoDecision() {
+    String allowed = "{\"allowed\":true,\"id\":\"seven\"}";
+    String denied = "{\"allowed\":false,\"id\":\"seven\"}";
+    for (int status : new int[] {201, 203, 302, 500, 502, 503, 504}) {
+      assertUndecided(checked(FailureMode.CLOSED, status, allowed), Cause.FAULT, false);
+    }
+    for (int status : new int[] {200, 201, 302, 500, 502, 504}) {
+      assertUndecided(checked(FailureMode.OPEN, status, denied), Cause.FAULT, true);
+    }
+    assertUndecided(checked(FailureMode.OPEN, 429, allowed), Cause.OVERLOADED, false);
+    assertThrows(WeirRequestException.class, () -> checked(FailureMode.OPEN, 403, allowed));
+  }
+
+  @Test
+  void verdictOfAnotherCall_isNoDecision() {
+    for (String id : List.of("\"OTHER\"", "7", "null")) {
+      String allowed = "{\"allowed\":true,\"id\":" + id + "}";
+      String denied = "{\"allowed\":false,\"id\":" + id + "}";
+      assertUndecided(checked(FailureMode.CLOSED, 200, allowed), Cause.FAULT, false);
+      assertUndecided(checked(FailureMode.OPEN, 503, denied), Cause.FAULT, true);
+      assertUndecided(checked(FailureMode.OPEN, 429, denied), Cause.OVERLOADED, false);
+    }
+    assertUndecided(checked(FailureMode.CLOSED, 200, "{\"allowed\":true}"), Cause.FAULT, false);
+  }
+
+  @Test
+  void verdictOfTheCall_isADecision() {
+    String allowed = "{\"allowed\":true,\"id\":\"seven\"}";
+    String denied = "{\"allowed\":false,\"id\":\"seven\"}";
+    assertInstanceOf(Decision.Allowed.class, checked(FailureMode.CLOSED, 200, allowed));
+    for (int status : new int[] {429, 503}) {
+      Decision.Denied refused =
+          assertInstanceOf(Decision.Denied.class, checked(FailureMode.OPEN, status, denied));
+      assertEquals(status, refused.status());
+    }
+  }
+
+  @Test
+  void verdictsOfABatch_areEachThatOfItsCall() {
+    String answer =
+        "[{\"status\":200,\"allowed\":true,\"id\":\"two\"},"
+            + "{\"status\":500,\"allowed\":true,\"id\":\"two\"},"
+            + "{\"status\":200,\"allowed\":true,\"id\":\"three\"}]";
+    try (WeirClient client =
+        WeirClient.builder(FailureMode.CLOSED, answering(200, answer))
+            .deadline(Await.PATIENCE)
+            .tryTimeout(Await.PATIENCE)
+            .maxTries(1)
+            .batches(Duration.ofMinutes(1), 3)
+            .build()) {
+      List<CompletableFuture<Decision>> decisions =
+          Stream.of("one", "two", "three")
+              .map(id -> client.checkAsync(Call.of("acme").withId(id)))
+              .toList();
+      assertInstanceOf(Undecided.class, decisions.get(0).join());
+      assertInstanceOf(Undecided.class, decisions.get(1).join());
+      assertInstanceOf(Decision.Allowed.class, decisions.get(2).join());
+    }
   }
 
   @Test
