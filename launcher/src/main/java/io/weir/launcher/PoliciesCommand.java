@@ -199,7 +199,7 @@ final class PoliciesCommand {
     List<String> problems = new ArrayList<>();
     for (Path file : files) {
       try {
-        imported.add(file.toString(), YamlTree.of(Files.readString(file)));
+        imported.add(file.toString(), YamlTree.ofTexts(Files.readString(file)));
       } catch (YamlTree.NotYamlException notYaml) {
         problems.add(file + ": " + notYaml.getMessage());
       } catch (NoSuchFileException missing) {

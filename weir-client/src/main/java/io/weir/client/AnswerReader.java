@@ -82,7 +82,11 @@ final class AnswerReader {
       Map<String, String> fields,
       @Nullable String usagePosition,
       String id) {
-    if (body.path("allowed").isBoolean()) {
+    if (isVerdict(status, body)) {
+      if (!id.equals(text(body, "id"))) {
+        String detail = status + " with the verdict of another call";
+        return new Outcome.Failed<>(status == 429 ? Cause.OVERLOADED : Cause.FAULT, detail);
+      }
       Verdict verdict = verdict(body, fields, usagePosition);
       return new Outcome.Answered<>(
           body.path("allowed").booleanValue()
@@ -93,6 +97,13 @@ final class AnswerReader {
       return new Outcome.Answered<>(new Decision.KeyRefused(id, detail(body)));
     }
     return refused(status, body);
+  }
+
+  /** Returns whether an answer is one of the three kinds of verdict that the API has. */
+  private static boolean isVerdict(int status, JsonNode body) {
+    JsonNode allowed = body.path("allowed");
+    return allowed.isBoolean()
+        && (allowed.booleanValue() ? status == 200 : status == 429 || status == 503);
   }
 
   private static Decision denied(int status, JsonNode body, Verdict verdict) {

@@ -78,8 +78,7 @@ final class Attempts<T> {
     Duration left = Duration.ofNanos(leftNanos);
     Duration most = left.compareTo(bounds.tryTimeout()) < 0 ? left : bounds.tryTimeout();
     var unused =
-        request
-            .apply(most)
+        sent(most)
             .whenComplete(
                 (outcome, thrown) -> {
                   if (thrown != null) {
@@ -88,6 +87,15 @@ final class Attempts<T> {
                     take(outcome, number);
                   }
                 });
+  }
+
+  /** Sends the request once; what is thrown meanwhile ends the tries, as a failed answer does. */
+  private CompletableFuture<Outcome<T>> sent(Duration timeout) {
+    try {
+      return request.apply(timeout);
+    } catch (Throwable notSent) {
+      return CompletableFuture.failedFuture(notSent);
+    }
   }
 
   private void take(Outcome<T> outcome, int number) {

@@ -82,7 +82,12 @@ record Settings(
     }
   }
 
-  private static void requireTime(String what, Duration time) {
+  /**
+   * Refuses a time that is not above zero, or is too long to be meant.
+   *
+   * @throws IllegalArgumentException if it is so; it begins with what the time is called
+   */
+  static void requireTime(String what, Duration time) {
     if (time.isNegative() || time.isZero() || time.compareTo(LONGEST) > 0) {
       throw new IllegalArgumentException(
           what + " must be above zero and at most " + LONGEST + ", is " + time);

@@ -72,8 +72,8 @@ final class Transport {
    * @param headers further header fields
    * @param timeout how long to wait for the whole answer, above zero
    * @param reader reads the answer
-   * @return the outcome; completed exceptionally only if the token cannot be had, or the answer not
-   *     be read because of a fault of this client
+   * @return the outcome; completed exceptionally only if the token cannot be had, the request not
+   *     be sent, or the answer not be read because of a fault of this client
    */
   <T> CompletableFuture<Outcome<T>> post(
       String route,
@@ -82,15 +82,15 @@ final class Transport {
       Duration timeout,
       Function<Answer, Outcome<T>> reader) {
     Node node = nodes.next();
-    HttpRequest request;
-    try {
-      request = request(node.at(route), headers, body);
-    } catch (RuntimeException noToken) {
-      return CompletableFuture.failedFuture(noToken);
-    }
     CompletableFuture<Outcome<T>> outcome = new CompletableFuture<>();
-    CompletableFuture<HttpResponse<Void>> sent =
-        http.sendAsync(request, info -> reading(info, reader, node, outcome));
+    CompletableFuture<HttpResponse<Void>> sent;
+    try {
+      HttpRequest request = request(node.at(route), headers, body);
+      sent = http.sendAsync(request, info -> reading(info, reader, node, outcome));
+    } catch (Throwable notSent) {
+      // also an Error, of the supplier of the token: who waits for the answer is told
+      return CompletableFuture.failedFuture(notSent);
+    }
     // an answer that was read has completed the outcome before
     var unused =
         sent.whenComplete(

@@ -114,13 +114,15 @@ public final class WeirClient implements AutoCloseable {
   /**
    * Asks whether a call may pass.
    *
-   * @param deadline until the call is decided, by a node or else by this client
+   * @param deadline until the call is decided, by a node or else by this client; at most 10 minutes
    * @return the decision; completed with a {@link WeirRequestException} if a node refuses the
    *     request as wrong
-   * @throws IllegalArgumentException if the deadline is not above the linger time of batches
+   * @throws IllegalArgumentException if the deadline is not above zero and above the linger time of
+   *     batches, or is above 10 minutes
    * @throws IllegalStateException if the client is closed
    */
   public CompletableFuture<Decision> checkAsync(Call call, Duration deadline) {
+    Settings.requireTime("deadline", deadline);
     Duration linger = settings.batchLinger();
     if (deadline.compareTo(linger) <= 0) {
       throw new IllegalArgumentException(
@@ -228,9 +230,14 @@ public final class WeirClient implements AutoCloseable {
               Cause.OVERLOADED,
               "this client has " + settings.maxUnderWay() + " requests under way"));
     }
-    return new Attempts<>(nodes, timer, bounds, request, fallback)
-        .begin()
-        .whenComplete((value, thrown) -> leave());
+    CompletableFuture<T> answer;
+    try {
+      answer = new Attempts<>(nodes, timer, bounds, request, fallback).begin();
+    } catch (Throwable notBegun) {
+      leave();
+      throw notBegun;
+    }
+    return answer.whenComplete((value, thrown) -> leave());
   }
 
   private void leave() {

@@ -4,8 +4,10 @@ package io.weir.client;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.net.httpserver.HttpContext;
 import com.sun.net.httpserver.HttpServer;
 import io.weir.client.Decision.Cause;
 import io.weir.client.Decision.Undecided;
@@ -16,7 +18,13 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -27,6 +35,7 @@ final class WeirClientTest {
 
   private final AtomicInteger asked = new AtomicInteger();
   private HttpServer server;
+  private @Nullable HttpContext context;
 
   @BeforeEach
   void start() throws IOException {
@@ -39,17 +48,21 @@ final class WeirClientTest {
     server.stop(0);
   }
 
-  /** A server that answers everything so. */
+  /** A server that answers everything so from now on. */
   private URI answering(int status, String body) {
-    server.createContext(
-        "/",
-        exchange -> {
-          asked.incrementAndGet();
-          byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
-          exchange.sendResponseHeaders(status, bytes.length);
-          exchange.getResponseBody().write(bytes);
-          exchange.close();
-        });
+    if (context != null) {
+      server.removeContext(context);
+    }
+    context =
+        server.createContext(
+            "/",
+            exchange -> {
+              asked.incrementAndGet();
+              byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+              exchange.sendResponseHeaders(status, bytes.length);
+              exchange.getResponseBody().write(bytes);
+              exchange.close();
+            });
     return URI.create("http://127.0.0.1:" + server.getAddress().getPort());
   }
 
@@ -84,6 +97,67 @@ final class WeirClientTest {
   @Test
   void jsonThatIsNoVerdict_isNoDecision() {
     assertUndecided(checked(FailureMode.OPEN, 200, "{\"ok\":true}"), Cause.FAULT, true);
+  }
+
+  @Test
+  void verdictWithAStatusThatNoVerdictHas_isNoDecision() {
+    String allowed = "{\"allowed\":true,\"id\":\"seven\"}";
+    String denied = "{\"allowed\":false,\"id\":\"seven\"}";
+    for (int status : new int[] {201, 203, 302, 500, 502, 503, 504}) {
+      assertUndecided(checked(FailureMode.CLOSED, status, allowed), Cause.FAULT, false);
+    }
+    for (int status : new int[] {200, 201, 302, 500, 502, 504}) {
+      assertUndecided(checked(FailureMode.OPEN, status, denied), Cause.FAULT, true);
+    }
+    assertUndecided(checked(FailureMode.OPEN, 429, allowed), Cause.OVERLOADED, false);
+    assertThrows(WeirRequestException.class, () -> checked(FailureMode.OPEN, 403, allowed));
+  }
+
+  @Test
+  void verdictOfAnotherCall_isNoDecision() {
+    for (String id : List.of("\"OTHER\"", "7", "null")) {
+      String allowed = "{\"allowed\":true,\"id\":" + id + "}";
+      String denied = "{\"allowed\":false,\"id\":" + id + "}";
+      assertUndecided(checked(FailureMode.CLOSED, 200, allowed), Cause.FAULT, false);
+      assertUndecided(checked(FailureMode.OPEN, 503, denied), Cause.FAULT, true);
+      assertUndecided(checked(FailureMode.OPEN, 429, denied), Cause.OVERLOADED, false);
+    }
+    assertUndecided(checked(FailureMode.CLOSED, 200, "{\"allowed\":true}"), Cause.FAULT, false);
+  }
+
+  @Test
+  void verdictOfTheCall_isADecision() {
+    String allowed = "{\"allowed\":true,\"id\":\"seven\"}";
+    String denied = "{\"allowed\":false,\"id\":\"seven\"}";
+    assertInstanceOf(Decision.Allowed.class, checked(FailureMode.CLOSED, 200, allowed));
+    for (int status : new int[] {429, 503}) {
+      Decision.Denied refused =
+          assertInstanceOf(Decision.Denied.class, checked(FailureMode.OPEN, status, denied));
+      assertEquals(status, refused.status());
+    }
+  }
+
+  @Test
+  void verdictsOfABatch_areEachThatOfItsCall() {
+    String answer =
+        "[{\"status\":200,\"allowed\":true,\"id\":\"two\"},"
+            + "{\"status\":500,\"allowed\":true,\"id\":\"two\"},"
+            + "{\"status\":200,\"allowed\":true,\"id\":\"three\"}]";
+    try (WeirClient client =
+        WeirClient.builder(FailureMode.CLOSED, answering(200, answer))
+            .deadline(Await.PATIENCE)
+            .tryTimeout(Await.PATIENCE)
+            .maxTries(1)
+            .batches(Duration.ofMinutes(1), 3)
+            .build()) {
+      List<CompletableFuture<Decision>> decisions =
+          Stream.of("one", "two", "three")
+              .map(id -> client.checkAsync(Call.of("acme").withId(id)))
+              .toList();
+      assertInstanceOf(Undecided.class, decisions.get(0).join());
+      assertInstanceOf(Undecided.class, decisions.get(1).join());
+      assertInstanceOf(Decision.Allowed.class, decisions.get(2).join());
+    }
   }
 
   @Test
@@ -140,6 +214,74 @@ final class WeirClientTest {
       assertTrue(String.valueOf(told.getMessage()).contains("the vault is away"));
     }
     assertEquals(0, asked.get());
+  }
+
+  @Test
+  void errorOfTheTokenSupplier_isTold_andLeavesNoPlaceTaken() {
+    assertEndsAfter(
+        WeirClient.builder(FailureMode.OPEN, answering(200, "{}"))
+            .maxUnderWay(1)
+            .token(
+                () -> {
+                  throw new AssertionError("the vault is broken");
+                }),
+        client -> {
+          for (int i = 0; i < 3; i++) {
+            // with the one place taken it would be Undecided
+            Exception told = assertThrows(Exception.class, () -> client.check(Call.of("acme")));
+            assertTrue(String.valueOf(told.getMessage()).contains("the vault is broken"));
+          }
+        });
+    assertEquals(0, asked.get());
+  }
+
+  @Test
+  void errorOfTheTokenSupplier_inABatch_isTold_andLeavesNoPlaceTaken() {
+    assertEndsAfter(
+        WeirClient.builder(FailureMode.OPEN, answering(200, "{}"))
+            .deadline(Await.PATIENCE)
+            .batches(Duration.ofMillis(1), 2)
+            .token(
+                () -> {
+                  throw new AssertionError("the vault is broken");
+                }),
+        client -> {
+          CompletableFuture<Decision> one = client.checkAsync(Call.of("acme"));
+          CompletableFuture<Decision> other = client.checkAsync(Call.of("acme"));
+          for (CompletableFuture<Decision> each : List.of(one, other)) {
+            Exception told = assertThrows(Exception.class, each::join);
+            assertTrue(String.valueOf(told.getMessage()).contains("the vault is broken"));
+          }
+        });
+  }
+
+  @Test
+  void deadlineThatIsTooLong_isRefused_andLeavesNoPlaceTaken() {
+    assertEndsAfter(
+        ofSomewhere(),
+        client -> {
+          for (Duration wrong :
+              List.of(
+                  ChronoUnit.FOREVER.getDuration(),
+                  Duration.ofDays(200 * 365),
+                  Duration.ofMinutes(10).plusNanos(1),
+                  Duration.ZERO,
+                  Duration.ofSeconds(-1))) {
+            String told =
+                assertThrows(
+                        IllegalArgumentException.class,
+                        () -> client.checkAsync(Call.of("acme"), wrong))
+                    .toString();
+            assertTrue(told.contains("deadline"), told);
+          }
+        });
+  }
+
+  /** Asserts that a client can be closed after a use, which it cannot while a place is taken. */
+  private static void assertEndsAfter(WeirClient.Builder builder, Consumer<WeirClient> use) {
+    WeirClient client = builder.build();
+    use.accept(client);
+    assertTimeoutPreemptively(Await.PATIENCE, client::close);
   }
 
   @Test

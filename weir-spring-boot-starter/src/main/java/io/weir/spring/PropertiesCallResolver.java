@@ -52,7 +52,6 @@ final class PropertiesCallResolver implements WeirCallResolver {
   }
 
   private String endpoint(HttpServletRequest request) {
-    String path = request.getRequestURI().substring(request.getContextPath().length());
-    return routes.endpoint(request.getMethod(), path);
+    return routes.endpoint(request.getMethod(), request.getContextPath(), request.getRequestURI());
   }
 }

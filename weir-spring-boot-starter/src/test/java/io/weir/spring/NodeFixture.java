@@ -91,7 +91,7 @@ final class NodeFixture implements AutoCloseable {
     return """
     policies:
       - name: items
-        match: {endpoint: ["GET /v1/items/{id}", "route-of-items"]}
+        match: {endpoint: ["GET /v1/items/{id}", "GET /report/all", "route-of-items"]}
         limit: {algorithm: token-bucket, capacity: %d, refill_tokens: 1, refill_period: PT1H}
       - name: exports
         match: {endpoint: ["GET /v1/exports/{id}", "GET /v1/jobs/{id}"]}

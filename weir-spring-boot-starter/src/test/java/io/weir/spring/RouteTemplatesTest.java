@@ -33,6 +33,76 @@ final class RouteTemplatesTest {
   }
 
   @Test
+  void head_isCountedAsGet_unlessATemplateNamesIt() {
+    assertEquals("GET /items/{id}", routes.endpoint("HEAD", "/items/7"));
+    assertEquals("GET /carts/{id}/**", routes.endpoint("head", "/carts/7/a"));
+    assertEquals("GET other", routes.endpoint("HEAD", "/elsewhere"));
+
+    RouteTemplates both =
+        new RouteTemplates(List.of("GET /items/{id}", "HEAD /items/{id}", "GET /items/new"));
+    assertEquals("HEAD /items/{id}", both.endpoint("HEAD", "/items/7"));
+    assertEquals("GET /items/{id}", both.endpoint("GET", "/items/7"));
+    assertEquals("GET /items/new", both.endpoint("HEAD", "/items/new"));
+  }
+
+  @Test
+  void emptyAndDotSegments_areNoWayPastATemplate() {
+    for (String path :
+        List.of(
+            "/items//new",
+            "//items/new",
+            "/items/./new",
+            "/items/%2e/new",
+            "/items/x/../new",
+            "/items/x/%2E%2e;a=b/new",
+            "/x/../items/new",
+            "/../items/new",
+            "/items;a/new/",
+            "/items/%6Eew//")) {
+      assertEquals("GET /items/new", routes.endpoint("GET", path), path);
+    }
+  }
+
+  @Test
+  void templateThatOnlyThePathAsWrittenFits_isTaken() {
+    // Spring serves it as the item of this name, since it resolves no dots
+    assertEquals("GET /items/{id}", routes.endpoint("GET", "/items/.."));
+  }
+
+  @Test
+  void percentSignThatEncodesNothing_standsForItself() {
+    assertEquals("GET /items/{id}", routes.endpoint("GET", "/items/%zz"));
+    assertEquals("GET /items/{id}", routes.endpoint("GET", "/items/%"));
+    assertEquals("GET other", routes.endpoint("GET", "/%2/%"));
+  }
+
+  @Test
+  void encodedText_isDecodedOnce() {
+    assertEquals("GET /items/{id}", routes.endpoint("GET", "/items/%256Eew"));
+    assertEquals("GET /items/{id}", routes.endpoint("GET", "/items/%252e%252e"));
+  }
+
+  @Test
+  void slashAtTheEnd_makesNoOtherTemplate() {
+    RouteTemplates slash = new RouteTemplates(List.of("GET /a/", "GET /"));
+    assertEquals("GET /a/", slash.endpoint("GET", "/a/"));
+    assertEquals("GET /a/", slash.endpoint("GET", "//a"));
+    assertEquals("GET /", slash.endpoint("GET", "/"));
+    assertEquals("GET /", slash.endpoint("GET", "/a/.."));
+  }
+
+  @Test
+  void pathOfTheApplication_isLeftOut_whicheverWayItIsWritten() {
+    for (String address :
+        List.of("/shop/items/7", "//shop/items/7", "/x/../shop//items/7", "/sh%6Fp;a/items/7")) {
+      assertEquals("GET /items/{id}", routes.endpoint("GET", "/shop", address), address);
+    }
+    // as a container may tell it
+    assertEquals("GET /items/{id}", routes.endpoint("GET", "/x/../shop", "/x/../shop/items/7"));
+    assertEquals("GET /items/{id}", routes.endpoint("GET", "/shop", "/shop/items/.."));
+  }
+
+  @Test
   void whatFitsNone_isOther() {
     assertEquals("GET other", routes.endpoint("GET", "/elsewhere"));
     assertEquals("POST other", routes.endpoint("POST", "/items/7"));

@@ -10,14 +10,19 @@ import com.sun.net.httpserver.HttpServer;
 import io.weir.client.Call;
 import io.weir.testing.Await;
 import jakarta.servlet.Filter;
+import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletRequestWrapper;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.Principal;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -27,6 +32,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.web.servlet.FilterRegistrationBean;
+import org.springframework.boot.web.servlet.ServletRegistrationBean;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -89,6 +95,77 @@ final class WeirFilterIT {
     assertEquals(404, get("/v1/items/9/more", NodeFixture.ACME).statusCode());
     // another client has a bucket of its own
     assertEquals(200, get("/v1/items/9", NodeFixture.INITECH).statusCode());
+  }
+
+  /** An application with a plain servlet, whose paths the container matches by itself. */
+  @Configuration(proxyBeanMethods = false)
+  @Import(ItemsApplication.class)
+  static class Plain {
+    @Bean
+    ServletRegistrationBean<HttpServlet> report() {
+      return new ServletRegistrationBean<>(new Report(), "/report/all");
+    }
+  }
+
+  /** A servlet that answers GET, and thereby HEAD. */
+  private static final class Report extends HttpServlet {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    protected void doGet(HttpServletRequest request, HttpServletResponse response)
+        throws IOException {
+      response.getWriter().write("served");
+    }
+  }
+
+  @Test
+  void headAndOtherWaysToWriteAPath_areNoWayPastALimit() throws Exception {
+    try (ConfigurableApplicationContext plain =
+        ItemsApplication.run(
+            Plain.class,
+            WebApplicationType.SERVLET,
+            node.property(),
+            "weir.failure-mode=closed",
+            "weir.filter.client-header=X-API-Key",
+            "weir.filter.routes=GET /report/all",
+            PATIENT[0],
+            PATIENT[1])) {
+      int port = ItemsApplication.port(plain);
+      List<String> ways =
+          List.of(
+              "/report/all",
+              "/report//all",
+              "/report/./all",
+              "/report/x/../all",
+              "/x/../report/all",
+              "//report/all");
+      for (String way : ways) {
+        for (String method : List.of("GET", "HEAD")) {
+          String caller = "caller of " + method + way;
+          for (int i = 0; i < NodeFixture.ITEMS; i++) {
+            assertTrue(send(port, method, way, caller).startsWith("HTTP/1.1 200 "), caller);
+          }
+          String limited = send(port, method, way, caller);
+          assertTrue(limited.startsWith("HTTP/1.1 429 "), () -> caller + ": " + limited);
+        }
+      }
+    }
+  }
+
+  /** Sends a request whose path no client library makes another one of; returns the answer. */
+  private static String send(int port, String method, String path, String caller)
+      throws IOException {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      String request =
+          method
+              + " "
+              + path
+              + " HTTP/1.1\r\nHost: items\r\nConnection: close\r\nX-API-Key: "
+              + caller
+              + "\r\n\r\n";
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+    }
   }
 
   @Test

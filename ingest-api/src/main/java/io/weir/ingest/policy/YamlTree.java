@@ -74,7 +74,12 @@ public final class YamlTree {
    */
   private long made;
 
-  private YamlTree() {}
+  /** Whether plain scalars have the types of the core schema. */
+  private final boolean isTyped;
+
+  private YamlTree(boolean isTyped) {
+    this.isTyped = isTyped;
+  }
 
   /** Thrown if a text is not valid YAML. */
   public static final class NotYamlException extends Exception {
@@ -98,6 +103,20 @@ public final class YamlTree {
    * @throws NotYamlException if it is not valid YAML; the message names line and column
    */
   public static JsonNode of(String yaml) throws NotYamlException {
+    return of(yaml, true);
+  }
+
+  /**
+   * Reads a text whose scalars, but for {@code null}, are all strings, as they stand there: {@code
+   * True} and {@code +49}, which have a type otherwise, stay what they are.
+   *
+   * @throws NotYamlException if it is not valid YAML; the message names line and column
+   */
+  public static JsonNode ofTexts(String yaml) throws NotYamlException {
+    return of(yaml, false);
+  }
+
+  private static JsonNode of(String yaml, boolean isTyped) throws NotYamlException {
     LoaderOptions options = new LoaderOptions();
     options.setCodePointLimit(MAX_CHARS);
     options.setMaxAliasesForCollections(MAX_ALIASES);
@@ -117,7 +136,7 @@ public final class YamlTree {
     }
     boolean isEmpty =
         root == null || (root instanceof ScalarNode scalar && scalar.getTag().equals(Tag.NULL));
-    return isEmpty ? MissingNode.getInstance() : new YamlTree().part(root).tree;
+    return isEmpty ? MissingNode.getInstance() : new YamlTree(isTyped).part(root).tree;
   }
 
   private Part part(Node node) throws NotYamlException {
@@ -239,7 +258,7 @@ public final class YamlTree {
     return text;
   }
 
-  private static JsonNode scalar(ScalarNode node) throws NotYamlException {
+  private JsonNode scalar(ScalarNode node) throws NotYamlException {
     Tag tag = node.getTag();
     String text = node.getValue();
     if (tag.equals(Tag.STR)) {
@@ -247,6 +266,9 @@ public final class YamlTree {
     }
     if (tag.equals(Tag.NULL)) {
       return NODES.nullNode();
+    }
+    if (!isTyped && (tag.equals(Tag.BOOL) || tag.equals(Tag.INT) || tag.equals(Tag.FLOAT))) {
+      return NODES.textNode(text);
     }
     if (tag.equals(Tag.BOOL) && CoreSchema.BOOL.matcher(text).matches()) {
       return NODES.booleanNode(text.toLowerCase(Locale.ROOT).equals("true"));

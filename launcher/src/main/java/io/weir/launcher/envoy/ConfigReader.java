@@ -8,8 +8,10 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class ConfigReader {
   private static final long MAX_REQUESTS = 0xffff_ffffL;
+
+  /** A decimal number that fits into a {@code long}; with a zero in front it would be octal. */
+  private static final Pattern NUMBER = Pattern.compile("0|[1-9][0-9]{0,17}");
 
   /** What only concerns the metrics of Envoy's service. */
   private static final Set<String> PASSED_OVER = Set.of("detailed_metric", "value_to_metric");
@@ -93,7 +98,7 @@ final class ConfigReader {
     }
     refuseUnknown(node, path, Set.of("key", "value", "rate_limit", "shadow_mode", "descriptors"));
     return new LimitNode(
-        name(node.path("key"), path + ".key"),
+        key(node.path("key"), path + ".key"),
         value(node.path("value"), path + ".value"),
         limit(node.path("rate_limit"), path + ".rate_limit"),
         flag(node, path, "shadow_mode"),
@@ -119,6 +124,15 @@ final class ConfigReader {
     return text;
   }
 
+  /** Returns the key of an entry; policies tell several keys by one text with semicolons. */
+  private String key(JsonNode node, String path) {
+    String key = name(node, path);
+    if (key.indexOf(';') >= 0) {
+      problem(path, "must not have a ;, which separates keys in policies");
+    }
+    return key;
+  }
+
   /** Returns the value of an entry; null if it is any. */
   private @Nullable String value(JsonNode node, String path) {
     String text = text(node, path);
@@ -137,8 +151,8 @@ final class ConfigReader {
   }
 
   private @Nullable String text(JsonNode node, String path) {
-    if (node.isTextual() || node.isIntegralNumber() || node.isBoolean()) {
-      return node.asText();
+    if (node.isTextual()) {
+      return node.textValue();
     }
     if (!node.isMissingNode() && !node.isNull()) {
       problem(path, "must be a text; put it in quotes");
@@ -161,12 +175,9 @@ final class ConfigReader {
       }
       return LimitNode.Limit.NONE;
     }
-    JsonNode requests = node.path("requests_per_unit");
-    boolean isNumber =
-        requests.isIntegralNumber()
-            && requests.canConvertToLong()
-            && requests.longValue() >= 0
-            && requests.longValue() <= MAX_REQUESTS;
+    String digits = node.path("requests_per_unit").asText("");
+    long requests = NUMBER.matcher(digits).matches() ? Long.parseLong(digits) : -1;
+    boolean isNumber = requests >= 0 && requests <= MAX_REQUESTS;
     if (!isNumber) {
       problem(path + ".requests_per_unit", "must be a number from 0 to " + MAX_REQUESTS);
     }
@@ -174,15 +185,16 @@ final class ConfigReader {
     if (seconds == 0) {
       problem(path + ".unit", "must be second, minute, hour, day, week, month or year");
     }
-    return new LimitNode.Limit(isNumber ? requests.longValue() : 0, seconds);
+    return new LimitNode.Limit(isNumber ? requests : 0, seconds);
   }
 
   private boolean flag(JsonNode node, String path, String field) {
     JsonNode flag = node.path(field);
-    if (!flag.isMissingNode() && !flag.isBoolean()) {
+    String text = flag.asText("").toLowerCase(Locale.ROOT);
+    if (!flag.isMissingNode() && !text.equals("true") && !text.equals("false")) {
       problem(path + "." + field, "must be true or false");
     }
-    return flag.asBoolean();
+    return text.equals("true");
   }
 
   private void refuseUnknown(JsonNode node, String path, Set<String> known) {

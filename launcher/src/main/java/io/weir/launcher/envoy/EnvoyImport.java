@@ -38,6 +38,7 @@ public final class EnvoyImport {
    * Adds a configuration.
    *
    * @param file how the file is named in problems
+   * @param root its tree, in which keys and values are texts as they stand in the file
    */
   public void add(String file, JsonNode root) {
     ConfigReader reader = new ConfigReader();

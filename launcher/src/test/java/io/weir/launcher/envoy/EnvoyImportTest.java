@@ -14,7 +14,7 @@ final class EnvoyImportTest {
     EnvoyImport imported = new EnvoyImport();
     for (int i = 0; i < files.length; i++) {
       try {
-        imported.add("f" + i, YamlTree.of(files[i]));
+        imported.add("f" + i, YamlTree.ofTexts(files[i]));
       } catch (YamlTree.NotYamlException notYaml) {
         throw new AssertionError(notYaml);
       }
@@ -166,6 +166,109 @@ final class EnvoyImportTest {
   }
 
   @Test
+  void add_valuesThatYamlGivesAType_areTakenAsTheyStandInTheFile() {
+    String file =
+        """
+        domain: shop
+        descriptors:
+          - {key: a, value: True, rate_limit: &limit {unit: second, requests_per_unit: 1}}
+          - {key: a, value: true, rate_limit: *limit}
+          - {key: a, value: +49, rate_limit: *limit}
+          - {key: a, value: 49, rate_limit: *limit}
+          - {key: a, value: -0, rate_limit: *limit}
+          - {key: a, value: 007, rate_limit: *limit}
+          - {key: a, value: 0x1F, rate_limit: *limit}
+          - {key: a, value: 1.50, rate_limit: *limit}
+          - {key: a, value: 1E3, rate_limit: *limit}
+          - {key: a, value: "~", rate_limit: *limit}
+          - {key: FALSE, rate_limit: *limit}
+          - {key: 1.10, rate_limit: *limit}
+        """;
+    assertEquals(
+        List.of(
+            "shop;a=True",
+            "shop;a=true",
+            "shop;a=+49",
+            "shop;a=49",
+            "shop;a=-0",
+            "shop;a=007",
+            "shop;a=0x1F",
+            "shop;a=1.50",
+            "shop;a=1E3",
+            "shop;a=~",
+            "shop;FALSE",
+            "shop;1.10"),
+        names(file));
+    assertEquals(
+        "True",
+        read(file)
+            .policies()
+            .path("policies")
+            .path(0)
+            .path("match")
+            .path("attributes")
+            .path("a")
+            .path(0)
+            .textValue());
+  }
+
+  @Test
+  void add_numbersAndFlags_areReadFromTheirTexts() {
+    assertEquals(
+        List.of(
+            "f0: descriptors[0].rate_limit.requests_per_unit must be a number from 0 to 4294967295",
+            "f0: descriptors[1].rate_limit.requests_per_unit must be a number from 0 to 4294967295",
+            "f0: descriptors[2].rate_limit.requests_per_unit must be a number from 0 to 4294967295",
+            "f0: descriptors[3].rate_limit.requests_per_unit must be a number from 0 to 4294967295",
+            "f0: descriptors[4].shadow_mode must be true or false",
+            "f0: descriptors[5].shadow_mode must be true or false",
+            "f0: descriptors[6].rate_limit.requests_per_unit must be a number from 0 to 4294967295"),
+        read("""
+                domain: shop
+                descriptors:
+                  - {key: a, rate_limit: {unit: day, requests_per_unit: -1}}
+                  - {key: b, rate_limit: {unit: day, requests_per_unit: 1.5}}
+                  - {key: c, rate_limit: {unit: day, requests_per_unit: 99999999999999999999999}}
+                  - {key: d, rate_limit: {unit: day, requests_per_unit: }}
+                  - {key: e, shadow_mode: yes}
+                  - {key: f, shadow_mode: }
+                  - {key: g, rate_limit: {unit: day, requests_per_unit: 010}}
+                  - {key: h, shadow_mode: True, rate_limit: {unit: day, requests_per_unit: 10}}
+                """)
+            .problems());
+  }
+
+  @Test
+  void add_keyWithASemicolon_isRefused_sinceItWouldStandForTwoKeys() {
+    assertEquals(
+        List.of(
+            "f0: descriptors[0].key must not have a ;, which separates keys in policies",
+            "f0: descriptors[1].descriptors[0].key must not have a ;, which separates keys in"
+                + " policies"),
+        read("""
+                domain: shop
+                descriptors:
+                  - {key: c;d, rate_limit: {unit: day, requests_per_unit: 7}}
+                  - key: c
+                    descriptors:
+                      - {key: ";", rate_limit: {unit: day, requests_per_unit: 8}}
+                """)
+            .problems());
+    // a value may have one, and stays another value than a path of two
+    assertEquals(
+        List.of("shop;a=x%3Bb%3Dy", "shop;a=x;b=y"),
+        names(
+            """
+            domain: shop
+            descriptors:
+              - {key: a, value: "x;b=y", rate_limit: {unit: day, requests_per_unit: 5}}
+              - key: a
+                value: x
+                descriptors: [{key: b, value: y, rate_limit: {unit: day, requests_per_unit: 6}}]
+            """));
+  }
+
+  @Test
   void add_severalDomains_areOneFile() {
     String other =
         "domain: other\ndescriptors: [{key: a, rate_limit: {unit: year, requests_per_unit: 1}}]";
@@ -212,7 +315,7 @@ final class EnvoyImportTest {
                       - {value: "x*y", share_threshold: true}
                   - {key: b, shadow_mode: maybe}
                   - {key: b}
-                  - {key: c, value: 1.5, rate_limit: {unlimited: true, unit: day}}
+                  - {key: c, value: [1], rate_limit: {unlimited: true, unit: day}}
                   - {key: d, value: "x*"}
                   - {key: d, value: "xy*"}
                   - text
