@@ -47,7 +47,13 @@ public final class WeirClient implements AutoCloseable {
   private final ScheduledThreadPoolExecutor timer;
   private final @Nullable Batcher batcher;
   private final CallIds ids = new CallIds(Clock.systemUTC());
+
+  /** Calls that take a place; each gives it back before its caller is told. */
   private final AtomicInteger underWay = new AtomicInteger();
+
+  /** Calls whose callers are not told yet, for which the end of the client waits. */
+  private final AtomicInteger untold = new AtomicInteger();
+
   private final AtomicBoolean closed = new AtomicBoolean();
   private final CompletableFuture<Void> drained = new CompletableFuture<>();
 
@@ -219,9 +225,11 @@ public final class WeirClient implements AutoCloseable {
       Attempts.Bounds bounds,
       Function<Duration, CompletableFuture<Outcome<T>>> request,
       BiFunction<Cause, String, T> fallback) {
+    untold.incrementAndGet();
     boolean hasPlace = underWay.incrementAndGet() <= settings.maxUnderWay();
     if (closed.get() || !hasPlace) {
-      leave();
+      underWay.decrementAndGet();
+      told();
       if (closed.get()) {
         throw new IllegalStateException("the client is closed");
       }
@@ -234,14 +242,18 @@ public final class WeirClient implements AutoCloseable {
     try {
       answer = new Attempts<>(nodes, timer, bounds, request, fallback).begin();
     } catch (Throwable notBegun) {
-      leave();
+      underWay.decrementAndGet();
+      told();
       throw notBegun;
     }
-    return answer.whenComplete((value, thrown) -> leave());
+    CompletableFuture<T> handedOut =
+        answer.whenComplete((value, thrown) -> underWay.decrementAndGet());
+    var unused = handedOut.whenComplete((value, thrown) -> told());
+    return handedOut;
   }
 
-  private void leave() {
-    if (underWay.decrementAndGet() == 0 && closed.get()) {
+  private void told() {
+    if (untold.decrementAndGet() == 0 && closed.get()) {
       drained.complete(null);
     }
   }
@@ -267,7 +279,7 @@ public final class WeirClient implements AutoCloseable {
     if (batcher != null) {
       batcher.flush();
     }
-    if (underWay.get() == 0) {
+    if (untold.get() == 0) {
       drained.complete(null);
     }
     drained.join();

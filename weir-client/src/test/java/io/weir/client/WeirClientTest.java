@@ -325,4 +325,22 @@ final class WeirClientTest {
           () -> client.checkAsync(Call.of("acme"), Duration.ofMillis(5)));
     }
   }
+
+  /** Was a race: the end came between the last answer and the word to its caller. */
+  @Test
+  void close_returnsWhenEveryCallerIsTold() {
+    URI node = answering(200, "{\"allowed\":true,\"id\":\"1\"}");
+    for (int i = 0; i < 500; i++) {
+      WeirClient client =
+          WeirClient.builder(FailureMode.CLOSED, node)
+              .deadline(Duration.ofSeconds(60))
+              .batches(Duration.ofSeconds(30), 1_000)
+              .build();
+      CompletableFuture<Decision> told = client.checkAsync(Call.of("acme").withId("1"));
+
+      client.close();
+
+      assertTrue(told.isDone());
+    }
+  }
 }
