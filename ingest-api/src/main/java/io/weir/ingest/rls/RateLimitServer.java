@@ -8,6 +8,10 @@ import io.grpc.ServerServiceDefinition;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.util.concurrent.DefaultThreadFactory;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.access.Access;
 import io.weir.access.Tls;
@@ -35,6 +39,9 @@ public final class RateLimitServer implements AutoCloseable {
   /** Most requests at once of one connection; Envoy has one connection for each of its threads. */
   private static final int MAX_CALLS_OF_A_CONNECTION = 1_000;
 
+  /** The bound on connections is never lower, whatever that of the check API is. */
+  private static final int FEWEST_CONNECTIONS = 100;
+
   /** After this time without a sign of life the peer is asked for one. */
   private static final Duration KEEP_ALIVE = Duration.ofMinutes(1);
 
@@ -43,6 +50,9 @@ public final class RateLimitServer implements AutoCloseable {
 
   /** A peer that asks for signs of life more often than that is disconnected. */
   private static final Duration SHORTEST_KEEP_ALIVE_OF_PEERS = Duration.ofSeconds(10);
+
+  /** A connection without a request ends after this time; its peer opens another one. */
+  private static final Duration IDLE_LIMIT = Duration.ofMinutes(5);
 
   private static final Duration HANDSHAKE_LIMIT = Duration.ofSeconds(10);
 
@@ -56,16 +66,19 @@ public final class RateLimitServer implements AutoCloseable {
   private static final Duration FINISH_LIMIT = Duration.ofSeconds(5);
 
   private final Server server;
+  private final List<EventLoopGroup> loops;
   private final List<ExecutorService> threads;
   private final HealthUpdates health;
   private final RateLimitStatistics statistics;
 
   private RateLimitServer(
       Server server,
+      List<EventLoopGroup> loops,
       List<ExecutorService> threads,
       HealthUpdates health,
       RateLimitStatistics statistics) {
     this.server = server;
+    this.loops = loops;
     this.threads = threads;
     this.health = health;
     this.statistics = statistics;
@@ -79,6 +92,7 @@ public final class RateLimitServer implements AutoCloseable {
    * @param tls how the port speaks TLS; null if it does not
    * @param readiness tells whether calls would be kept
    * @param maxUnderWay most requests that are accepted and not yet answered
+   * @param maxConnections most open connections; one more is closed at once
    */
   public record Parts(
       RateLimits limits,
@@ -86,6 +100,7 @@ public final class RateLimitServer implements AutoCloseable {
       @Nullable Tls tls,
       HealthUpdates.Readiness readiness,
       int maxUnderWay,
+      int maxConnections,
       MeterRegistry registry) {}
 
   /**
@@ -101,8 +116,13 @@ public final class RateLimitServer implements AutoCloseable {
     RateLimitStatistics statistics = new RateLimitStatistics(parts.registry());
     HealthStatusManager status = new HealthStatusManager();
     TokenCheck tokens = new TokenCheck(parts.access(), verifying);
+    EventLoopGroup accepting = loops(1, "weir-grpc-accept");
+    EventLoopGroup reading = loops(0, "weir-grpc-io");
     NettyServerBuilder builder =
         NettyServerBuilder.forAddress(new InetSocketAddress(host, port))
+            .channelFactory(() -> new BoundedServerChannel(parts.maxConnections()))
+            .bossEventLoopGroup(accepting)
+            .workerEventLoopGroup(reading)
             .executor(threads)
             .callExecutor(tokens)
             .maxInboundMessageSize(MAX_REQUEST_BYTES)
@@ -112,6 +132,7 @@ public final class RateLimitServer implements AutoCloseable {
             .keepAliveTimeout(KEEP_ALIVE_TIMEOUT.toSeconds(), TimeUnit.SECONDS)
             .permitKeepAliveTime(SHORTEST_KEEP_ALIVE_OF_PEERS.toSeconds(), TimeUnit.SECONDS)
             .permitKeepAliveWithoutCalls(true)
+            .maxConnectionIdle(IDLE_LIMIT.toSeconds(), TimeUnit.SECONDS)
             .handshakeTimeout(HANDSHAKE_LIMIT.toSeconds(), TimeUnit.SECONDS)
             .addService(
                 behind(
@@ -127,11 +148,33 @@ public final class RateLimitServer implements AutoCloseable {
       Server server = builder.build().start();
       HealthUpdates health =
           HealthUpdates.start(status, RateLimitServiceGrpc.SERVICE_NAME, parts.readiness());
-      return new RateLimitServer(server, List.of(threads, verifying), health, statistics);
+      return new RateLimitServer(
+          server, List.of(accepting, reading), List.of(threads, verifying), health, statistics);
     } catch (IOException notBound) {
+      end(List.of(accepting, reading));
       threads.shutdown();
       verifying.shutdown();
       throw new UncheckedIOException(notBound);
+    }
+  }
+
+  /**
+   * Returns how many connections the port has, by those of the check API: fewer, since each carries
+   * many requests at once and a proxy has one for each of its threads.
+   */
+  public static int shareOf(int maxConnections) {
+    return Math.max(FEWEST_CONNECTIONS, maxConnections / 10);
+  }
+
+  /** Returns threads that read and write; 0 is as many as the library thinks fit. */
+  private static EventLoopGroup loops(int count, String name) {
+    return new MultiThreadIoEventLoopGroup(
+        count, new DefaultThreadFactory(name, true), NioIoHandler.newFactory());
+  }
+
+  private static void end(List<EventLoopGroup> loops) {
+    for (EventLoopGroup each : loops) {
+      var unused = each.shutdownGracefully(0, FINISH_LIMIT.toSeconds(), TimeUnit.SECONDS);
     }
   }
 
@@ -188,6 +231,7 @@ public final class RateLimitServer implements AutoCloseable {
       isInterrupted = true;
     }
     threads.forEach(ExecutorService::shutdown);
+    end(loops);
     if (isInterrupted) {
       Thread.currentThread().interrupt();
     }
