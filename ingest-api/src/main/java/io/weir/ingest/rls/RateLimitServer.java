@@ -36,8 +36,20 @@ public final class RateLimitServer implements AutoCloseable {
   /** Largest metadata of a request; tokens of issuers may have some kilobytes. */
   private static final int MAX_METADATA_BYTES = 16 * 1024;
 
-  /** Most requests at once of one connection; Envoy has one connection for each of its threads. */
-  private static final int MAX_CALLS_OF_A_CONNECTION = 1_000;
+  /**
+   * Most requests at once of one connection; Envoy has one connection for each of its threads, and
+   * opens another one when a connection has as many.
+   */
+  private static final int MAX_CALLS_OF_A_CONNECTION = 128;
+
+  /** Most bytes of a connection that have arrived and that no request has read. */
+  private static final int UNREAD_BYTES_OF_A_CONNECTION = 128 * 1024;
+
+  /** A request must be whole after this time; as the body of a check. */
+  private static final Duration WHOLE_LIMIT = Duration.ofSeconds(10);
+
+  /** Most bytes of all requests that are not whole; as of the bodies of checks. */
+  private static final long MAX_UNFINISHED_BYTES = 64L * 1024 * 1024;
 
   /** The bound on connections is never lower, whatever that of the check API is. */
   private static final int FEWEST_CONNECTIONS = 100;
@@ -68,6 +80,7 @@ public final class RateLimitServer implements AutoCloseable {
   private final Server server;
   private final List<EventLoopGroup> loops;
   private final List<ExecutorService> threads;
+  private final UnfinishedRequests unfinished;
   private final HealthUpdates health;
   private final RateLimitStatistics statistics;
 
@@ -75,11 +88,13 @@ public final class RateLimitServer implements AutoCloseable {
       Server server,
       List<EventLoopGroup> loops,
       List<ExecutorService> threads,
+      UnfinishedRequests unfinished,
       HealthUpdates health,
       RateLimitStatistics statistics) {
     this.server = server;
     this.loops = loops;
     this.threads = threads;
+    this.unfinished = unfinished;
     this.health = health;
     this.statistics = statistics;
   }
@@ -116,6 +131,8 @@ public final class RateLimitServer implements AutoCloseable {
     RateLimitStatistics statistics = new RateLimitStatistics(parts.registry());
     HealthStatusManager status = new HealthStatusManager();
     TokenCheck tokens = new TokenCheck(parts.access(), verifying);
+    UnfinishedRequests unfinished =
+        UnfinishedRequests.start(WHOLE_LIMIT, MAX_UNFINISHED_BYTES);
     EventLoopGroup accepting = loops(1, "weir-grpc-accept");
     EventLoopGroup reading = loops(0, "weir-grpc-io");
     NettyServerBuilder builder =
@@ -128,6 +145,9 @@ public final class RateLimitServer implements AutoCloseable {
             .maxInboundMessageSize(MAX_REQUEST_BYTES)
             .maxInboundMetadataSize(MAX_METADATA_BYTES)
             .maxConcurrentCallsPerConnection(MAX_CALLS_OF_A_CONNECTION)
+            .flowControlWindow(UNREAD_BYTES_OF_A_CONNECTION)
+            .addStreamTracerFactory(unfinished)
+            .intercept(unfinished)
             .keepAliveTime(KEEP_ALIVE.toSeconds(), TimeUnit.SECONDS)
             .keepAliveTimeout(KEEP_ALIVE_TIMEOUT.toSeconds(), TimeUnit.SECONDS)
             .permitKeepAliveTime(SHORTEST_KEEP_ALIVE_OF_PEERS.toSeconds(), TimeUnit.SECONDS)
@@ -149,9 +169,15 @@ public final class RateLimitServer implements AutoCloseable {
       HealthUpdates health =
           HealthUpdates.start(status, RateLimitServiceGrpc.SERVICE_NAME, parts.readiness());
       return new RateLimitServer(
-          server, List.of(accepting, reading), List.of(threads, verifying), health, statistics);
+          server,
+          List.of(accepting, reading),
+          List.of(threads, verifying),
+          unfinished,
+          health,
+          statistics);
     } catch (IOException notBound) {
       end(List.of(accepting, reading));
+      unfinished.close();
       threads.shutdown();
       verifying.shutdown();
       throw new UncheckedIOException(notBound);
@@ -232,6 +258,7 @@ public final class RateLimitServer implements AutoCloseable {
     }
     threads.forEach(ExecutorService::shutdown);
     end(loops);
+    unfinished.close();
     if (isInterrupted) {
       Thread.currentThread().interrupt();
     }
