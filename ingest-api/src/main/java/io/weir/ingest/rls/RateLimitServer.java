@@ -158,7 +158,7 @@ public final class RateLimitServer implements AutoCloseable {
                 behind(
                     tokens,
                     new RateLimitService(parts.limits(), statistics, parts.maxUnderWay())
-                        .bindService()))
+                        .definition()))
             .addService(behind(tokens, ProtoReflectionServiceV1.newInstance().bindService()))
             .addService(status.getHealthService());
     if (parts.tls() != null) {

@@ -18,15 +18,24 @@ import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.RateLimit.Unit;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc;
 import io.envoyproxy.envoy.type.v3.RateLimitUnit;
+import io.grpc.CallOptions;
+import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ClientCalls;
 import io.weir.testing.Await;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -134,6 +143,62 @@ final class RateLimitServiceIT {
     assertEquals(0, denied.getLimitRemaining());
     // another value has a bucket of its own
     assertEquals(2, one(descriptor("kind", "three", "who", "b")).getLimitRemaining());
+  }
+
+  /** Sends the bytes of a message, which need not be one. */
+  private byte[] send(byte[] message) {
+    MethodDescriptor.Marshaller<byte[]> asItIs =
+        new MethodDescriptor.Marshaller<>() {
+          @Override
+          public InputStream stream(byte[] value) {
+            return new ByteArrayInputStream(value);
+          }
+
+          @Override
+          public byte[] parse(InputStream stream) {
+            try {
+              return stream.readAllBytes();
+            } catch (IOException impossible) {
+              throw new UncheckedIOException(impossible);
+            }
+          }
+        };
+    return ClientCalls.blockingUnaryCall(
+        node.patient().getChannel(),
+        RateLimitServiceGrpc.getShouldRateLimitMethod().toBuilder(asItIs, asItIs).build(),
+        CallOptions.DEFAULT.withDeadlineAfter(30, TimeUnit.SECONDS),
+        message);
+  }
+
+  @Test
+  void valueThatIsNotUtf8_isLimitedAsAnyOther() throws Exception {
+    RateLimitRequest request = Requests.of(descriptor("kind", "three", "agent", "QQ"));
+    byte[] message = Requests.withBytes(request, "QQ", 0xc3, 0x28);
+    for (int i = 0; i < 3; i++) {
+      assertEquals(Code.OK, RateLimitResponse.parseFrom(send(message)).getOverallCode());
+    }
+    assertEquals(Code.OVER_LIMIT, RateLimitResponse.parseFrom(send(message)).getOverallCode());
+    // one that differs by a byte has a bucket of its own
+    byte[] other = Requests.withBytes(request, "QQ", 0xc4, 0x28);
+    assertEquals(Code.OK, RateLimitResponse.parseFrom(send(other)).getOverallCode());
+  }
+
+  @Test
+  void messageThatIsNoRequest_isInvalid_andCounted() throws Exception {
+    double before = invalid();
+    StatusRuntimeException refused =
+        assertThrows(StatusRuntimeException.class, () -> send(new byte[] {0x0c, 1, 2}));
+
+    assertEquals(Status.Code.INVALID_ARGUMENT, refused.getStatus().getCode());
+    assertTrue(invalid() > before);
+  }
+
+  private double invalid() throws Exception {
+    return node.metrics()
+        .lines()
+        .filter(line -> line.startsWith("weir_grpc_requests_total{outcome=\"invalid\"}"))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.indexOf(' ') + 1)))
+        .sum();
   }
 
   @Test
