@@ -30,8 +30,11 @@ import org.jspecify.annotations.Nullable;
  * {@code SERVING} while calls would be kept, for the whole server and for the service.
  */
 public final class RateLimitServer implements AutoCloseable {
-  /** Largest request; as the body of a check. */
-  private static final int MAX_REQUEST_BYTES = 64 * 1024;
+  /**
+   * Largest request. Envoy takes 60 KiB of header fields of its callers, unless it is configured
+   * otherwise, and may copy them to several descriptors: what it sends must not become an error.
+   */
+  private static final int MAX_REQUEST_BYTES = 1024 * 1024;
 
   /** Largest metadata of a request; tokens of issuers may have some kilobytes. */
   private static final int MAX_METADATA_BYTES = 16 * 1024;

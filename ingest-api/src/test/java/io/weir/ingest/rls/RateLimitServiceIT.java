@@ -33,6 +33,7 @@ import java.io.UncheckedIOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -199,6 +200,20 @@ final class RateLimitServiceIT {
         .filter(line -> line.startsWith("weir_grpc_requests_total{outcome=\"invalid\"}"))
         .mapToDouble(line -> Double.parseDouble(line.substring(line.indexOf(' ') + 1)))
         .sum();
+  }
+
+  @Test
+  void longestPathThatEnvoyTakes_inSeveralDescriptors_isLimitedAsAnyOther() {
+    String path = "/" + "x".repeat(60 * 1024);
+    RateLimitDescriptor asked = descriptor("kind", "three", "long", path);
+    RateLimitDescriptor[] copies = new RateLimitDescriptor[16];
+    Arrays.fill(copies, descriptor("other", path));
+    copies[0] = asked;
+
+    RateLimitResponse response = ask(copies);
+    assertEquals(16, response.getStatusesCount());
+    assertEquals(2, response.getStatuses(0).getLimitRemaining());
+    assertEquals(1, one(asked).getLimitRemaining());
   }
 
   @Test
@@ -442,7 +457,7 @@ final class RateLimitServiceIT {
   }
 
   private static RateLimitRequest tooLarge() {
-    return Requests.of(descriptor("kind", "x".repeat(70_000)));
+    return Requests.of(descriptor("kind", "x".repeat(1_100_000)));
   }
 
   @Test
