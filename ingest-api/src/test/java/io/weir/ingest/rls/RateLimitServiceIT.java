@@ -216,6 +216,20 @@ final class RateLimitServiceIT {
     assertEquals(1, one(asked).getLimitRemaining());
   }
 
+  /** Written behind one another, path and limit of both descriptors are the same text. */
+  @Test
+  void limitOfADescriptor_sharesNoBucketWithOneOfALongerPath() {
+    RateLimitDescriptor longer =
+        withLimit(descriptor("kind", "ten", "path", "/x1"), 5, RateLimitUnit.HOUR);
+    RateLimitDescriptor shorter =
+        withLimit(descriptor("kind", "ten", "path", "/x"), 15, RateLimitUnit.HOUR);
+
+    assertEquals(4, one(longer).getLimitRemaining());
+    assertEquals(14, one(shorter).getLimitRemaining());
+    assertEquals(3, one(longer).getLimitRemaining());
+    assertEquals(13, one(shorter).getLimitRemaining());
+  }
+
   @Test
   void statuses_standInTheOrderOfTheDescriptors_andOneOverLimitIsEnough() {
     RateLimitDescriptor small = withHits(descriptor("kind", "three", "who", "order"), 4);
