@@ -21,7 +21,9 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -129,8 +131,8 @@ public final class RateLimitServer implements AutoCloseable {
    * @throws UncheckedIOException if the port cannot be bound
    */
   public static RateLimitServer start(String host, int port, Parts parts) {
-    ExecutorService threads = threads(THREADS, "weir-grpc");
-    ExecutorService verifying = threads(VERIFYING_THREADS, "weir-grpc-tokens");
+    ThreadPoolExecutor threads = threads(THREADS, RateLimitServer::thread);
+    ThreadPoolExecutor verifying = threads(VERIFYING_THREADS, TokenCheck.VerifyingThread::new);
     RateLimitStatistics statistics = new RateLimitStatistics(parts.registry());
     HealthStatusManager status = new HealthStatusManager();
     TokenCheck tokens = new TokenCheck(parts.access(), verifying);
@@ -160,7 +162,11 @@ public final class RateLimitServer implements AutoCloseable {
             .addService(
                 behind(
                     tokens,
-                    new RateLimitService(parts.limits(), statistics, parts.maxUnderWay())
+                    new RateLimitService(
+                            parts.limits(),
+                            statistics,
+                            parts.maxUnderWay(),
+                            () -> threads.getQueue().size())
                         .definition()))
             .addService(behind(tokens, ProtoReflectionServiceV1.newInstance().bindService()))
             .addService(status.getHealthService());
@@ -207,14 +213,19 @@ public final class RateLimitServer implements AutoCloseable {
     }
   }
 
-  private static ExecutorService threads(int count, String name) {
-    return Executors.newFixedThreadPool(
-        count,
-        task -> {
-          Thread thread = new Thread(task, name);
-          thread.setDaemon(true);
-          return thread;
-        });
+  /**
+   * Returns threads for calls. Each call waits for them once at most, so that what waits is bounded
+   * by the connections and their calls; long before, calls are answered that they are too many.
+   */
+  private static ThreadPoolExecutor threads(int count, ThreadFactory factory) {
+    return new ThreadPoolExecutor(
+        count, count, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory);
+  }
+
+  private static Thread thread(Runnable task) {
+    Thread thread = new Thread(task, "weir-grpc");
+    thread.setDaemon(true);
+    return thread;
   }
 
   private static ServerServiceDefinition behind(

@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,17 +55,21 @@ final class RateLimitService {
   private final RateLimits limits;
   private final RateLimitStatistics statistics;
   private final int maxUnderWay;
+  private final IntSupplier waiting;
   private final AtomicInteger underWay = new AtomicInteger();
 
   /**
    * Creates the service.
    *
    * @param maxUnderWay most requests that are accepted and not yet answered
+   * @param waiting tells how many of them wait for a thread
    */
-  RateLimitService(RateLimits limits, RateLimitStatistics statistics, int maxUnderWay) {
+  RateLimitService(
+      RateLimits limits, RateLimitStatistics statistics, int maxUnderWay, IntSupplier waiting) {
     this.limits = limits;
     this.statistics = statistics;
     this.maxUnderWay = maxUnderWay;
+    this.waiting = waiting;
   }
 
   /** Returns the service as a server takes it. */
@@ -80,7 +85,7 @@ final class RateLimitService {
         (ServerCallStreamObserver<RateLimitResponse>) observer;
     // without one, an answer that comes too late would throw
     answer.setOnCancelHandler(() -> {});
-    if (underWay.incrementAndGet() > maxUnderWay) {
+    if (underWay.incrementAndGet() + waiting.getAsInt() > maxUnderWay) {
       underWay.decrementAndGet();
       statistics.count(RateLimitStatistics.Outcome.OVERLOADED);
       answer.onError(
