@@ -79,8 +79,7 @@ public final class EndpointName {
 
   private static String hash(String text) {
     try {
-      byte[] digest =
-          MessageDigest.getInstance("SHA-256").digest(bytes(text));
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(bytes(text));
       return Base64.getUrlEncoder().encodeToString(Arrays.copyOf(digest, HASH_BYTES));
     } catch (NoSuchAlgorithmException missing) {
       throw new IllegalStateException("every Java platform has SHA-256", missing);

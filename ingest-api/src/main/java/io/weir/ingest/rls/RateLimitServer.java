@@ -8,11 +8,11 @@ import io.grpc.ServerServiceDefinition;
 import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.util.concurrent.DefaultThreadFactory;
-import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.access.Access;
 import io.weir.access.Tls;
 import java.io.IOException;
@@ -136,8 +136,7 @@ public final class RateLimitServer implements AutoCloseable {
     RateLimitStatistics statistics = new RateLimitStatistics(parts.registry());
     HealthStatusManager status = new HealthStatusManager();
     TokenCheck tokens = new TokenCheck(parts.access(), verifying);
-    UnfinishedRequests unfinished =
-        UnfinishedRequests.start(WHOLE_LIMIT, MAX_UNFINISHED_BYTES);
+    UnfinishedRequests unfinished = UnfinishedRequests.start(WHOLE_LIMIT, MAX_UNFINISHED_BYTES);
     EventLoopGroup accepting = loops(1, "weir-grpc-accept");
     EventLoopGroup reading = loops(0, "weir-grpc-io");
     NettyServerBuilder builder =
