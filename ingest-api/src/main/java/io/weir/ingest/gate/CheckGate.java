@@ -246,16 +246,25 @@ public final class CheckGate {
    */
   private static CompletableFuture<Decision> within(
       @Nullable Duration patience, CompletableFuture<Decision> pending) {
-    return patience == null
-        ? pending
-        : pending
+    if (patience == null) {
+      return pending;
+    }
+    CompletableFuture<Decision> within = new CompletableFuture<>();
+    var unused =
+        pending
             .copy()
             .completeOnTimeout(TOO_LATE, patience.toNanos(), TimeUnit.NANOSECONDS)
-            .thenCompose(
-                decision ->
-                    decision == TOO_LATE
-                        ? CompletableFuture.supplyAsync(() -> decision, AFTER_TIMEOUTS)
-                        : CompletableFuture.completedFuture(decision));
+            .whenComplete(
+                (decision, failed) -> {
+                  if (decision == TOO_LATE) {
+                    AFTER_TIMEOUTS.execute(() -> within.complete(decision));
+                  } else if (failed == null) {
+                    within.complete(decision);
+                  } else {
+                    within.completeExceptionally(failed);
+                  }
+                });
+    return within;
   }
 
   /** Records a call that a lease has decided. The tokens are taken, whatever becomes of it. */
