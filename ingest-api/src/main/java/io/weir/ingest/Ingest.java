@@ -312,6 +312,7 @@ public final class Ingest implements AutoCloseable {
                   tls,
                   api::isReady,
                   config.maxCallsUnderWay(),
+                  RateLimitServer.shareOf(config.maxConnections()),
                   registry));
       RateLimitWarmUp.run(settings.host(), server.port(), tls != null, access.ownToken());
       server.beginCounting();

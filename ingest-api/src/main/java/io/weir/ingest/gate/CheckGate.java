@@ -25,6 +25,8 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -48,6 +50,16 @@ public final class CheckGate {
   private static final Decision TOO_LATE =
       new Decision.Undecided(
           Decision.Cause.TIMEOUT, "the cache did not answer within the caller's patience");
+
+  /** Runs what follows a timeout, as many as there are calls under way; nothing of it blocks. */
+  private static final Executor AFTER_TIMEOUTS =
+      Executors.newFixedThreadPool(
+          2,
+          task -> {
+            Thread thread = new Thread(task, "weir-after-timeout");
+            thread.setDaemon(true);
+            return thread;
+          });
 
   private static final long MICROS_PER_MILLI = 1_000;
 
@@ -228,12 +240,31 @@ public final class CheckGate {
         : pending.thenCompose(decision -> record(ticket, asked, matched, decision, nowEpochMillis));
   }
 
-  /** Returns the decision, or that there is none when the time is over. */
+  /**
+   * Returns the decision, or that there is none when the time is over. What follows is not run by
+   * the thread that knows the time: all timeouts of the process are waiting for that one.
+   */
   private static CompletableFuture<Decision> within(
       @Nullable Duration patience, CompletableFuture<Decision> pending) {
-    return patience == null
-        ? pending
-        : pending.copy().completeOnTimeout(TOO_LATE, patience.toNanos(), TimeUnit.NANOSECONDS);
+    if (patience == null) {
+      return pending;
+    }
+    CompletableFuture<Decision> within = new CompletableFuture<>();
+    var unused =
+        pending
+            .copy()
+            .completeOnTimeout(TOO_LATE, patience.toNanos(), TimeUnit.NANOSECONDS)
+            .whenComplete(
+                (decision, failed) -> {
+                  if (decision == TOO_LATE) {
+                    AFTER_TIMEOUTS.execute(() -> within.complete(decision));
+                  } else if (failed == null) {
+                    within.complete(decision);
+                  } else {
+                    within.completeExceptionally(failed);
+                  }
+                });
+    return within;
   }
 
   /** Records a call that a lease has decided. The tokens are taken, whatever becomes of it. */

@@ -131,7 +131,13 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit) {
             ColdCacheMode.ALLOW,
             limit.capacityTokens());
     String owner =
-        facts.client().length() + ":" + facts.client() + facts.endpoint() + limit.describe();
+        facts.client().length()
+            + ":"
+            + facts.client()
+            + facts.endpoint().length()
+            + ":"
+            + facts.endpoint()
+            + limit.describe();
     String key =
         BucketKey.cacheOnlyText(
             null, BucketKey.Part.of(policy.name()).keyText(), null, BucketKey.Part.of(owner), null);

@@ -2,6 +2,7 @@
 package io.weir.ingest.rls;
 
 import io.weir.limits.Names;
+import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -78,11 +79,30 @@ public final class EndpointName {
 
   private static String hash(String text) {
     try {
-      byte[] digest =
-          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(bytes(text));
       return Base64.getUrlEncoder().encodeToString(Arrays.copyOf(digest, HASH_BYTES));
     } catch (NoSuchAlgorithmException missing) {
       throw new IllegalStateException("every Java platform has SHA-256", missing);
     }
+  }
+
+  /**
+   * Returns the UTF-8 of a text; an unpaired surrogate, which has none, is three bytes that are in
+   * no UTF-8, so that no two texts have the same bytes.
+   */
+  private static byte[] bytes(String text) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream(text.length());
+    for (int i = 0; i < text.length(); ) {
+      int c = text.codePointAt(i);
+      i += Character.charCount(c);
+      if (c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE) {
+        bytes.write(0xe0 | c >> 12);
+        bytes.write(0x80 | (c >> 6 & 0x3f));
+        bytes.write(0x80 | (c & 0x3f));
+      } else {
+        bytes.writeBytes(Character.toString(c).getBytes(StandardCharsets.UTF_8));
+      }
+    }
+    return bytes.toByteArray();
   }
 }

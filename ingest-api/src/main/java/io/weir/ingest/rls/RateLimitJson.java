@@ -73,7 +73,14 @@ final class RateLimitJson {
       if (descriptor instanceof ObjectNode members) {
         for (String name : new String[] {"isNegativeHits", "is_negative_hits"}) {
           JsonNode value = members.remove(name);
-          if (value != null && value.asBoolean()) {
+          if (value == null || value.isNull()) {
+            continue;
+          }
+          if (!value.isBoolean()) {
+            throw new InvalidRequestException(
+                "descriptors[" + index + "].is_negative_hits", "must be true or false");
+          }
+          if (value.booleanValue()) {
             throw DescriptorReader.negativeHits("descriptors[" + index + "]");
           }
         }

@@ -9,6 +9,10 @@ import io.grpc.netty.NettyServerBuilder;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.util.concurrent.DefaultThreadFactory;
 import io.weir.access.Access;
 import io.weir.access.Tls;
 import java.io.IOException;
@@ -17,7 +21,9 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -26,14 +32,32 @@ import org.jspecify.annotations.Nullable;
  * {@code SERVING} while calls would be kept, for the whole server and for the service.
  */
 public final class RateLimitServer implements AutoCloseable {
-  /** Largest request; as the body of a check. */
-  private static final int MAX_REQUEST_BYTES = 64 * 1024;
+  /**
+   * Largest request. Envoy takes 60 KiB of header fields of its callers, unless it is configured
+   * otherwise, and may copy them to several descriptors: what it sends must not become an error.
+   */
+  private static final int MAX_REQUEST_BYTES = 1024 * 1024;
 
   /** Largest metadata of a request; tokens of issuers may have some kilobytes. */
   private static final int MAX_METADATA_BYTES = 16 * 1024;
 
-  /** Most requests at once of one connection; Envoy has one connection for each of its threads. */
-  private static final int MAX_CALLS_OF_A_CONNECTION = 1_000;
+  /**
+   * Most requests at once of one connection; Envoy has one connection for each of its threads, and
+   * opens another one when a connection has as many.
+   */
+  private static final int MAX_CALLS_OF_A_CONNECTION = 128;
+
+  /** Most bytes of a connection that have arrived and that no request has read. */
+  private static final int UNREAD_BYTES_OF_A_CONNECTION = 128 * 1024;
+
+  /** A request must be whole after this time; as the body of a check. */
+  private static final Duration WHOLE_LIMIT = Duration.ofSeconds(10);
+
+  /** Most bytes of all requests that are not whole; as of the bodies of checks. */
+  private static final long MAX_UNFINISHED_BYTES = 64L * 1024 * 1024;
+
+  /** The bound on connections is never lower, whatever that of the check API is. */
+  private static final int FEWEST_CONNECTIONS = 100;
 
   /** After this time without a sign of life the peer is asked for one. */
   private static final Duration KEEP_ALIVE = Duration.ofMinutes(1);
@@ -43,6 +67,9 @@ public final class RateLimitServer implements AutoCloseable {
 
   /** A peer that asks for signs of life more often than that is disconnected. */
   private static final Duration SHORTEST_KEEP_ALIVE_OF_PEERS = Duration.ofSeconds(10);
+
+  /** A connection without a request ends after this time; its peer opens another one. */
+  private static final Duration IDLE_LIMIT = Duration.ofMinutes(5);
 
   private static final Duration HANDSHAKE_LIMIT = Duration.ofSeconds(10);
 
@@ -56,17 +83,23 @@ public final class RateLimitServer implements AutoCloseable {
   private static final Duration FINISH_LIMIT = Duration.ofSeconds(5);
 
   private final Server server;
+  private final List<EventLoopGroup> loops;
   private final List<ExecutorService> threads;
+  private final UnfinishedRequests unfinished;
   private final HealthUpdates health;
   private final RateLimitStatistics statistics;
 
   private RateLimitServer(
       Server server,
+      List<EventLoopGroup> loops,
       List<ExecutorService> threads,
+      UnfinishedRequests unfinished,
       HealthUpdates health,
       RateLimitStatistics statistics) {
     this.server = server;
+    this.loops = loops;
     this.threads = threads;
+    this.unfinished = unfinished;
     this.health = health;
     this.statistics = statistics;
   }
@@ -79,6 +112,7 @@ public final class RateLimitServer implements AutoCloseable {
    * @param tls how the port speaks TLS; null if it does not
    * @param readiness tells whether calls would be kept
    * @param maxUnderWay most requests that are accepted and not yet answered
+   * @param maxConnections most open connections; one more is closed at once
    */
   public record Parts(
       RateLimits limits,
@@ -86,6 +120,7 @@ public final class RateLimitServer implements AutoCloseable {
       @Nullable Tls tls,
       HealthUpdates.Readiness readiness,
       int maxUnderWay,
+      int maxConnections,
       MeterRegistry registry) {}
 
   /**
@@ -96,28 +131,42 @@ public final class RateLimitServer implements AutoCloseable {
    * @throws UncheckedIOException if the port cannot be bound
    */
   public static RateLimitServer start(String host, int port, Parts parts) {
-    ExecutorService threads = threads(THREADS, "weir-grpc");
-    ExecutorService verifying = threads(VERIFYING_THREADS, "weir-grpc-tokens");
+    ThreadPoolExecutor threads = threads(THREADS, RateLimitServer::thread);
+    ThreadPoolExecutor verifying = threads(VERIFYING_THREADS, TokenCheck.VerifyingThread::new);
     RateLimitStatistics statistics = new RateLimitStatistics(parts.registry());
     HealthStatusManager status = new HealthStatusManager();
     TokenCheck tokens = new TokenCheck(parts.access(), verifying);
+    UnfinishedRequests unfinished = UnfinishedRequests.start(WHOLE_LIMIT, MAX_UNFINISHED_BYTES);
+    EventLoopGroup accepting = loops(1, "weir-grpc-accept");
+    EventLoopGroup reading = loops(0, "weir-grpc-io");
     NettyServerBuilder builder =
         NettyServerBuilder.forAddress(new InetSocketAddress(host, port))
+            .channelFactory(() -> new BoundedServerChannel(parts.maxConnections()))
+            .bossEventLoopGroup(accepting)
+            .workerEventLoopGroup(reading)
             .executor(threads)
             .callExecutor(tokens)
             .maxInboundMessageSize(MAX_REQUEST_BYTES)
             .maxInboundMetadataSize(MAX_METADATA_BYTES)
             .maxConcurrentCallsPerConnection(MAX_CALLS_OF_A_CONNECTION)
+            .flowControlWindow(UNREAD_BYTES_OF_A_CONNECTION)
+            .addStreamTracerFactory(unfinished)
+            .intercept(unfinished)
             .keepAliveTime(KEEP_ALIVE.toSeconds(), TimeUnit.SECONDS)
             .keepAliveTimeout(KEEP_ALIVE_TIMEOUT.toSeconds(), TimeUnit.SECONDS)
             .permitKeepAliveTime(SHORTEST_KEEP_ALIVE_OF_PEERS.toSeconds(), TimeUnit.SECONDS)
             .permitKeepAliveWithoutCalls(true)
+            .maxConnectionIdle(IDLE_LIMIT.toSeconds(), TimeUnit.SECONDS)
             .handshakeTimeout(HANDSHAKE_LIMIT.toSeconds(), TimeUnit.SECONDS)
             .addService(
                 behind(
                     tokens,
-                    new RateLimitService(parts.limits(), statistics, parts.maxUnderWay())
-                        .bindService()))
+                    new RateLimitService(
+                            parts.limits(),
+                            statistics,
+                            parts.maxUnderWay(),
+                            () -> threads.getQueue().size())
+                        .definition()))
             .addService(behind(tokens, ProtoReflectionServiceV1.newInstance().bindService()))
             .addService(status.getHealthService());
     if (parts.tls() != null) {
@@ -127,22 +176,55 @@ public final class RateLimitServer implements AutoCloseable {
       Server server = builder.build().start();
       HealthUpdates health =
           HealthUpdates.start(status, RateLimitServiceGrpc.SERVICE_NAME, parts.readiness());
-      return new RateLimitServer(server, List.of(threads, verifying), health, statistics);
+      return new RateLimitServer(
+          server,
+          List.of(accepting, reading),
+          List.of(threads, verifying),
+          unfinished,
+          health,
+          statistics);
     } catch (IOException notBound) {
+      end(List.of(accepting, reading));
+      unfinished.close();
       threads.shutdown();
       verifying.shutdown();
       throw new UncheckedIOException(notBound);
     }
   }
 
-  private static ExecutorService threads(int count, String name) {
-    return Executors.newFixedThreadPool(
-        count,
-        task -> {
-          Thread thread = new Thread(task, name);
-          thread.setDaemon(true);
-          return thread;
-        });
+  /**
+   * Returns how many connections the port has, by those of the check API: fewer, since each carries
+   * many requests at once and a proxy has one for each of its threads.
+   */
+  public static int shareOf(int maxConnections) {
+    return Math.max(FEWEST_CONNECTIONS, maxConnections / 10);
+  }
+
+  /** Returns threads that read and write; 0 is as many as the library thinks fit. */
+  private static EventLoopGroup loops(int count, String name) {
+    return new MultiThreadIoEventLoopGroup(
+        count, new DefaultThreadFactory(name, true), NioIoHandler.newFactory());
+  }
+
+  private static void end(List<EventLoopGroup> loops) {
+    for (EventLoopGroup each : loops) {
+      var unused = each.shutdownGracefully(0, FINISH_LIMIT.toSeconds(), TimeUnit.SECONDS);
+    }
+  }
+
+  /**
+   * Returns threads for calls. Each call waits for them once at most, so that what waits is bounded
+   * by the connections and their calls; long before, calls are answered that they are too many.
+   */
+  private static ThreadPoolExecutor threads(int count, ThreadFactory factory) {
+    return new ThreadPoolExecutor(
+        count, count, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory);
+  }
+
+  private static Thread thread(Runnable task) {
+    Thread thread = new Thread(task, "weir-grpc");
+    thread.setDaemon(true);
+    return thread;
   }
 
   private static ServerServiceDefinition behind(
@@ -188,6 +270,8 @@ public final class RateLimitServer implements AutoCloseable {
       isInterrupted = true;
     }
     threads.forEach(ExecutorService::shutdown);
+    end(loops);
+    unfinished.close();
     if (isInterrupted) {
       Thread.currentThread().interrupt();
     }

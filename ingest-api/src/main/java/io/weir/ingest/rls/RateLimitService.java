@@ -6,14 +6,19 @@ import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc;
 import io.grpc.Context;
 import io.grpc.Deadline;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.ServiceDescriptor;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 import io.weir.ingest.gate.CheckOutcome;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,7 +28,7 @@ import org.slf4j.LoggerFactory;
  * the node cannot decide now, {@code UNAVAILABLE}, of which Envoy's {@code failure_mode_deny} makes
  * a verdict. Thread-safe.
  */
-final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBase {
+final class RateLimitService {
   private static final Logger LOG = LoggerFactory.getLogger(RateLimitService.class);
 
   /** Time that Envoy gives a service, unless it is configured. */
@@ -35,30 +40,52 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
    */
   private static final int PERCENT_OF_DEADLINE = 60;
 
+  private static final MethodDescriptor<ReceivedRequest, RateLimitResponse> METHOD =
+      RateLimitServiceGrpc.getShouldRateLimitMethod().toBuilder(
+              ReceivedRequest.MARSHALLER,
+              RateLimitServiceGrpc.getShouldRateLimitMethod().getResponseMarshaller())
+          .build();
+
+  private static final ServiceDescriptor SERVICE =
+      ServiceDescriptor.newBuilder(RateLimitServiceGrpc.SERVICE_NAME)
+          .setSchemaDescriptor(RateLimitServiceGrpc.getServiceDescriptor().getSchemaDescriptor())
+          .addMethod(METHOD)
+          .build();
+
   private final RateLimits limits;
   private final RateLimitStatistics statistics;
   private final int maxUnderWay;
+  private final IntSupplier waiting;
   private final AtomicInteger underWay = new AtomicInteger();
 
   /**
    * Creates the service.
    *
    * @param maxUnderWay most requests that are accepted and not yet answered
+   * @param waiting tells how many of them wait for a thread
    */
-  RateLimitService(RateLimits limits, RateLimitStatistics statistics, int maxUnderWay) {
+  RateLimitService(
+      RateLimits limits, RateLimitStatistics statistics, int maxUnderWay, IntSupplier waiting) {
     this.limits = limits;
     this.statistics = statistics;
     this.maxUnderWay = maxUnderWay;
+    this.waiting = waiting;
   }
 
-  @Override
-  public void shouldRateLimit(
-      RateLimitRequest request, StreamObserver<RateLimitResponse> observer) {
+  /** Returns the service as a server takes it. */
+  ServerServiceDefinition definition() {
+    return ServerServiceDefinition.builder(SERVICE)
+        .addMethod(METHOD, ServerCalls.asyncUnaryCall(this::shouldRateLimit))
+        .build();
+  }
+
+  private void shouldRateLimit(
+      ReceivedRequest received, StreamObserver<RateLimitResponse> observer) {
     ServerCallStreamObserver<RateLimitResponse> answer =
         (ServerCallStreamObserver<RateLimitResponse>) observer;
     // without one, an answer that comes too late would throw
     answer.setOnCancelHandler(() -> {});
-    if (underWay.incrementAndGet() > maxUnderWay) {
+    if (underWay.incrementAndGet() + waiting.getAsInt() > maxUnderWay) {
       underWay.decrementAndGet();
       statistics.count(RateLimitStatistics.Outcome.OVERLOADED);
       answer.onError(
@@ -70,6 +97,10 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
     CompletableFuture<RateLimits.Verdict> pending;
     try {
+      RateLimitRequest request = received.request();
+      if (request == null) {
+        throw new InvalidRequestException("", "the message is no RateLimitRequest");
+      }
       pending = limits.decide(request, patience());
     } catch (InvalidRequestException invalid) {
       underWay.decrementAndGet();

@@ -14,6 +14,7 @@ import io.weir.access.Scope;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadPoolExecutor;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,16 +25,27 @@ final class TokenCheck implements ServerInterceptor, ServerCallExecutorSupplier 
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
+  /** Most calls that wait until their tokens are verified; one more is answered at once. */
+  private static final int MAX_WAITING = 1_000;
+
   private final Access access;
-  private final Executor verifying;
+  private final ThreadPoolExecutor verifying;
+
+  /** A thread that may wait for the keys of an issuer. */
+  static final class VerifyingThread extends Thread {
+    VerifyingThread(Runnable task) {
+      super(task, "weir-grpc-tokens");
+      setDaemon(true);
+    }
+  }
 
   /**
    * Creates a check.
    *
    * @param verifying runs the calls whose tokens have to be verified first, which may wait for the
-   *     keys of an issuer
+   *     keys of an issuer; its threads are made by {@link VerifyingThread}
    */
-  TokenCheck(Access access, Executor verifying) {
+  TokenCheck(Access access, ThreadPoolExecutor verifying) {
     this.access = access;
     this.verifying = verifying;
   }
@@ -41,7 +53,9 @@ final class TokenCheck implements ServerInterceptor, ServerCallExecutorSupplier 
   /** Keeps calls whose tokens are known from waiting behind others. */
   @Override
   public <Q, A> @Nullable Executor getExecutor(ServerCall<Q, A> call, Metadata headers) {
-    return access.isKnown(authorization(headers)) ? null : verifying;
+    return access.isKnown(authorization(headers)) || verifying.getQueue().size() >= MAX_WAITING
+        ? null
+        : verifying;
   }
 
   @Override
@@ -69,7 +83,12 @@ final class TokenCheck implements ServerInterceptor, ServerCallExecutorSupplier 
   }
 
   private @Nullable Status refusal(Metadata headers) {
-    Access.Verdict verdict = access.of(authorization(headers));
+    String authorization = authorization(headers);
+    if (!access.isKnown(authorization) && !(Thread.currentThread() instanceof VerifyingThread)) {
+      return Status.UNAVAILABLE.withDescription(
+          "as many tokens as the node takes wait to be verified; nothing was decided");
+    }
+    Access.Verdict verdict = access.of(authorization);
     if (verdict instanceof Access.Refused refused) {
       return Status.UNAUTHENTICATED.withDescription(refused.detail());
     }

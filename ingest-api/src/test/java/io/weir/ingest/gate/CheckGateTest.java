@@ -47,6 +47,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
@@ -142,6 +143,29 @@ final class CheckGateTest {
             new Decision.Undecided(Decision.Cause.REJECTED, "too many"));
     assertEquals(
         new CheckOutcome.Shed("too many"), gate.submit(call(3), Duration.ofHours(1)).join());
+  }
+
+  /** Was a hole: one thread of the whole process decided and recorded all calls that were late. */
+  @Test
+  void submit_afterATimeout_isNotGoneOnWithByTheThreadOfAllTimeouts() {
+    cache.pending = new CompletableFuture<>();
+    PolicyMatcher matcher =
+        PolicyMatcher.of(new PolicySet(1, List.of(enforced("burst", FailureMode.OPEN))));
+    List<String> threads = new CopyOnWriteArrayList<>();
+    CheckGate gate =
+        new CheckGate(
+            () -> matcher,
+            cache,
+            new LocalDecider(1, this::nowMicros),
+            log,
+            () -> {
+              threads.add(Thread.currentThread().getName());
+              return "made";
+            },
+            new SimpleMeterRegistry());
+
+    var unused = gate.submit(call(3), Duration.ofMillis(20)).join();
+    assertEquals(List.of("weir-after-timeout"), threads);
   }
 
   /** Records of one client are in one partition; of other buckets none could tell all. */

@@ -2,6 +2,7 @@
 package io.weir.ingest.rls;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -43,6 +44,43 @@ final class RateLimitJsonTest {
     InvalidRequestException refused =
         assertThrows(InvalidRequestException.class, () -> read(negative, true));
     assertEquals("descriptors[1].is_negative_hits", refused.field());
+  }
+
+  @Test
+  void read_negativeHitsThatAreNoTruthValue_areRefused_andNotChargedAsPositiveOnes()
+      throws InvalidRequestException {
+    for (String value : List.of("\"yes\"", "\"true\"", "1", "0", "[]", "{}")) {
+      InvalidRequestException refused =
+          assertThrows(
+              InvalidRequestException.class, () -> read(negativeHits(value), false), value);
+      assertEquals("descriptors[0].is_negative_hits", refused.field());
+    }
+    for (String value : List.of("false", "null")) {
+      assertEquals(1, read(negativeHits(value), false).getDescriptorsCount());
+    }
+  }
+
+  private static String negativeHits(String value) {
+    return "{\"domain\":\"shop\",\"descriptors\":[{\"isNegativeHits\":" + value + "}]}";
+  }
+
+  @Test
+  void read_unpairedSurrogates_haveEndpointsOfTheirOwn() throws InvalidRequestException {
+    DescriptorReader reader = new DescriptorReader(List.of("user"));
+
+    for (String key : List.of("path", "user")) {
+      var one = reader.read(read(surrogate(key, "\\ud800"), false)).get(0).call().facts();
+      var other = reader.read(read(surrogate(key, "\\ud801"), false)).get(0).call().facts();
+      assertNotEquals(one.client() + one.endpoint(), other.client() + other.endpoint(), key);
+    }
+  }
+
+  private static String surrogate(String key, String escaped) {
+    return "{\"domain\":\"shop\",\"descriptors\":[{\"entries\":[{\"key\":\""
+        + key
+        + "\",\"value\":\""
+        + escaped
+        + "\"}]}]}";
   }
 
   @Test

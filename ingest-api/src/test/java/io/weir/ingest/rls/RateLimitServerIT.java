@@ -34,9 +34,11 @@ import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -282,6 +284,62 @@ final class RateLimitServerIT {
       String answer =
           new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
       assertTrue(answer.contains("too_many_pings"), answer);
+    }
+  }
+
+  /** A connection beyond the bound is closed before anything is read from it. */
+  @Test
+  void connectionBeyondTheBound_isClosedAtOnce_andRoomIsFoundWhenOthersEnd() throws Exception {
+    int bound = RateLimitServer.shareOf(1);
+    List<Socket> sockets = new ArrayList<>();
+    try (RateLimitNode node =
+        RateLimitNode.start(folder, NO_POLICIES, Map.of("WEIR_MAX_CONNECTIONS", "1"))) {
+      // the connection of the node's own peeks may take a moment to end
+      Await.until("a whole bound of connections", () -> areAllOpen(node, sockets, bound));
+      assertTrue(isClosedAtOnce(node));
+      sockets.remove(0).close();
+      Await.until("room for another one", () -> !isClosedAtOnce(node));
+    } finally {
+      for (Socket socket : sockets) {
+        socket.close();
+      }
+    }
+  }
+
+  private static boolean areAllOpen(RateLimitNode node, List<Socket> sockets, int count)
+      throws Exception {
+    for (Socket socket : sockets) {
+      socket.close();
+    }
+    sockets.clear();
+    for (int i = 0; i < count; i++) {
+      Socket socket = new Socket(InetAddress.getLoopbackAddress(), node.port());
+      sockets.add(socket);
+      if (!greets(socket)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static boolean isClosedAtOnce(RateLimitNode node) throws Exception {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), node.port())) {
+      return !greets(socket);
+    }
+  }
+
+  /** Begins HTTP/2 (RFC 9113); returns whether the server does so, too. */
+  private static boolean greets(Socket socket) throws Exception {
+    socket.setSoTimeout((int) Await.PATIENCE.toMillis());
+    byte[] settings = new byte[9];
+    settings[3] = 4;
+    try {
+      OutputStream out = socket.getOutputStream();
+      out.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+      out.write(settings);
+      return socket.getInputStream().read() >= 0;
+    } catch (SocketException closed) {
+      return false;
     }
   }
 

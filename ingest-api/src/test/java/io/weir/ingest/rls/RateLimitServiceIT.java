@@ -18,15 +18,25 @@ import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.RateLimit.Unit;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc;
 import io.envoyproxy.envoy.type.v3.RateLimitUnit;
+import io.grpc.CallOptions;
+import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ClientCalls;
 import io.weir.testing.Await;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -134,6 +144,90 @@ final class RateLimitServiceIT {
     assertEquals(0, denied.getLimitRemaining());
     // another value has a bucket of its own
     assertEquals(2, one(descriptor("kind", "three", "who", "b")).getLimitRemaining());
+  }
+
+  /** Sends the bytes of a message, which need not be one. */
+  private byte[] send(byte[] message) {
+    MethodDescriptor.Marshaller<byte[]> asItIs =
+        new MethodDescriptor.Marshaller<>() {
+          @Override
+          public InputStream stream(byte[] value) {
+            return new ByteArrayInputStream(value);
+          }
+
+          @Override
+          public byte[] parse(InputStream stream) {
+            try {
+              return stream.readAllBytes();
+            } catch (IOException impossible) {
+              throw new UncheckedIOException(impossible);
+            }
+          }
+        };
+    return ClientCalls.blockingUnaryCall(
+        node.patient().getChannel(),
+        RateLimitServiceGrpc.getShouldRateLimitMethod().toBuilder(asItIs, asItIs).build(),
+        CallOptions.DEFAULT.withDeadlineAfter(30, TimeUnit.SECONDS),
+        message);
+  }
+
+  @Test
+  void valueThatIsNotUtf8_isLimitedAsAnyOther() throws Exception {
+    RateLimitRequest request = Requests.of(descriptor("kind", "three", "agent", "QQ"));
+    byte[] message = Requests.withBytes(request, "QQ", 0xc3, 0x28);
+    for (int i = 0; i < 3; i++) {
+      assertEquals(Code.OK, RateLimitResponse.parseFrom(send(message)).getOverallCode());
+    }
+    assertEquals(Code.OVER_LIMIT, RateLimitResponse.parseFrom(send(message)).getOverallCode());
+    // one that differs by a byte has a bucket of its own
+    byte[] other = Requests.withBytes(request, "QQ", 0xc4, 0x28);
+    assertEquals(Code.OK, RateLimitResponse.parseFrom(send(other)).getOverallCode());
+  }
+
+  @Test
+  void messageThatIsNoRequest_isInvalid_andCounted() throws Exception {
+    double before = invalid();
+    StatusRuntimeException refused =
+        assertThrows(StatusRuntimeException.class, () -> send(new byte[] {0x0c, 1, 2}));
+
+    assertEquals(Status.Code.INVALID_ARGUMENT, refused.getStatus().getCode());
+    assertTrue(invalid() > before);
+  }
+
+  private double invalid() throws Exception {
+    return node.metrics()
+        .lines()
+        .filter(line -> line.startsWith("weir_grpc_requests_total{outcome=\"invalid\"}"))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.indexOf(' ') + 1)))
+        .sum();
+  }
+
+  @Test
+  void longestPathThatEnvoyTakes_inSeveralDescriptors_isLimitedAsAnyOther() {
+    String path = "/" + "x".repeat(60 * 1024);
+    RateLimitDescriptor asked = descriptor("kind", "three", "long", path);
+    RateLimitDescriptor[] copies = new RateLimitDescriptor[16];
+    Arrays.fill(copies, descriptor("other", path));
+    copies[0] = asked;
+
+    RateLimitResponse response = ask(copies);
+    assertEquals(16, response.getStatusesCount());
+    assertEquals(2, response.getStatuses(0).getLimitRemaining());
+    assertEquals(1, one(asked).getLimitRemaining());
+  }
+
+  /** Written behind one another, path and limit of both descriptors are the same text. */
+  @Test
+  void limitOfADescriptor_sharesNoBucketWithOneOfALongerPath() {
+    RateLimitDescriptor longer =
+        withLimit(descriptor("kind", "ten", "path", "/x1"), 5, RateLimitUnit.HOUR);
+    RateLimitDescriptor shorter =
+        withLimit(descriptor("kind", "ten", "path", "/x"), 15, RateLimitUnit.HOUR);
+
+    assertEquals(4, one(longer).getLimitRemaining());
+    assertEquals(14, one(shorter).getLimitRemaining());
+    assertEquals(3, one(longer).getLimitRemaining());
+    assertEquals(13, one(shorter).getLimitRemaining());
   }
 
   @Test
@@ -377,7 +471,7 @@ final class RateLimitServiceIT {
   }
 
   private static RateLimitRequest tooLarge() {
-    return Requests.of(descriptor("kind", "x".repeat(70_000)));
+    return Requests.of(descriptor("kind", "x".repeat(1_100_000)));
   }
 
   @Test

@@ -55,4 +55,16 @@ final class Requests {
                 .build())
         .build();
   }
+
+  /** A request on the wire in which two bytes stand wherever a text of two characters stood. */
+  static byte[] withBytes(RateLimitRequest request, String replaced, int first, int second) {
+    byte[] message = request.toByteArray();
+    for (int i = 0; i + 1 < message.length; i++) {
+      if (message[i] == replaced.charAt(0) && message[i + 1] == replaced.charAt(1)) {
+        message[i] = (byte) first;
+        message[i + 1] = (byte) second;
+      }
+    }
+    return message;
+  }
 }
