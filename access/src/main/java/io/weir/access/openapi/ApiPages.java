@@ -59,9 +59,8 @@ public final class ApiPages extends Handler.Wrapper {
         new Page("text/css; charset=utf-8", () -> ofSwaggerUi("swagger-ui.css")));
   }
 
-  /** Returns whether a request is for one of these pages, or for what might be one. */
-  public static boolean isFor(Request request) {
-    String path = Request.getPathInContext(request);
+  /** Returns whether a path is that of one of these pages, or of what might be one. */
+  public static boolean isOfPages(String path) {
     return path.equals(DESCRIPTION) || path.equals(PAGE) || path.startsWith(PAGE + "/");
   }
 

@@ -34,7 +34,7 @@ final class CheckApiRules implements AccessHandler.Rules {
     }
     String path = Request.getPathInContext(request);
     if (OF_EVERYBODY.contains(path)
-        || ApiPages.isFor(request)
+        || ApiPages.isOfPages(path)
         || path.startsWith(ProblemReason.PATH)) {
       return null;
     }

@@ -31,7 +31,7 @@ final class ReportRules implements AccessHandler.Rules {
   public @Nullable Scope scopeOf(Request request) {
     String path = Request.getPathInContext(request);
     if (OF_EVERYBODY.contains(path)
-        || ApiPages.isFor(request)
+        || ApiPages.isOfPages(path)
         || path.startsWith(ProblemReason.PATH)) {
       return null;
     }
