@@ -246,9 +246,9 @@ final class QuotaAndOutageIT {
     String local;
     try {
       // a quarter of 8
-      local = slot(check("k", "many", "l0"));
-      slot(check("k", "many", "l1"));
-      assertEquals(429, check("k", "many", "l2").statusCode());
+      local = slot(check("k", "many", "n0"));
+      slot(check("k", "many", "n1"));
+      assertEquals(429, check("k", "many", "n2").statusCode());
       HttpResponse<String> renewed = slots("renew", local);
       assertEquals("local", JSON.readTree(renewed.body()).path("decided_by").asText());
       local = slot(renewed);
@@ -344,7 +344,7 @@ final class QuotaAndOutageIT {
     return charge.limit().capacityTokens();
   }
 
-  /** The record of a call, once it is in the topic. */
+  /** The record of a call, once it is in the topic; ids are those of one call in this class. */
   private CallEvent record(String id) throws Exception {
     AtomicReference<CallEvent> found = new AtomicReference<>();
     Await.until(
@@ -355,7 +355,8 @@ final class QuotaAndOutageIT {
               byte[] bytes = line.getBytes(StandardCharsets.UTF_8);
               CallEvent call = CallLineCodec.decode(bytes, 0, bytes.length);
               if (call.id().equals(id)) {
-                found.set(call);
+                CallEvent earlier = found.getAndSet(call);
+                assertTrue(earlier == null || earlier.client().equals(call.client()), id);
               }
             }
           }
