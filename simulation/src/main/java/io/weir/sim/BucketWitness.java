@@ -6,6 +6,7 @@ import io.weir.limits.BucketKey;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.BucketState;
 import io.weir.limits.Refill;
+import io.weir.limits.SlidingLog;
 import io.weir.limits.SlidingWindowLimit;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
@@ -42,6 +43,8 @@ final class BucketWitness implements CacheWitness {
   private final TreeMap<String, Admissions> buckets = new TreeMap<>();
   private final TreeMap<String, List<CacheCharge>> charged = new TreeMap<>();
   private final Set<String> cutOff = new HashSet<>();
+  private final LogWitness logs = new LogWitness();
+  private final SlotWitness slots;
   private boolean wentBack;
 
   /** The watermark of each partition, by the time at which its counter had it. */
@@ -116,6 +119,7 @@ final class BucketWitness implements CacheWitness {
 
   BucketWitness(World world) {
     this.world = world;
+    this.slots = new SlotWitness(world);
   }
 
   /**
@@ -156,6 +160,11 @@ final class BucketWitness implements CacheWitness {
     return cutOff.contains(bucket);
   }
 
+  /** Returns what checks who holds slots. */
+  SlotWitness slots() {
+    return slots;
+  }
+
   /** Returns all that the cache has charged to a bucket, in order. */
   List<CacheCharge> charges(String bucket) {
     return charged.getOrDefault(bucket, List.of());
@@ -167,11 +176,15 @@ final class BucketWitness implements CacheWitness {
       return AdmittedTokens.NONE;
     }
     List<Admissions> charged = new ArrayList<>();
+    List<AdmittedTokens> logged = new ArrayList<>();
     long passed = world.redis().clock().passedMicros();
     for (int i = 0; i < check.buckets().size(); i++) {
       BucketRequest request = check.buckets().get(i);
       BucketReply reply = allowed.buckets().get(i);
-      if (reply.charged()) {
+      if (reply.charged() && request.limit() instanceof SlidingLog log) {
+        logged.add(
+            logs.admitted(request.bucket(), log, check.cost(), allowed.decidedAtEpochMicros()));
+      } else if (reply.charged() && !request.hasSlots()) {
         Admissions bucket =
             buckets.computeIfAbsent(request.bucket(), unseen -> new Admissions(request, passed));
         if (!bucket.limit.equals(request.limit())) {
@@ -198,7 +211,10 @@ final class BucketWitness implements CacheWitness {
         }
       }
     }
-    return () -> charged.forEach(bucket -> bucket.level += check.cost());
+    return () -> {
+      charged.forEach(bucket -> bucket.level += check.cost());
+      logged.forEach(AdmittedTokens::takeBack);
+    };
   }
 
   /**
@@ -385,6 +401,8 @@ final class BucketWitness implements CacheWitness {
    */
   @Override
   public void cacheLost(Map<String, Long> behind, boolean seen) {
+    logs.cacheLost();
+    slots.cacheLost();
     wentBack |= !behind.isEmpty();
     behind.forEach(this::noteBehind);
     for (Admissions bucket : buckets.values()) {
@@ -411,6 +429,9 @@ final class BucketWitness implements CacheWitness {
    */
   @Override
   public void clockSetBack(long byMicros) {
+    long before = world.redis().clock().epochMicros() + byMicros;
+    logs.clockSetBack(before);
+    slots.clockSetBack(before);
     for (Admissions bucket : buckets.values()) {
       Refill refill = bucket.limit.refill();
       if (refill != null) {
@@ -421,7 +442,9 @@ final class BucketWitness implements CacheWitness {
 
   @Override
   public void decided(Check check, CheckDecider.Outcome outcome) {
-    if (!(outcome.decision() instanceof Decision.Allowed) && !outcome.writes().isEmpty()) {
+    boolean writes =
+        !(outcome.writes().isEmpty() && outcome.logs().isEmpty() && outcome.slots().isEmpty());
+    if (!(outcome.decision() instanceof Decision.Allowed) && writes) {
       throw new InvariantBroken(Invariant.DENY, "a call that is not allowed writes " + outcome);
     }
     long at = world.redis().clock().epochMicros();

@@ -7,8 +7,7 @@ import io.weir.decision.correction.CacheLife;
 import io.weir.decision.correction.CacheUnavailableException;
 import io.weir.decision.deny.DenyCache;
 import io.weir.ingest.record.DecisionClock;
-import io.weir.limits.BucketArithmetic;
-import io.weir.limits.BucketState;
+import io.weir.limits.BucketView;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
@@ -62,7 +61,8 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
     }
   }
 
-  private boolean isUp() {
+  /** Returns whether the cache answers. */
+  boolean isUp() {
     return !redis.isAway() && !node.isCutFromRedis();
   }
 
@@ -132,14 +132,13 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
   private void requireDenied(Check check, int index) {
     BucketRequest request = check.buckets().get(index);
     String bucket = request.bucket();
-    BucketArithmetic arithmetic = request.limit().arithmetic();
-    BucketState now = arithmetic.refill(redis.kept(bucket), redis.clock().epochMicros());
+    BucketView now = redis.view(request);
     boolean isExcused =
         raisesOnTheWay.getOrDefault(bucket, 0) > 0
             || disturbancesAtDenial.getOrDefault(bucket, -1L) != redis.disturbances()
             || redis.wasClockSet()
             || world.haveLimitsChanged();
-    if (arithmetic.holds(now, check.cost()) && !isExcused) {
+    if (now.holds(check.cost()) && !isExcused) {
       throw new InvariantBroken(
           InvariantBroken.Invariant.DENY,
           "a denial of "
@@ -312,7 +311,26 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
 
   @Override
   public CompletableFuture<Decision> submitRelease(Check check) {
-    throw new IllegalStateException("no policy of the simulation has slots");
+    Chance chance = world.networkChance();
+    if (!isUp()) {
+      return CompletableFuture.completedFuture(
+          new Decision.Undecided(Decision.Cause.UNAVAILABLE, "away"));
+    }
+    if (world.isDisturbedBy(Fault.REDIS_SLOW) && chance.percent(8)) {
+      world
+          .scheduler()
+          .after(
+              chance.millis(1, LATEST_MILLIS),
+              "a late release of " + node.name(),
+              () -> {
+                if (!redis.isAway()) {
+                  Decision unheard = redis.release(check);
+                }
+              });
+      return CompletableFuture.completedFuture(
+          new Decision.Undecided(Decision.Cause.TIMEOUT, "late"));
+    }
+    return CompletableFuture.completedFuture(redis.release(check));
   }
 
   @Override

@@ -20,6 +20,19 @@ final class Callers {
   private static final List<String> ENDPOINTS =
       List.of("GET /a", "GET /b", "GET /ab", "GET /q", "GET /aq", "GET /free");
 
+  /** Those of a world with limits that the cache alone keeps. */
+  private static final List<String> ALL_ENDPOINTS =
+      List.of(
+          "GET /a",
+          "GET /b",
+          "GET /ab",
+          "GET /q",
+          "GET /aq",
+          "GET /free",
+          "GET /l",
+          "POST /s",
+          "POST /s");
+
   /**
    * Each of these endpoints is on exactly one enforced bucket, so that no lack of tokens in another
    * bucket hides it.
@@ -77,7 +90,7 @@ final class Callers {
     long cost = chance.percent(70) ? 1 : chance.percent(95) ? chance.between(2L, 4L) : 200;
     return new Call(
         "c" + client,
-        chance.pick(ENDPOINTS),
+        chance.pick(world.hasCacheOnlyLimits() ? ALL_ENDPOINTS : ENDPOINTS),
         chance.percent(90) ? CallEvent.DEFAULT_METER : "tokens",
         cost,
         chance.percent(35) ? "own" + ids++ : null,
@@ -92,6 +105,7 @@ final class Callers {
     if (call.id() != null) {
       world.calls().asked(call.id());
     }
+    long disturbances = world.redis().disturbances();
     CheckOutcome outcome = node.check(call);
     world.trace().note(node.name(), call.facts().client(), call.facts().endpoint(), said(outcome));
     boolean heard = outcome != null && !chance.percent(10);
@@ -99,10 +113,15 @@ final class Callers {
         && decided.recorded() instanceof Recorded.Durable durable) {
       world.calls().answered(decided.call(), durable.position());
       kept.add(new Kept(decided.call(), durable.position()));
+      if (heard) {
+        world.slotHolders().told(decided, disturbances);
+      }
     } else {
       heard = false;
     }
-    if (call.id() != null && (!heard || chance.percent(15)) && !world.isHealed()) {
+    boolean holdsSlots =
+        heard && outcome instanceof CheckOutcome.Decided decided && decided.slots() != null;
+    if (call.id() != null && !holdsSlots && (!heard || chance.percent(15)) && !world.isHealed()) {
       world.scheduler().after(chance.millis(5, 2_500), "a retry", () -> call(call));
     }
   }

@@ -13,6 +13,8 @@ import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.Leases;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.gate.Recorded;
+import io.weir.ingest.gate.SlotOutcome;
+import io.weir.ingest.gate.SlotToken;
 import io.weir.ingest.gate.Ticket;
 import io.weir.ingest.record.BatchProducer;
 import io.weir.ingest.record.CallRecorder;
@@ -33,6 +35,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 
 /**
  * One ingest process of a node: the real gate, call recorder, cache watch, queue of corrections and
@@ -117,7 +120,7 @@ final class IngestProcess {
         new LocalDecider(
             world.plan().nodes(),
             () -> Math.max(1, decisionClock.nowEpochMillis()) * MICROS_PER_MILLI);
-    PolicyMatcher matcher = PolicyMatcher.of(world.withShared(world.withLeases(policies)));
+    PolicyMatcher matcher = PolicyMatcher.of(world.withLasting(world.withLeases(policies)));
     Leases leases =
         new Leases(
             check -> cache.lend(check, leaseHeldMillis),
@@ -282,6 +285,23 @@ final class IngestProcess {
     admitted = tokens;
   }
 
+  SlotOutcome renewSlots(SlotToken token) {
+    return withoutTokens(() -> gate.slots().renew(token));
+  }
+
+  SlotOutcome releaseSlots(SlotToken token) {
+    return withoutTokens(() -> gate.slots().release(token));
+  }
+
+  /** Asks for slots, of which no tokens are admitted. */
+  private SlotOutcome withoutTokens(Supplier<CompletableFuture<SlotOutcome>> question) {
+    try {
+      return question.get().join();
+    } finally {
+      admitted = AdmittedTokens.NONE;
+    }
+  }
+
   SettleOutcome settle(CallQuery query, long actualCost) {
     return settler.settle(query, actualCost);
   }
@@ -327,6 +347,9 @@ final class IngestProcess {
     long pauseMicros = LOOK_MICROS;
     if (!node.isPaused()) {
       askTime.run();
+      if (cache.isUp()) {
+        gate.slots().cacheAnswers(world.redis().clock().epochMicros());
+      }
       long pauseMillis = watch.look();
       pauseMicros = pauseMillis > 0 ? pauseMillis * MICROS_PER_MILLI : LOOK_MICROS;
     }

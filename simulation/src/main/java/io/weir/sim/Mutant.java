@@ -8,6 +8,8 @@ import io.weir.ingest.gate.Ticket;
 import io.weir.ingest.record.journal.Journal;
 import io.weir.limits.BucketState;
 import io.weir.limits.KeptBuckets;
+import io.weir.limits.LogState;
+import io.weir.limits.SlotState;
 import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
@@ -21,6 +23,7 @@ import io.weir.topics.model.BatchHeader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -297,7 +300,62 @@ enum Mutant implements Edges {
           peek,
           warm,
           nowEpochMicros,
-          bucket -> asked.contains(bucket) ? kept.state(bucket) : null);
+          new FalsifiedBuckets(kept) {
+            @Override
+            public @Nullable BucketState state(String bucket) {
+              return asked.contains(bucket) ? kept.state(bucket) : null;
+            }
+          });
+    }
+  },
+
+  FORGET_OLDEST_CALL("a sliding log does not count the oldest call that it keeps") {
+    @Override
+    public CheckDecider.Outcome decide(
+        Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
+      return CheckDecider.decide(
+          check,
+          peek,
+          warm,
+          nowEpochMicros,
+          new FalsifiedBuckets(kept) {
+            @Override
+            public @Nullable LogState log(String bucket) {
+              LogState whole = kept.log(bucket);
+              LogState later = LogState.EMPTY;
+              for (int i = 1; whole != null && i < whole.size(); i++) {
+                later = later.with(0, whole.atMicros(i), whole.cost(i));
+              }
+              return later;
+            }
+          });
+    }
+  },
+
+  SLOTS_END_EARLY("a slot is given to another caller a quarter of a second too early") {
+    @Override
+    public CheckDecider.Outcome decide(
+        Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
+      return CheckDecider.decide(
+          check,
+          peek,
+          warm,
+          nowEpochMicros,
+          new FalsifiedBuckets(kept) {
+            @Override
+            public @Nullable SlotState slots(String bucket) {
+              SlotState whole = kept.slots(bucket);
+              SlotState lasting = SlotState.EMPTY;
+              if (whole != null) {
+                for (Map.Entry<String, Long> slot : whole.byHolder().entrySet()) {
+                  if (slot.getValue() > nowEpochMicros + 250_000) {
+                    lasting = lasting.with(slot.getKey(), slot.getValue());
+                  }
+                }
+              }
+              return lasting;
+            }
+          });
     }
   },
 
@@ -309,7 +367,7 @@ enum Mutant implements Edges {
       if (!(real.decision() instanceof Decision.Denied)) {
         return real;
       }
-      Check least = new Check(check.buckets(), 1);
+      Check least = new Check(check.buckets(), 1, check.claim());
       List<CheckDecider.Write> writes =
           CheckDecider.decide(least, peek, warm, nowEpochMicros, kept).writes();
       return new CheckDecider.Outcome(real.decision(), writes, List.of());

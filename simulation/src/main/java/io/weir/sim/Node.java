@@ -3,10 +3,13 @@ package io.weir.sim;
 
 import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.CheckOutcome;
+import io.weir.ingest.gate.SlotOutcome;
+import io.weir.ingest.gate.SlotToken;
 import io.weir.ingest.record.journal.JournalIdentity;
 import io.weir.ingest.settle.CallQuery;
 import io.weir.ingest.settle.SettleOutcome;
 import java.util.List;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** A machine that runs ingest processes, one at a time: its name, clock, disk and network links. */
@@ -155,26 +158,31 @@ final class Node {
 
   /** Makes a check. Returns null if the process died of it, so that the caller gets no answer. */
   @Nullable CheckOutcome check(Call call) {
-    IngestProcess running = process;
-    if (running == null) {
-      return null;
-    }
-    try {
-      return running.check(call);
-    } catch (Crash crash) {
-      diedOf(running);
-      return null;
-    }
+    return asked(running -> running.check(call));
   }
 
   /** Makes a settlement. Returns null as {@link #check} does. */
   @Nullable SettleOutcome settle(CallQuery query, long actualCost) {
+    return asked(running -> running.settle(query, actualCost));
+  }
+
+  /** Renews slots. Returns null as {@link #check} does. */
+  @Nullable SlotOutcome renewSlots(SlotToken token) {
+    return asked(running -> running.renewSlots(token));
+  }
+
+  /** Releases slots. Returns null as {@link #check} does. */
+  @Nullable SlotOutcome releaseSlots(SlotToken token) {
+    return asked(running -> running.releaseSlots(token));
+  }
+
+  private <T> @Nullable T asked(Function<IngestProcess, T> question) {
     IngestProcess running = process;
     if (running == null) {
       return null;
     }
     try {
-      return running.settle(query, actualCost);
+      return question.apply(running);
     } catch (Crash crash) {
       diedOf(running);
       return null;

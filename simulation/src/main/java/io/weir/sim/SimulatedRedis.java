@@ -3,6 +3,11 @@ package io.weir.sim;
 
 import io.weir.limits.BucketArithmetic;
 import io.weir.limits.BucketState;
+import io.weir.limits.BucketView;
+import io.weir.limits.KeptBuckets;
+import io.weir.limits.LogState;
+import io.weir.limits.SlotState;
+import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
 import io.weir.limits.check.Decision;
@@ -51,7 +56,9 @@ final class SimulatedRedis {
 
   /** What the server holds and may lose. */
   private static final class Memory {
-    TreeMap<String, Kept> buckets = new TreeMap<>();
+    TreeMap<String, Kept<BucketState>> buckets = new TreeMap<>();
+    TreeMap<String, Kept<LogState>> logs = new TreeMap<>();
+    TreeMap<String, Kept<SlotState>> slots = new TreeMap<>();
     String marker = "";
     String restoring = "";
     long restoringUntilMicros;
@@ -60,6 +67,8 @@ final class SimulatedRedis {
     Memory copy() {
       Memory copy = new Memory();
       copy.buckets = new TreeMap<>(buckets);
+      copy.logs = new TreeMap<>(logs);
+      copy.slots = new TreeMap<>(slots);
       copy.marker = marker;
       copy.restoring = restoring;
       copy.restoringUntilMicros = restoringUntilMicros;
@@ -77,7 +86,25 @@ final class SimulatedRedis {
     }
   }
 
-  private record Kept(BucketState state, long expiresEpochMicros) {}
+  private record Kept<T>(T content, long expiresEpochMicros) {}
+
+  /** What is kept now. */
+  private final class KeptNow implements KeptBuckets {
+    @Override
+    public @Nullable BucketState state(String bucket) {
+      return now(memory.buckets.get(bucket));
+    }
+
+    @Override
+    public @Nullable LogState log(String bucket) {
+      return now(memory.logs.get(bucket));
+    }
+
+    @Override
+    public @Nullable SlotState slots(String bucket) {
+      return now(memory.slots.get(bucket));
+    }
+  }
 
   SimulatedRedis(SimClock clock, Edges edges, CacheWitness witness, boolean warm) {
     this.clock = clock;
@@ -173,12 +200,12 @@ final class SimulatedRedis {
     Map<String, Long> tokens = new HashMap<>();
     newer.buckets.forEach(
         (bucket, kept) -> {
-          Kept older = memory.buckets.get(bucket);
+          Kept<BucketState> older = memory.buckets.get(bucket);
           long known =
-              older != null && older.state.epoch() == kept.state.epoch()
-                  ? older.state.chargedTokens()
+              older != null && older.content.epoch() == kept.content.epoch()
+                  ? older.content.chargedTokens()
                   : 0;
-          tokens.put(bucket, Math.max(0, kept.state.chargedTokens() - known));
+          tokens.put(bucket, Math.max(0, kept.content.chargedTokens() - known));
         });
     return tokens;
   }
@@ -194,16 +221,39 @@ final class SimulatedRedis {
 
   /** Returns the present state of a bucket, or null if there is none. */
   @Nullable BucketState kept(String bucket) {
-    Kept kept = memory.buckets.get(bucket);
-    return kept == null || kept.expiresEpochMicros <= clock.epochMicros() ? null : kept.state;
+    return new KeptNow().state(bucket);
+  }
+
+  private <T> @Nullable T now(@Nullable Kept<T> kept) {
+    return kept == null || kept.expiresEpochMicros <= clock.epochMicros() ? null : kept.content;
+  }
+
+  /** Returns a bucket as a decision would find it at present. */
+  BucketView view(BucketRequest request) {
+    return request.limit().view(request.bucket(), new KeptNow(), clock.epochMicros());
   }
 
   Decision decide(Check check, boolean peek) {
     CheckDecider.Outcome outcome =
-        edges.decide(check, peek, isWarm(), clock.epochMicros(), this::kept);
+        edges.decide(check, peek, isWarm(), clock.epochMicros(), new KeptNow());
     witness.decided(check, outcome);
+    return written(outcome);
+  }
+
+  /** Releases the slots that the holder has. */
+  Decision release(Check check) {
+    return written(CheckDecider.release(check, clock.epochMicros(), new KeptNow()));
+  }
+
+  private Decision written(CheckDecider.Outcome outcome) {
     for (CheckDecider.Write write : outcome.writes()) {
       keep(write.bucket(), write.state(), write.ttlMillis());
+    }
+    for (CheckDecider.LogWrite write : outcome.logs()) {
+      memory.logs.put(write.bucket(), lasting(write.log(), write.ttlMillis()));
+    }
+    for (CheckDecider.SlotWrite write : outcome.slots()) {
+      memory.slots.put(write.bucket(), lasting(write.slots(), write.ttlMillis()));
     }
     return outcome.decision();
   }
@@ -234,7 +284,11 @@ final class SimulatedRedis {
   }
 
   private void keep(String bucket, BucketState state, long ttlMillis) {
-    memory.buckets.put(bucket, new Kept(state, clock.epochMicros() + ttlMillis * 1_000));
+    memory.buckets.put(bucket, lasting(state, ttlMillis));
+  }
+
+  private <T> Kept<T> lasting(T content, long ttlMillis) {
+    return new Kept<>(content, clock.epochMicros() + ttlMillis * 1_000);
   }
 
   /** Returns the name of the restoration to announce, or null if there is nothing to do. */

@@ -2,6 +2,8 @@
 package io.weir.sim;
 
 import io.weir.ingest.correct.LossAnnouncer;
+import io.weir.limits.ConcurrencyLimit;
+import io.weir.limits.SlidingLog;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
@@ -51,6 +53,8 @@ final class World {
   private final Chance leaseChance;
   private final @Nullable LeaseTerms leaseTerms;
   private final @Nullable Policy shared;
+  private final List<Policy> cacheOnly;
+  private final SlotHolders slotHolders;
   private PolicySet policies;
   private final TreeMap<String, Long> counts = new TreeMap<>();
   private long ids;
@@ -93,6 +97,32 @@ final class World {
                 leaseChance.between(2L, 8L), leaseChance.pick(List.of(300_000L, 1_000_000L)))
             : null;
     this.shared = shared(chance.split());
+    Chance cacheOnlyChance = chance.split();
+    this.cacheOnly = cacheOnly(cacheOnlyChance);
+    this.slotHolders = new SlotHolders(this, cacheOnlyChance);
+  }
+
+  /** Draws limits that the cache alone keeps, a sliding log and slots, or none. */
+  private static List<Policy> cacheOnly(Chance chance) {
+    if (!chance.percent(40)) {
+      return List.of();
+    }
+    return List.of(
+        new Policy(
+            "log",
+            new PolicyMatch(List.of(), List.of("GET /l", "GET /ab"), List.of()),
+            List.of(KeyPart.CLIENT),
+            new SlidingLog(chance.between(3L, 25L), chance.pick(List.of(2_000_000L, 7_000_000L))),
+            PolicyMode.ENFORCE,
+            chance.pick(List.of(FailureMode.values()))),
+        new Policy(
+            "slots",
+            new PolicyMatch(List.of(), List.of("POST /s"), List.of()),
+            chance.percent(50) ? List.of() : List.of(KeyPart.CLIENT),
+            new ConcurrencyLimit(
+                chance.between(1L, 4L), chance.pick(List.of(700_000L, 3_000_000L))),
+            PolicyMode.ENFORCE,
+            chance.pick(List.of(FailureMode.values()))));
   }
 
   /** Draws a limit that clients share, or none. */
@@ -179,13 +209,35 @@ final class World {
     return leaseTerms == null ? 0 : leaseTerms.micros();
   }
 
-  /** Returns policies together with the limit that clients share, if this world has one. */
-  PolicySet withShared(PolicySet without) {
-    if (shared == null) {
-      return without;
-    }
+  /** Returns whether this world has limits that the cache alone keeps. */
+  boolean hasCacheOnlyLimits() {
+    return !cacheOnly.isEmpty();
+  }
+
+  /** Returns how many callers may hold a slot at once. */
+  long slots() {
+    return cacheOnly.stream()
+        .map(Policy::limit)
+        .filter(ConcurrencyLimit.class::isInstance)
+        .mapToLong(limit -> limit.capacityTokens())
+        .findFirst()
+        .orElse(0);
+  }
+
+  SlotHolders slotHolders() {
+    return slotHolders;
+  }
+
+  /**
+   * Returns policies together with the limits that never change: the one that clients share, and
+   * those that the cache alone keeps, if this world has them.
+   */
+  PolicySet withLasting(PolicySet without) {
     List<Policy> policies = new ArrayList<>(without.policies());
-    policies.add(shared);
+    if (shared != null) {
+      policies.add(shared);
+    }
+    policies.addAll(cacheOnly);
     return new PolicySet(without.version(), policies, without.clients());
   }
 

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,6 +23,7 @@ public final class HealthUpdates implements AutoCloseable {
   private final HealthStatusManager status;
   private final String service;
   private final Readiness readiness;
+  private final AtomicBoolean closed = new AtomicBoolean();
   private final ScheduledExecutorService clock =
       Executors.newSingleThreadScheduledExecutor(
           task -> {
@@ -63,10 +65,12 @@ public final class HealthUpdates implements AutoCloseable {
     status.setStatus(service, now);
   }
 
-  /** Tells that nothing is served, for good. */
+  /** Tells that nothing is served, for good. A second call does nothing. */
   @Override
   public void close() {
-    clock.shutdownNow();
-    status.enterTerminalState();
+    if (closed.compareAndSet(false, true)) {
+      clock.shutdownNow();
+      status.enterTerminalState();
+    }
   }
 }

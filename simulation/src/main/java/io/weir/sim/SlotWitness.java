@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.sim;
+
+import io.weir.ingest.gate.SlotToken;
+import io.weir.limits.SlotKey;
+import io.weir.sim.InvariantBroken.Invariant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Checks who holds slots, as the callers know it: at any time, by the cache's clock, no more of
+ * them have been told by the cache that their lease still runs than there are slots.
+ */
+final class SlotWitness {
+  private final World world;
+
+  /** The newest slots of each holder that the cache has given, and that it still relies on. */
+  private final Map<String, SlotToken> held = new HashMap<>();
+
+  SlotWitness(World world) {
+    this.world = world;
+  }
+
+  /** Notes that a caller was told by the cache that it holds slots. */
+  void holds(SlotToken token) {
+    held.put(token.claim().holder(), token);
+    for (SlotKey key : token.keys()) {
+      long holders = holders(key).size();
+      if (holders > world.slots()) {
+        throw new InvariantBroken(
+            Invariant.ADMITTED,
+            holders + " callers hold the " + world.slots() + " slots of " + key.text());
+      }
+    }
+  }
+
+  /** Returns the slots that callers rely on at present. */
+  private List<SlotToken> holders(SlotKey key) {
+    long now = world.redis().clock().epochMicros();
+    List<SlotToken> holders = new ArrayList<>();
+    for (SlotToken token : held.values()) {
+      boolean runs = token.claim().untilEpochMicros() > now;
+      if (runs && token.keys().stream().anyMatch(each -> each.text().equals(key.text()))) {
+        holders.add(token);
+      }
+    }
+    return holders;
+  }
+
+  /** Notes that a caller does not rely on its slots any more. */
+  void leaves(SlotToken token) {
+    held.remove(token.claim().holder());
+  }
+
+  /** Term: a lease that had ended is over, though the clock was set back and shows it again. */
+  void clockSetBack(long beforeEpochMicros) {
+    held.values().removeIf(token -> token.claim().untilEpochMicros() <= beforeEpochMicros);
+  }
+
+  /** Term: slots that are lost are free, whoever held them. */
+  void cacheLost() {
+    held.clear();
+  }
+}
