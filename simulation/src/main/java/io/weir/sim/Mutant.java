@@ -273,18 +273,21 @@ enum Mutant implements Edges {
           peek,
           warm,
           nowEpochMicros,
-          bucket -> {
-            BucketState state = kept.state(bucket);
-            return state == null
-                ? null
-                : check.buckets().stream()
-                    .filter(request -> request.bucket().equals(bucket))
-                    .map(request -> request.limit().arithmetic())
-                    .filter(now -> state.unitsPerToken() != 0)
-                    .filter(now -> now.unitsPerToken() != state.unitsPerToken())
-                    .map(now -> now.atLevel(state, now.capacityUnits(), nowEpochMicros))
-                    .findFirst()
-                    .orElse(state);
+          new FalsifiedBuckets(kept) {
+            @Override
+            public @Nullable BucketState state(String bucket) {
+              BucketState state = kept.state(bucket);
+              return state == null
+                  ? null
+                  : check.buckets().stream()
+                      .filter(request -> request.bucket().equals(bucket))
+                      .map(request -> request.limit().arithmetic())
+                      .filter(now -> state.unitsPerToken() != 0)
+                      .filter(now -> now.unitsPerToken() != state.unitsPerToken())
+                      .map(now -> now.atLevel(state, now.capacityUnits(), nowEpochMicros))
+                      .findFirst()
+                      .orElse(state);
+            }
           });
     }
   },
