@@ -130,7 +130,7 @@ final class CheckGateTest {
     CheckGate gate = gate(1, enforced("burst", FailureMode.OPEN));
     Duration patience = Duration.ofMillis(1);
 
-    CheckOutcome outcome = gate.submit(call(3), patience).join();
+    CheckOutcome outcome = gate.submit(call(3), patience, null).join();
     assertEquals(
         DecidedBy.FAIL_OPEN,
         assertInstanceOf(CheckOutcome.Decided.class, outcome).call().decidedBy());
