@@ -4,7 +4,6 @@ package io.weir.ingest.trace;
 import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
 import io.opentelemetry.context.Context;
-import io.opentelemetry.context.propagation.TextMapGetter;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -13,12 +12,10 @@ import org.jspecify.annotations.Nullable;
  * is malformed counts as absent, and is never an error.
  */
 final class CallerSpan {
-  static final String TRACEPARENT = "traceparent";
+  private static final String TRACEPARENT = "traceparent";
 
   /** A longer state is passed over: so much of it every receiver should keep (§3.3.1.5). */
   private static final int MAX_STATE_CHARACTERS = 512;
-
-  private static final Getter GETTER = new Getter();
 
   private CallerSpan() {}
 
@@ -27,7 +24,7 @@ final class CallerSpan {
    * several, or names one in a way that is not valid.
    */
   static Context read(RequestHeaders headers) {
-    return W3CTraceContextPropagator.getInstance().extract(Context.root(), headers, GETTER);
+    return W3CTraceContextPropagator.getInstance().extract(Context.root(), headers, CallerSpan::field);
   }
 
   /** Returns whether a context has the span of a caller. */
@@ -40,23 +37,16 @@ final class CallerSpan {
     return Span.fromContext(context).getSpanContext().isSampled();
   }
 
-  private static final class Getter implements TextMapGetter<RequestHeaders> {
-    @Override
-    public Iterable<String> keys(RequestHeaders headers) {
-      return List.of();
+  /** Gives the library a field, if it is unambiguous and short enough. */
+  private static @Nullable String field(@Nullable RequestHeaders headers, String name) {
+    List<String> values = headers == null ? List.of() : headers.values(name);
+    if (values.isEmpty()) {
+      return null;
     }
-
-    @Override
-    public @Nullable String get(@Nullable RequestHeaders headers, String name) {
-      List<String> values = headers == null ? List.of() : headers.values(name);
-      if (values.isEmpty()) {
-        return null;
-      }
-      if (name.equals(TRACEPARENT)) {
-        return values.size() == 1 ? values.get(0) : null;
-      }
-      String state = String.join(",", values);
-      return state.length() > MAX_STATE_CHARACTERS ? null : state;
+    if (name.equals(TRACEPARENT)) {
+      return values.size() == 1 ? values.get(0) : null;
     }
+    String state = String.join(",", values);
+    return state.length() > MAX_STATE_CHARACTERS ? null : state;
   }
 }
