@@ -597,8 +597,8 @@ public final class Ingest implements AutoCloseable {
    *   <li>For half a second new calls are refused and their connections are closed, so that no call
    *       is in flight on a connection when the remaining ones are closed.
    *   <li>Calls in progress are answered, the journal is drained to Kafka, and the node publishes
-   *       its goodbye, so that no window waits for it. Corrections are applied until then. Spans that
-   *       are held are sent, for at most some seconds.
+   *       its goodbye, so that no window waits for it. Corrections are applied until then. Spans
+   *       that are held are sent, for at most some seconds.
    * </ol>
    *
    * <p>An interrupt ends the waits but does not skip a step.

@@ -297,10 +297,7 @@ public final class CheckGate {
 
   /** Records a call that a lease has decided. The tokens are taken, whatever becomes of it. */
   private CompletableFuture<CheckOutcome> recordLeased(
-      Call call,
-      MatchedPolicies matched,
-      LeasedBuckets.Taken leased,
-      @Nullable CallTrace trace) {
+      Call call, MatchedPolicies matched, LeasedBuckets.Taken leased, @Nullable CallTrace trace) {
     CheckOutcome.Decided decided;
     try {
       decided = byLeases(call, matched, leased);
@@ -404,8 +401,7 @@ public final class CheckGate {
    *
    * @param trace is told of each step of all calls together; null if they are not traced
    */
-  public List<CheckOutcome> check(
-      List<? extends CallRequest> requests, @Nullable CallTrace trace) {
+  public List<CheckOutcome> check(List<? extends CallRequest> requests, @Nullable CallTrace trace) {
     if (requests.isEmpty() || requests.size() > CallLog.MAX_CALLS) {
       throw new IllegalArgumentException(
           "calls must be 1 to " + CallLog.MAX_CALLS + ", are " + requests.size());

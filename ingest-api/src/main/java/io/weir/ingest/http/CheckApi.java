@@ -143,9 +143,7 @@ public final class CheckApi implements AutoCloseable {
     }
     this.batchDirectly =
         new Direct(
-            true,
-            BatchRoute.PATH,
-            new BatchRoute(parts.gate(), settings.unknownMembers())::handle);
+            true, BatchRoute.PATH, new BatchRoute(parts.gate(), settings.unknownMembers())::handle);
     SlotRoutes slots = new SlotRoutes(parts.gate().slots(), settings.unknownMembers());
     this.renewDirectly = new Direct(false, slots::renew);
     this.releaseDirectly = new Direct(false, slots::release);

@@ -109,8 +109,7 @@ final class RateLimitService {
       if (request == null) {
         throw new InvalidRequestException("", "the message is no RateLimitRequest");
       }
-      pending = limits.decide(
-              request, patience(), traces.isOn() ? RequestTraces.current() : null);
+      pending = limits.decide(request, patience(), traces.isOn() ? RequestTraces.current() : null);
     } catch (InvalidRequestException invalid) {
       underWay.decrementAndGet();
       statistics.count(RateLimitStatistics.Outcome.INVALID);

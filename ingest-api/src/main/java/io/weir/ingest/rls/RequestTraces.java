@@ -66,8 +66,7 @@ final class RequestTraces implements ServerInterceptor {
           }
         };
     ServerCall.Listener<Q> listener =
-        Contexts.interceptCall(
-            Context.current().withValue(KEY, trace), ending, headers, next);
+        Contexts.interceptCall(Context.current().withValue(KEY, trace), ending, headers, next);
     return new ForwardingServerCallListener.SimpleForwardingServerCallListener<>(listener) {
       @Override
       public void onCancel() {

@@ -46,8 +46,8 @@ final class CallSpans implements CallTrace {
    * Creates the spans of a call, of which none has begun.
    *
    * @param request the context whose span is that of the request
-   * @param index which of the calls of the request it is; −1 if it is the only one, or the spans are
-   *     those of all of them
+   * @param index which of the calls of the request it is; −1 if it is the only one, or the spans
+   *     are those of all of them
    * @param alsoDescribed a span that is told the verdict, too; null for none
    * @param awaited number of traced writes whose acknowledgement by Kafka is awaited
    * @param maxAwaited bound on it: beyond, nothing is held that waits for Kafka
@@ -196,8 +196,7 @@ final class CallSpans implements CallTrace {
       stopAwaiting();
       span.setAttribute(SpanNames.RECORDED, "refused");
       span.setAttribute(
-          SpanNames.ERROR_TYPE,
-          refused.reason().name().toLowerCase(Locale.ROOT).replace('_', '-'));
+          SpanNames.ERROR_TYPE, refused.reason().name().toLowerCase(Locale.ROOT).replace('_', '-'));
       span.setStatus(StatusCode.ERROR, "the record was refused");
     } else {
       stopAwaiting();

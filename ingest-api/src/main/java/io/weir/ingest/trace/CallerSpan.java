@@ -24,7 +24,8 @@ final class CallerSpan {
    * several, or names one in a way that is not valid.
    */
   static Context read(RequestHeaders headers) {
-    return W3CTraceContextPropagator.getInstance().extract(Context.root(), headers, CallerSpan::field);
+    return W3CTraceContextPropagator.getInstance()
+        .extract(Context.root(), headers, CallerSpan::field);
   }
 
   /** Returns whether a context has the span of a caller. */

@@ -100,10 +100,7 @@ public final class Traces implements AutoCloseable {
     AtomicInteger held = new AtomicInteger();
     CountedExporter exporter =
         new CountedExporter(
-            exporter(endpoint, settings),
-            endpoint,
-            statistics,
-            count -> held.addAndGet(-count));
+            exporter(endpoint, settings), endpoint, statistics, count -> held.addAndGet(-count));
     BatchSpanProcessor batches =
         BatchSpanProcessor.builder(exporter)
             .setMaxQueueSize(2 * MAX_HELD_SPANS) // never full: the bound before it is lower
@@ -188,8 +185,7 @@ public final class Traces implements AutoCloseable {
    * @param arrivedNanos when its metadata was read, as {@link System#nanoTime}
    * @return null if it is not traced
    */
-  public @Nullable RequestTrace beginRpc(
-      RequestHeaders headers, String method, long arrivedNanos) {
+  public @Nullable RequestTrace beginRpc(RequestHeaders headers, String method, long arrivedNanos) {
     SpanBuilder span = sample(headers, arrivedNanos);
     return span == null
         ? null

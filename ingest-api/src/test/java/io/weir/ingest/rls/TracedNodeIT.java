@@ -99,8 +99,7 @@ final class TracedNodeIT {
   private HttpResponse<String> post(String path, String body, String... traceparents)
       throws Exception {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(
-                URI.create("http://127.0.0.1:" + node.ingest.httpPort() + path))
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.ingest.httpPort() + path))
             .POST(HttpRequest.BodyPublishers.ofString(body));
     for (String traceparent : traceparents) {
       request.header("traceparent", traceparent);
@@ -270,14 +269,12 @@ final class TracedNodeIT {
   void gRpc_ofASampledCaller_hasSpansOfItsDescriptors() throws Exception {
     String trace = newTrace();
     Metadata headers = new Metadata();
-    headers.put(
-        Metadata.Key.of("traceparent", Metadata.ASCII_STRING_MARSHALLER), sampled(trace));
+    headers.put(Metadata.Key.of("traceparent", Metadata.ASCII_STRING_MARSHALLER), sampled(trace));
 
     Code code =
         node.patient()
             .withInterceptors(MetadataUtils.newAttachHeadersInterceptor(headers))
-            .shouldRateLimit(
-                Requests.of(descriptor("user", "alice"), descriptor("kind", "other")))
+            .shouldRateLimit(Requests.of(descriptor("user", "alice"), descriptor("kind", "other")))
             .getOverallCode();
 
     assertEquals(Code.OK, code);

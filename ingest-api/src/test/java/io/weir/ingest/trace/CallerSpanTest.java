@@ -106,7 +106,8 @@ final class CallerSpanTest {
   void read_stateThatIsMalformedOrTooLong_isPassedOver() {
     String many =
         IntStream.range(0, 40).mapToObj(i -> "k" + i + "=v").collect(Collectors.joining(","));
-    for (String state : List.of("=", "no", "A B=1", many, "k=" + "v".repeat(600), ",,,", "a=\u0001")) {
+    for (String state :
+        List.of("=", "no", "A B=1", many, "k=" + "v".repeat(600), ",,,", "a=\u0001")) {
       Context caller =
           read(
               Map.of(

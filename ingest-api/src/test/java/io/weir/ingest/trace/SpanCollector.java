@@ -107,7 +107,9 @@ public final class SpanCollector implements AutoCloseable {
 
   /** The spans of a trace, which is named by 32 digits. */
   public List<Span> ofTrace(String trace) {
-    return spans.stream().filter(span -> hex(span.getTraceId().toByteArray()).equals(trace)).toList();
+    return spans.stream()
+        .filter(span -> hex(span.getTraceId().toByteArray()).equals(trace))
+        .toList();
   }
 
   /** What the requests had in the field {@code Authorization}. */

@@ -54,8 +54,7 @@ final class TraceSettingsTest {
   @Test
   void of_sharesFromNoneToAll_areTaken() {
     for (String share : List.of("0", "1", "0.5", "0.000001", "1.000")) {
-      assertEquals(
-          Double.parseDouble(share), of(Map.of(TraceSettings.SAMPLING, share)).sampling());
+      assertEquals(Double.parseDouble(share), of(Map.of(TraceSettings.SAMPLING, share)).sampling());
     }
   }
 
@@ -102,8 +101,7 @@ final class TraceSettingsTest {
     TraceSettings settings =
         of(withFile("# token of the collector\n\nAuthorization: Bearer s3cret \nX-Scope: a b\n"));
 
-    assertEquals(
-        Map.of("authorization", "Bearer s3cret", "x-scope", "a b"), settings.headers());
+    assertEquals(Map.of("authorization", "Bearer s3cret", "x-scope", "a b"), settings.headers());
     assertFalse(settings.toString().contains("s3cret"), settings.toString());
     assertTrue(settings.toString().contains("header_fields=2"), settings.toString());
   }
