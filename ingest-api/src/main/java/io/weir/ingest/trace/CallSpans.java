@@ -12,9 +12,9 @@ import io.opentelemetry.context.Context;
 import io.opentelemetry.sdk.trace.ReadableSpan;
 import io.weir.ingest.gate.CallTrace;
 import io.weir.ingest.gate.CheckOutcome;
-import io.weir.ingest.gate.LimitStatus;
 import io.weir.ingest.gate.Recorded;
 import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.DecidedBy;
 import java.util.List;
 import java.util.Locale;
@@ -101,21 +101,26 @@ final class CallSpans implements CallTrace {
       boolean isShed = outcome instanceof CheckOutcome.Shed;
       return Attributes.of(SpanNames.VERDICT, isShed ? "shed" : "key-refused");
     }
+    CallEvent call = decided.call();
     AttributesBuilder told =
         Attributes.builder()
-            .put(SpanNames.VERDICT, decided.call().allowed() ? "allowed" : "denied")
-            .put(SpanNames.DECIDED_BY, decided.call().decidedBy().wireName())
-            .put(SpanNames.COST, decided.call().cost())
-            .put(
-                SpanNames.POLICIES,
-                decided.limits().stream()
-                    .map(LimitStatus::policy)
-                    .map(policy -> policy.name())
-                    .distinct()
-                    .limit(MAX_POLICIES)
-                    .toList());
-    String policy = decided.call().policy();
-    return (policy == null ? told : told.put(SpanNames.POLICY, policy)).build();
+            .put(SpanNames.VERDICT, call.allowed() ? "allowed" : "denied")
+            .put(SpanNames.DECIDED_BY, call.decidedBy().wireName())
+            .put(SpanNames.COST, call.cost());
+    String policy = call.policy();
+    if (policy != null) {
+      told.put(SpanNames.POLICY, policy);
+    }
+    List<String> policies =
+        decided.limits().stream()
+            .map(limit -> limit.policy().name())
+            .distinct()
+            .limit(MAX_POLICIES)
+            .toList();
+    if (!policies.isEmpty()) {
+      told.put(SpanNames.POLICIES, policies);
+    }
+    return told.build();
   }
 
   private static Attributes ofMany(List<CheckOutcome> outcomes) {
