@@ -51,7 +51,7 @@ final class AlertsIT {
       Pattern.compile(
           "(answers|batches|buckets|bytes|calls|checks|connections|corrections|decisions"
               + "|events|exceptions|heartbeats|journals|lines|loads|names|nodes|partitions|policies|rebalances"
-              + "|records|renewals|requests|restorations|rows|share|slots|tokens|writes|1 when) .*");
+              + "|records|renewals|requests|restorations|rows|share|slots|spans|tokens|writes|1 when) .*");
 
   /** What begins like a metric and is of the ledger in SQL, or the claim of a token. */
   private static final Set<String> NOT_METRICS =

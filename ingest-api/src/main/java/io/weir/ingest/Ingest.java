@@ -26,6 +26,7 @@ import io.weir.ingest.settle.CallFinder;
 import io.weir.ingest.settle.KafkaCallFinder;
 import io.weir.ingest.settle.Settler;
 import io.weir.ingest.settle.VerdictFollower;
+import io.weir.ingest.trace.Traces;
 import io.weir.limits.BucketKey;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketRequest;
@@ -91,6 +92,7 @@ public final class Ingest implements AutoCloseable {
   private final CacheHealing healing;
   private final CheckApi api;
   private final @Nullable RateLimitServer grpc;
+  private final Traces traces;
   private final StartUp startUp;
   private final Duration stopDelay;
 
@@ -106,6 +108,7 @@ public final class Ingest implements AutoCloseable {
       CacheHealing healing,
       CheckApi api,
       @Nullable RateLimitServer grpc,
+      Traces traces,
       StartUp startUp,
       Duration stopDelay) {
     this.metrics = metrics;
@@ -119,6 +122,7 @@ public final class Ingest implements AutoCloseable {
     this.healing = healing;
     this.api = api;
     this.grpc = grpc;
+    this.traces = traces;
     this.startUp = startUp;
     this.stopDelay = stopDelay;
   }
@@ -144,6 +148,7 @@ public final class Ingest implements AutoCloseable {
     EventRules events = eventRules(config);
     IngestMetrics metrics = new IngestMetrics();
     MeterRegistry registry = metrics.registry();
+    Traces traces = Traces.create(config.traces(), config.node(), registry);
     RedisCache cache = RedisCache.start(config.redis(), registry);
     KafkaCallLog log = null;
     CacheHealing healing = null;
@@ -229,14 +234,16 @@ public final class Ingest implements AutoCloseable {
                       config.access().hasTokens()),
                   events,
                   access,
-                  tls),
+                  tls,
+                  traces),
               http,
               statistics);
       if (!config.readyWait().isZero()) {
         RouteWarmUp.run(config.httpHost(), api.port(), tls != null, access.ownToken());
       }
-      grpc = grpc(config, api, access, tls, registry);
+      grpc = grpc(config, api, access, tls, traces, registry);
       statistics.beginTiming();
+      traces.begin();
       policies.settleFile(POLICY_FILE_PATIENCE);
       // started last: a start that is refused must not take over the group membership of the node
       // that is running
@@ -258,6 +265,7 @@ public final class Ingest implements AutoCloseable {
           healing,
           api,
           grpc,
+          traces,
           startUp,
           config.stopDelay());
     } catch (RuntimeException failed) {
@@ -280,6 +288,7 @@ public final class Ingest implements AutoCloseable {
         verdicts.close();
       }
       cache.close();
+      traces.close();
       metrics.close();
       if (access != null) {
         access.close();
@@ -295,7 +304,12 @@ public final class Ingest implements AutoCloseable {
 
   /** Starts the gRPC port, if there is to be one; if it cannot be had, the check API is stopped. */
   private static @Nullable RateLimitServer grpc(
-      IngestConfig config, CheckApi api, Access access, @Nullable Tls tls, MeterRegistry registry) {
+      IngestConfig config,
+      CheckApi api,
+      Access access,
+      @Nullable Tls tls,
+      Traces traces,
+      MeterRegistry registry) {
     RateLimitSettings settings = config.rateLimits();
     Integer port = settings.port();
     if (port == null) {
@@ -313,6 +327,7 @@ public final class Ingest implements AutoCloseable {
                   api::isReady,
                   config.maxCallsUnderWay(),
                   RateLimitServer.shareOf(config.maxConnections()),
+                  traces,
                   registry));
       RateLimitWarmUp.run(settings.host(), server.port(), tls != null, access.ownToken());
       server.beginCounting();
@@ -582,7 +597,8 @@ public final class Ingest implements AutoCloseable {
    *   <li>For half a second new calls are refused and their connections are closed, so that no call
    *       is in flight on a connection when the remaining ones are closed.
    *   <li>Calls in progress are answered, the journal is drained to Kafka, and the node publishes
-   *       its goodbye, so that no window waits for it. Corrections are applied until then.
+   *       its goodbye, so that no window waits for it. Corrections are applied until then. Spans
+   *       that are held are sent, for at most some seconds.
    * </ol>
    *
    * <p>An interrupt ends the waits but does not skip a step.
@@ -620,6 +636,7 @@ public final class Ingest implements AutoCloseable {
       log.close();
       healing.close();
       cache.close();
+      traces.close(); // the log's last acknowledgements are in them
       metrics.close();
       LOG.info("ingest stopped");
     } finally {

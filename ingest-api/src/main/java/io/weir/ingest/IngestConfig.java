@@ -14,6 +14,7 @@ import io.weir.ingest.http.LimitHeaders;
 import io.weir.ingest.http.UnknownMembers;
 import io.weir.ingest.record.RecordConfig.WhenFull;
 import io.weir.ingest.rls.RateLimitSettings;
+import io.weir.ingest.trace.TraceSettings;
 import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
@@ -73,6 +74,7 @@ import org.jspecify.annotations.Nullable;
  * @param limitHeaders which header fields tell callers of limits
  * @param authz how calls are taken from a gateway's header fields
  * @param rateLimits how Envoy's rate limit service is served
+ * @param traces where traces are sent to, and how many
  */
 public record IngestConfig(
     String node,
@@ -108,7 +110,8 @@ public record IngestConfig(
     SingleCopy singleCopy,
     LimitHeaders limitHeaders,
     AuthzSettings authz,
-    RateLimitSettings rateLimits) {
+    RateLimitSettings rateLimits,
+    TraceSettings traces) {
 
   public IngestConfig {
     adminHosts = Collections.unmodifiableSortedSet(new TreeSet<>(adminHosts));
@@ -221,7 +224,8 @@ public record IngestConfig(
         settings.choice(SingleCopy.VARIABLE, SingleCopy.REFUSE),
         LimitHeaders.of(settings),
         AuthzSettings.of(settings),
-        RateLimitSettings.of(settings, access));
+        RateLimitSettings.of(settings, access),
+        TraceSettings.of(settings));
   }
 
   private static Set<String> adminHosts(Settings settings) {
@@ -372,6 +376,8 @@ public record IngestConfig(
         + authz
         + "] grpc=["
         + rateLimits
+        + "] traces=["
+        + traces
         + "]";
   }
 }

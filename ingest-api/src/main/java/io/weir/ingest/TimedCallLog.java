@@ -10,6 +10,7 @@ import io.weir.topics.model.CallEvent;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** A call log whose writes are timed. Thread-safe. */
 final class TimedCallLog implements CallLog {
@@ -31,8 +32,14 @@ final class TimedCallLog implements CallLog {
 
   @Override
   public CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls) {
+    return submit(ticket, calls, null);
+  }
+
+  @Override
+  public CompletableFuture<List<Recorded>> submit(
+      Ticket ticket, List<CallEvent> calls, @Nullable Runnable whenAcked) {
     long begunNanos = System.nanoTime();
-    CompletableFuture<List<Recorded>> recorded = log.submit(ticket, calls);
+    CompletableFuture<List<Recorded>> recorded = log.submit(ticket, calls, whenAcked);
     return calls.isEmpty()
         ? recorded
         : recorded.whenComplete(

@@ -77,6 +77,17 @@ final class ArchitectureTest {
   }
 
   @Test
+  void openTelemetry_isKnownTo_theTracesOnly() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackage("io.weir.ingest.trace")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("io.opentelemetry..")
+        .check(CLASSES);
+  }
+
+  @Test
   void rocks_isKnownTo_journalOnly() {
     noClasses()
         .that()

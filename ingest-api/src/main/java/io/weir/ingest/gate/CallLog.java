@@ -4,6 +4,7 @@ package io.weir.ingest.gate;
 import io.weir.topics.model.CallEvent;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The log to which decided calls are written so that none is lost. Thread-safe. A failure is a
@@ -38,7 +39,18 @@ public interface CallLog extends AutoCloseable {
    */
   CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls);
 
-  /** Writes the calls as {@link #submit} does, and waits for the results. */
+  /**
+   * Writes the calls as {@link #submit(Ticket, List)} does, and tells when Kafka has them.
+   *
+   * @param whenAcked run once when Kafka has acknowledged all of the calls, which may be before the
+   *     results are completed, long after, or never; must not block or throw; null for nobody
+   */
+  default CompletableFuture<List<Recorded>> submit(
+      Ticket ticket, List<CallEvent> calls, @Nullable Runnable whenAcked) {
+    return submit(ticket, calls);
+  }
+
+  /** Writes the calls as {@link #submit(Ticket, List)} does, and waits for the results. */
   default List<Recorded> record(Ticket ticket, List<CallEvent> calls) {
     return submit(ticket, calls).join();
   }

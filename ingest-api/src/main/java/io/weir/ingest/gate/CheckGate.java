@@ -194,7 +194,7 @@ public final class CheckGate {
    *     must not block; exceptionally only by a fault of this process
    */
   public CompletableFuture<CheckOutcome> submit(CallRequest request) {
-    return submit(request, null);
+    return submit(request, null, null);
   }
 
   /**
@@ -202,8 +202,13 @@ public final class CheckGate {
    * a given time: then the failure modes of the policies decide, as if the cache had not answered.
    *
    * @param patience how long the cache may take; null for as long as it is set to
+   * @param trace is told of each step; null if the call is not traced
    */
-  public CompletableFuture<CheckOutcome> submit(CallRequest request, @Nullable Duration patience) {
+  public CompletableFuture<CheckOutcome> submit(
+      CallRequest request, @Nullable Duration patience, @Nullable CallTrace trace) {
+    if (trace != null) {
+      trace.deciding();
+    }
     Ticket ticket = log.begin();
     long nowEpochMillis = ticket.begunAtEpochMillis();
     Call call;
@@ -215,7 +220,7 @@ public final class CheckGate {
       call = statistics.keys.find(snapshot, request, nowEpochMillis);
       if (call == null) {
         ticket.abandon();
-        return KEY_REFUSED;
+        return keyRefused(trace);
       }
       matched = match(snapshot, call, nowEpochMillis);
       call = identified(call, matched);
@@ -233,11 +238,34 @@ public final class CheckGate {
     Call asked = call;
     if (leased != null) {
       ticket.abandon(); // the call has one of the time at which its tokens were asked for
-      return recordLeased(asked, matched, leased);
+      return recordLeased(asked, matched, leased, trace);
     }
     return pending == null
-        ? record(ticket, asked, matched, null, nowEpochMillis)
-        : pending.thenCompose(decision -> record(ticket, asked, matched, decision, nowEpochMillis));
+        ? record(ticket, asked, matched, null, nowEpochMillis, trace)
+        : pending.thenCompose(
+            decision -> record(ticket, asked, matched, decision, nowEpochMillis, trace));
+  }
+
+  private static CompletableFuture<CheckOutcome> keyRefused(@Nullable CallTrace trace) {
+    if (trace != null) {
+      trace.decided(List.of(CheckOutcome.KeyRefused.INSTANCE));
+    }
+    return KEY_REFUSED;
+  }
+
+  /** Writes calls to the log, whose trace, if they have one, is told. */
+  private CompletableFuture<List<Recorded>> write(
+      Ticket ticket, List<CallEvent> calls, @Nullable CallTrace trace) {
+    if (trace == null) {
+      return log.submit(ticket, calls);
+    }
+    trace.recording();
+    return log.submit(ticket, calls, trace.whenAcked())
+        .thenApply(
+            results -> {
+              trace.recorded(results);
+              return results;
+            });
   }
 
   /**
@@ -269,15 +297,18 @@ public final class CheckGate {
 
   /** Records a call that a lease has decided. The tokens are taken, whatever becomes of it. */
   private CompletableFuture<CheckOutcome> recordLeased(
-      Call call, MatchedPolicies matched, LeasedBuckets.Taken leased) {
+      Call call, MatchedPolicies matched, LeasedBuckets.Taken leased, @Nullable CallTrace trace) {
     CheckOutcome.Decided decided;
     try {
       decided = byLeases(call, matched, leased);
+      if (trace != null) {
+        trace.decided(List.of(decided));
+      }
     } catch (RuntimeException | Error failed) {
       leased.ticket().abandon();
       throw failed;
     }
-    return log.submit(leased.ticket(), List.of(decided.call()))
+    return write(leased.ticket(), List.of(decided.call()), trace)
         .thenApply(recorded -> withRecord(decided, recorded.get(0)));
   }
 
@@ -308,16 +339,23 @@ public final class CheckGate {
       Call call,
       MatchedPolicies matched,
       @Nullable Decision decision,
-      long nowEpochMillis) {
+      long nowEpochMillis,
+      @Nullable CallTrace trace) {
     CheckOutcome.Decided decided;
     try {
       CheckOutcome.Shed shed = shed(decision);
       if (shed != null) {
         ticket.abandon();
         slots.giveUpUndecided(call, matched, null, nowEpochMillis);
+        if (trace != null) {
+          trace.decided(List.of(shed));
+        }
         return CompletableFuture.completedFuture(shed);
       }
       decided = judgeAndHold(call, matched, decision, nowEpochMillis);
+      if (trace != null) {
+        trace.decided(List.of(decided));
+      }
       if (leases != null && decision instanceof Decision.Allowed) {
         leases.noteAllowed(matched, call.cost());
       }
@@ -325,7 +363,7 @@ public final class CheckGate {
       ticket.abandon();
       throw failed;
     }
-    return log.submit(ticket, List.of(decided.call()))
+    return write(ticket, List.of(decided.call()), trace)
         .thenApply(recorded -> withRecord(decided, recorded.get(0)));
   }
 
@@ -355,9 +393,21 @@ public final class CheckGate {
    * @return the outcome of each call, in the list's order
    */
   public List<CheckOutcome> check(List<? extends CallRequest> requests) {
+    return check(requests, null);
+  }
+
+  /**
+   * Decides and records calls as {@link #check(List)} does.
+   *
+   * @param trace is told of each step of all calls together; null if they are not traced
+   */
+  public List<CheckOutcome> check(List<? extends CallRequest> requests, @Nullable CallTrace trace) {
     if (requests.isEmpty() || requests.size() > CallLog.MAX_CALLS) {
       throw new IllegalArgumentException(
           "calls must be 1 to " + CallLog.MAX_CALLS + ", are " + requests.size());
+    }
+    if (trace != null) {
+      trace.deciding();
     }
     Ticket ticket = log.begin();
     List<CheckOutcome> outcomes;
@@ -367,6 +417,9 @@ public final class CheckGate {
       PolicyMatcher snapshot = policies.get();
       KeyLookup.Found found = statistics.keys.find(snapshot, requests, nowEpochMillis);
       outcomes = found.outcomes(decide(snapshot, found.calls(), ticket));
+      if (trace != null) {
+        trace.decided(outcomes);
+      }
       for (CheckOutcome outcome : outcomes) {
         if (outcome instanceof CheckOutcome.Decided one) {
           decided.add(one.call());
@@ -380,7 +433,7 @@ public final class CheckGate {
       ticket.abandon();
       throw failed;
     }
-    return withRecords(outcomes, log.record(ticket, decided));
+    return withRecords(outcomes, write(ticket, decided, trace).join());
   }
 
   private List<CheckOutcome> decide(PolicyMatcher snapshot, List<Call> calls, Ticket ticket) {
@@ -498,36 +551,50 @@ public final class CheckGate {
    * nothing. Does not wait, as that does not.
    */
   public CompletableFuture<CheckOutcome> submitPeek(CallRequest request) {
-    return submitPeek(request, null);
+    return submitPeek(request, null, null);
   }
 
   /**
-   * Returns what {@link #submit(CallRequest, Duration)} would answer now, as {@link
+   * Returns what {@link #submit(CallRequest, Duration, CallTrace)} would answer now, as {@link
    * #submitPeek(CallRequest)} does.
    *
    * @param patience how long the cache may take; null for as long as it is set to
+   * @param trace is told of the decision; null if the call is not traced
    */
   public CompletableFuture<CheckOutcome> submitPeek(
-      CallRequest request, @Nullable Duration patience) {
+      CallRequest request, @Nullable Duration patience, @Nullable CallTrace trace) {
+    if (trace != null) {
+      trace.deciding();
+    }
     Ticket ticket = log.begin();
     long nowEpochMillis = ticket.begunAtEpochMillis();
     ticket.abandon();
     PolicyMatcher snapshot = policies.get();
     Call call = statistics.keys.find(snapshot, request, nowEpochMillis);
     if (call == null) {
-      return KEY_REFUSED;
+      return keyRefused(trace);
     }
     MatchedPolicies matched = match(snapshot, call, nowEpochMillis);
     Call asked = identified(call, matched);
     if (!matched.needsCheck()) {
-      return CompletableFuture.completedFuture(judge(asked, matched, null, true, nowEpochMillis));
+      return CompletableFuture.completedFuture(
+          told(judge(asked, matched, null, true, nowEpochMillis), trace));
     }
     return within(patience, cache.submitPeek(HeldSlots.check(asked, matched)))
         .thenApply(
             decision -> {
               CheckOutcome.Shed shed = shed(decision);
-              return shed == null ? judge(asked, matched, decision, true, nowEpochMillis) : shed;
+              return told(
+                  shed == null ? judge(asked, matched, decision, true, nowEpochMillis) : shed,
+                  trace);
             });
+  }
+
+  private static CheckOutcome told(CheckOutcome outcome, @Nullable CallTrace trace) {
+    if (trace != null) {
+      trace.decided(List.of(outcome));
+    }
+    return outcome;
   }
 
   /** Returns the outcome of a call that the cache was not asked about, or null if it was. */

@@ -48,6 +48,11 @@ enum AuthzDialect {
     return null;
   }
 
+  /** Returns the path of the route, or what the paths of its requests begin with. */
+  String path() {
+    return path;
+  }
+
   /** Returns whether the gateway that asks for a path reads no bodies. */
   static boolean readsNoBodies(String path) {
     AuthzDialect dialect = of(path);

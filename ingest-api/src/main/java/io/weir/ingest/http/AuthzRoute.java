@@ -47,7 +47,7 @@ final class AuthzRoute {
       return;
     }
     var unused =
-        gate.submit(((CallReader.Read.Asked) read).call())
+        gate.submit(((CallReader.Read.Asked) read).call(), null, exchange.traceOfCalls())
             .whenComplete(
                 (outcome, failed) -> exchange.later(() -> answer(exchange, outcome, failed)));
   }

@@ -38,7 +38,8 @@ final class BatchRoute {
         calls.add(element.value());
       }
     }
-    List<CheckOutcome> outcomes = calls.isEmpty() ? List.of() : gate.check(calls);
+    List<CheckOutcome> outcomes =
+        calls.isEmpty() ? List.of() : gate.check(calls, exchange.traceOfCalls());
     exchange.write(200, body(elements, outcomes.iterator()));
   }
 

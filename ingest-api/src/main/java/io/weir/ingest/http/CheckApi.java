@@ -20,6 +20,7 @@ import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.policy.log.PolicyFollower;
 import io.weir.ingest.rls.RateLimits;
 import io.weir.ingest.settle.Settler;
+import io.weir.ingest.trace.Traces;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemPages;
 import io.weir.topics.problem.ProblemReason;
@@ -92,6 +93,7 @@ public final class CheckApi implements AutoCloseable {
    * @param events the rules by which usage events are counted
    * @param access who may use which routes
    * @param tls how the port speaks TLS; null if it does not
+   * @param traces decides which checks are traced
    */
   public record Parts(
       CheckGate gate,
@@ -104,7 +106,8 @@ public final class CheckApi implements AutoCloseable {
       @Nullable PolicyAdmin policies,
       EventRules events,
       Access access,
-      @Nullable Tls tls) {}
+      @Nullable Tls tls,
+      Traces traces) {}
 
   /**
    * Policies that may be read and changed over HTTP, and from where.
@@ -130,14 +133,17 @@ public final class CheckApi implements AutoCloseable {
     VerdictFields verdictFields = new VerdictFields(settings.limitHeaders());
     this.checkDirectly =
         new Direct(
-            false, new CheckRoute(parts.gate(), settings.unknownMembers(), verdictFields)::handle);
+            false,
+            CheckRoute.PATH,
+            new CheckRoute(parts.gate(), settings.unknownMembers(), verdictFields)::handle);
     CallReader reader = new CallReader(settings.authz());
     for (AuthzDialect dialect : AuthzDialect.values()) {
       AuthzRoute route = new AuthzRoute(parts.gate(), reader, verdictFields, dialect);
-      authzDirectly.put(dialect, new Direct(false, route::handle));
+      authzDirectly.put(dialect, new Direct(false, dialect.path(), route::handle));
     }
     this.batchDirectly =
-        new Direct(true, new BatchRoute(parts.gate(), settings.unknownMembers())::handle);
+        new Direct(
+            true, BatchRoute.PATH, new BatchRoute(parts.gate(), settings.unknownMembers())::handle);
     SlotRoutes slots = new SlotRoutes(parts.gate().slots(), settings.unknownMembers());
     this.renewDirectly = new Direct(false, slots::renew);
     this.releaseDirectly = new Direct(false, slots::release);
@@ -149,7 +155,10 @@ public final class CheckApi implements AutoCloseable {
     this.rateLimits =
         new RateLimits(parts.gate(), settings.rateLimits(), verdictFields::ofRateLimit);
     this.rateLimitDirectly =
-        new Direct(false, new RateLimitRoute(rateLimits, settings.unknownMembers())::handle);
+        new Direct(
+            false,
+            RateLimitRoute.PATH,
+            new RateLimitRoute(rateLimits, settings.unknownMembers())::handle);
     this.settle = new SettleRoute(parts.settler(), settings.unknownMembers());
     this.admission =
         Admission.of(
@@ -298,10 +307,22 @@ public final class CheckApi implements AutoCloseable {
   /** Adapts a route; a fault of its own is answered, too. */
   private final class Direct implements AdmissionHandler.DirectRoute {
     private final boolean occupiesThread;
+    private final @Nullable String tracedPath;
     private final Handling handling;
 
+    /** Adapts a route that is not traced. */
     Direct(boolean occupiesThread, Handling handling) {
+      this(occupiesThread, null, handling);
+    }
+
+    /**
+     * Adapts a route.
+     *
+     * @param tracedPath the route's path, of which traces tell; null if it is not traced
+     */
+    Direct(boolean occupiesThread, @Nullable String tracedPath, Handling handling) {
       this.occupiesThread = occupiesThread;
+      this.tracedPath = tracedPath;
       this.handling = handling;
     }
 
@@ -312,6 +333,18 @@ public final class CheckApi implements AutoCloseable {
 
     @Override
     public void serve(Exchange exchange) {
+      if (tracedPath != null && parts.traces().isOn()) {
+        Request request = exchange.request();
+        exchange.trace(
+            parts
+                .traces()
+                .beginHttp(
+                    name -> AuthzDialect.values(request, name),
+                    request.getMethod(),
+                    tracedPath,
+                    request.isSecure(),
+                    request.getHeadersNanoTime()));
+      }
       if (turningAway) {
         exchange.fields().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
         exchange.refuse(STOPPING);

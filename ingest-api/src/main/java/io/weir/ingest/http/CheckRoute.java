@@ -38,7 +38,9 @@ final class CheckRoute {
     boolean peek = isPeek(exchange.parameters());
     CallRequest request = CheckRequest.read(exchange.body(), unknownMembers);
     CompletableFuture<CheckOutcome> pending =
-        peek ? gate.submitPeek(request) : gate.submit(request);
+        peek
+            ? gate.submitPeek(request, null, exchange.traceOfCalls())
+            : gate.submit(request, null, exchange.traceOfCalls());
     var unused =
         pending.whenComplete(
             (outcome, failed) -> exchange.later(() -> answer(exchange, outcome, failed)));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import io.weir.ingest.gate.CallTrace;
+import io.weir.ingest.trace.RequestTrace;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.nio.ByteBuffer;
@@ -19,6 +21,7 @@ import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.Fields;
 import org.eclipse.jetty.util.IteratingCallback;
 import org.eclipse.jetty.util.NanoTime;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A request with its whole body, and the answer to it, on a route that is served without the
@@ -42,6 +45,7 @@ final class Exchange {
   private final byte[] body;
   private final Answered answered;
   private volatile long progressNanos = NanoTime.now();
+  private @Nullable RequestTrace trace;
 
   /** Is told when an exchange has its answer, which then only has to be written. */
   interface Answered {
@@ -75,6 +79,31 @@ final class Exchange {
 
   byte[] body() {
     return body;
+  }
+
+  /**
+   * Sets the trace of the request, which its answer ends.
+   *
+   * @param ofRequest null if the request is not traced
+   */
+  void trace(@Nullable RequestTrace ofRequest) {
+    trace = ofRequest;
+  }
+
+  /** Returns the trace of the request; null if it is not traced. */
+  @Nullable RequestTrace trace() {
+    return trace;
+  }
+
+  /** Returns the trace of all calls of the request; null if it is not traced. Called once. */
+  @Nullable CallTrace traceOfCalls() {
+    return trace == null ? null : trace.ofAllCalls();
+  }
+
+  private void endTrace(int status) {
+    if (trace != null) {
+      trace.endHttp(status);
+    }
   }
 
   /** Returns the parameters of the query. */
@@ -127,6 +156,7 @@ final class Exchange {
       new Parts(json).iterate();
     }
     answered.answered(json.length, () -> progressNanos);
+    endTrace(status);
   }
 
   /** Answers with a status and header fields alone. */
@@ -137,6 +167,7 @@ final class Exchange {
     }
     response.write(true, BufferUtil.EMPTY_BUFFER, callback);
     answered.answered(0, () -> progressNanos);
+    endTrace(status);
   }
 
   /** Writes a large body part by part, so that it is known how fast the caller reads it. */
@@ -181,12 +212,14 @@ final class Exchange {
   void refuse(Problem problem) {
     ProblemWriter.write(response, callback, problem);
     answered.answered(0, () -> progressNanos);
+    endTrace(problem.status());
   }
 
   /** Answers as {@link #refuse} does, with header fields alone. */
   void refuseWithoutBody(Problem problem) {
     ProblemWriter.writeWithoutBody(response, callback, problem);
     answered.answered(0, () -> progressNanos);
+    endTrace(problem.status());
   }
 
   /**

@@ -33,7 +33,8 @@ final class RateLimitRoute {
     try {
       var unused =
           limits
-              .decideJson(exchange.body(), unknownMembers == UnknownMembers.IGNORE)
+              .decideJson(
+                  exchange.body(), unknownMembers == UnknownMembers.IGNORE, exchange.trace())
               .whenComplete(
                   (verdict, failed) -> exchange.later(() -> answer(exchange, verdict, failed)));
     } catch (InvalidRequestException invalid) {

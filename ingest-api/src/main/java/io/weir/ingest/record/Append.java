@@ -5,6 +5,7 @@ import io.weir.ingest.gate.Recorded;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The lines of one caller that are appended to the journal together, and the outcome. Passed from
@@ -19,6 +20,7 @@ final class Append {
   private final int longestLineBytes;
   private final AtomicInteger unackedLines = new AtomicInteger();
   private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+  private final @Nullable Runnable whenAcked;
   private boolean isTicketEnded;
 
   /**
@@ -27,9 +29,15 @@ final class Append {
    * @param ticket the ticket of the lines' calls; ended with the append
    * @param partitions partition of each line
    * @param lines the lines, without line feeds
+   * @param whenAcked run when Kafka has acknowledged every line; null for nobody
    */
-  Append(LowWatermark.HeldTicket ticket, int[] partitions, byte[][] lines) {
+  Append(
+      LowWatermark.HeldTicket ticket,
+      int[] partitions,
+      byte[][] lines,
+      @Nullable Runnable whenAcked) {
     this.ticket = ticket;
+    this.whenAcked = whenAcked;
     this.partitions = partitions;
     this.lines = lines;
     this.lineNumbers = new long[lines.length];
@@ -113,7 +121,12 @@ final class Append {
     }
   }
 
-  /** From now on the outcome waits for an acknowledgement of each line. */
+  /** Returns whether somebody is to be told when Kafka has acknowledged every line. */
+  boolean isWatched() {
+    return whenAcked != null;
+  }
+
+  /** From now on an acknowledgement of each line is waited for. */
   void awaitAcks() {
     unackedLines.set(lines.length);
   }
@@ -127,10 +140,16 @@ final class Append {
     var unused = outcome.completeOnTimeout(otherwise, timeoutNanos, TimeUnit.NANOSECONDS);
   }
 
-  /** Counts the acknowledgement of one line; the last one completes the outcome. */
+  /**
+   * Counts the acknowledgement of one line. The last one completes the outcome, unless the journal
+   * has done so, and is told to who wants to know.
+   */
   void lineAcked() {
     if (unackedLines.decrementAndGet() == 0) {
       outcome.complete(Kept.KEPT);
+      if (whenAcked != null) {
+        whenAcked.run();
+      }
     }
   }
 }

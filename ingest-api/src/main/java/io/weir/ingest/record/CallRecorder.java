@@ -160,8 +160,14 @@ public final class CallRecorder {
     return new LowWatermark.HeldTicket(watermark, held, begun, true);
   }
 
-  /** See {@link CallLog#submit}. */
+  /** See {@link CallLog#submit(Ticket, List)}. */
   public CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls) {
+    return submit(ticket, calls, null);
+  }
+
+  /** See {@link CallLog#submit(Ticket, List, Runnable)}; that is run by the recording thread. */
+  public CompletableFuture<List<Recorded>> submit(
+      Ticket ticket, List<CallEvent> calls, @Nullable Runnable whenAcked) {
     if (!(ticket instanceof LowWatermark.HeldTicket held) || !held.isOf(watermark)) {
       throw new IllegalArgumentException("the ticket was drawn from another log: " + ticket);
     }
@@ -177,7 +183,7 @@ public final class CallRecorder {
     }
     Append append;
     try {
-      append = encode(held, calls);
+      append = encode(held, calls, whenAcked);
     } catch (RuntimeException | Error failed) {
       held.end();
       throw failed;
@@ -202,7 +208,8 @@ public final class CallRecorder {
         : durable(append);
   }
 
-  private Append encode(LowWatermark.HeldTicket ticket, List<CallEvent> calls) {
+  private Append encode(
+      LowWatermark.HeldTicket ticket, List<CallEvent> calls, @Nullable Runnable whenAcked) {
     int[] partitions = new int[calls.size()];
     byte[][] lines = new byte[calls.size()][];
     for (int i = 0; i < lines.length; i++) {
@@ -213,7 +220,7 @@ public final class CallRecorder {
         decisionClock.observe(call.decidedAtEpochMillis());
       }
     }
-    return new Append(ticket, partitions, lines);
+    return new Append(ticket, partitions, lines, whenAcked);
   }
 
   private List<Recorded> notKept(Append.NotKept failure, int calls) {

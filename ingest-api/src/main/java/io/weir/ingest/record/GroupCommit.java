@@ -220,7 +220,8 @@ final class GroupCommit {
   }
 
   private void place(Append append) {
-    if (waitForAcks) {
+    boolean awaitsAcks = waitForAcks || append.isWatched();
+    if (awaitsAcks) {
       append.awaitAcks();
     }
     for (int i = 0; i < append.count(); i++) {
@@ -229,7 +230,7 @@ final class GroupCommit {
         touched.add(partition);
       }
       append.number(i, partition.add(append.line(i), append.begunAtEpochMillis()));
-      if (waitForAcks) {
+      if (awaitsAcks) {
         partition.addWaiter(append.lineNumber(i), append);
       }
     }

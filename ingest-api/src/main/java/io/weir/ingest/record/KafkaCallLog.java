@@ -21,6 +21,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -203,6 +204,12 @@ public final class KafkaCallLog implements CallLog {
   @Override
   public CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls) {
     return recorder.submit(ticket, calls);
+  }
+
+  @Override
+  public CompletableFuture<List<Recorded>> submit(
+      Ticket ticket, List<CallEvent> calls, @Nullable Runnable whenAcked) {
+    return recorder.submit(ticket, calls, whenAcked);
   }
 
   @Override

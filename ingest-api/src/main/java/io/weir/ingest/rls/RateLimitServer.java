@@ -15,6 +15,7 @@ import io.netty.channel.nio.NioIoHandler;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.weir.access.Access;
 import io.weir.access.Tls;
+import io.weir.ingest.trace.Traces;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
@@ -113,6 +114,7 @@ public final class RateLimitServer implements AutoCloseable {
    * @param readiness tells whether calls would be kept
    * @param maxUnderWay most requests that are accepted and not yet answered
    * @param maxConnections most open connections; one more is closed at once
+   * @param traces decides which requests are traced
    */
   public record Parts(
       RateLimits limits,
@@ -121,6 +123,7 @@ public final class RateLimitServer implements AutoCloseable {
       HealthUpdates.Readiness readiness,
       int maxUnderWay,
       int maxConnections,
+      Traces traces,
       MeterRegistry registry) {}
 
   /**
@@ -161,12 +164,15 @@ public final class RateLimitServer implements AutoCloseable {
             .addService(
                 behind(
                     tokens,
-                    new RateLimitService(
-                            parts.limits(),
-                            statistics,
-                            parts.maxUnderWay(),
-                            () -> threads.getQueue().size())
-                        .definition()))
+                    RequestTraces.of(
+                        parts.traces(),
+                        new RateLimitService(
+                                parts.limits(),
+                                parts.traces(),
+                                statistics,
+                                parts.maxUnderWay(),
+                                () -> threads.getQueue().size())
+                            .definition())))
             .addService(behind(tokens, ProtoReflectionServiceV1.newInstance().bindService()))
             .addService(status.getHealthService());
     if (parts.tls() != null) {

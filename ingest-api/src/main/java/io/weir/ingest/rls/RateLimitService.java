@@ -14,6 +14,7 @@ import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 import io.weir.ingest.gate.CheckOutcome;
+import io.weir.ingest.trace.Traces;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -53,6 +54,7 @@ final class RateLimitService {
           .build();
 
   private final RateLimits limits;
+  private final Traces traces;
   private final RateLimitStatistics statistics;
   private final int maxUnderWay;
   private final IntSupplier waiting;
@@ -61,12 +63,18 @@ final class RateLimitService {
   /**
    * Creates the service.
    *
+   * @param traces tells whether requests may have traces
    * @param maxUnderWay most requests that are accepted and not yet answered
    * @param waiting tells how many of them wait for a thread
    */
   RateLimitService(
-      RateLimits limits, RateLimitStatistics statistics, int maxUnderWay, IntSupplier waiting) {
+      RateLimits limits,
+      Traces traces,
+      RateLimitStatistics statistics,
+      int maxUnderWay,
+      IntSupplier waiting) {
     this.limits = limits;
+    this.traces = traces;
     this.statistics = statistics;
     this.maxUnderWay = maxUnderWay;
     this.waiting = waiting;
@@ -101,7 +109,7 @@ final class RateLimitService {
       if (request == null) {
         throw new InvalidRequestException("", "the message is no RateLimitRequest");
       }
-      pending = limits.decide(request, patience());
+      pending = limits.decide(request, patience(), traces.isOn() ? RequestTraces.current() : null);
     } catch (InvalidRequestException invalid) {
       underWay.decrementAndGet();
       statistics.count(RateLimitStatistics.Outcome.INVALID);

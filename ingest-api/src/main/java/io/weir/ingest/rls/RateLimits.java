@@ -5,9 +5,11 @@ import io.envoyproxy.envoy.config.core.v3.HeaderValue;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
+import io.weir.ingest.gate.CallTrace;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.CheckOutcome;
 import io.weir.ingest.gate.LimitStatus;
+import io.weir.ingest.trace.RequestTrace;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -69,19 +71,22 @@ public final class RateLimits {
    *
    * @param patience how long the cache may take, before the failure modes of the policies decide;
    *     null for as long as it is set to
+   * @param trace is told of the steps of the first calls; null if the request is not traced
    * @return completed by a thread that must not be blocked; exceptionally only by a fault of this
    *     process
    * @throws InvalidRequestException if the request cannot be decided; nothing was recorded
    */
-  public CompletableFuture<Verdict> decide(RateLimitRequest request, @Nullable Duration patience)
+  public CompletableFuture<Verdict> decide(
+      RateLimitRequest request, @Nullable Duration patience, @Nullable RequestTrace trace)
       throws InvalidRequestException {
     List<DescriptorReader.Asked> asked = reader.read(request);
     List<CompletableFuture<CheckOutcome>> pending = new ArrayList<>(asked.size());
     for (DescriptorReader.Asked each : asked) {
+      CallTrace ofCall = trace == null ? null : trace.ofCall(pending.size(), asked.size());
       pending.add(
           each.isPeek()
-              ? gate.submitPeek(each.call(), patience)
-              : gate.submit(each.call(), patience));
+              ? gate.submitPeek(each.call(), patience, ofCall)
+              : gate.submit(each.call(), patience, ofCall));
     }
     return CompletableFuture.allOf(pending.toArray(CompletableFuture[]::new))
         .thenApply(all -> verdict(pending.stream().map(CompletableFuture::join).toList()));
@@ -91,10 +96,12 @@ public final class RateLimits {
    * Decides a request in JSON as {@link #decide} does, with the cache's own patience.
    *
    * @param ignoresUnknown whether members that are not known are passed over
+   * @param trace as there
    */
-  public CompletableFuture<Verdict> decideJson(byte[] body, boolean ignoresUnknown)
+  public CompletableFuture<Verdict> decideJson(
+      byte[] body, boolean ignoresUnknown, @Nullable RequestTrace trace)
       throws InvalidRequestException {
-    return decide(RateLimitJson.read(body, ignoresUnknown), null);
+    return decide(RateLimitJson.read(body, ignoresUnknown), null, trace);
   }
 
   private Verdict verdict(List<CheckOutcome> outcomes) {

@@ -130,7 +130,7 @@ final class CheckGateTest {
     CheckGate gate = gate(1, enforced("burst", FailureMode.OPEN));
     Duration patience = Duration.ofMillis(1);
 
-    CheckOutcome outcome = gate.submit(call(3), patience).join();
+    CheckOutcome outcome = gate.submit(call(3), patience, null).join();
     assertEquals(
         DecidedBy.FAIL_OPEN,
         assertInstanceOf(CheckOutcome.Decided.class, outcome).call().decidedBy());
@@ -142,7 +142,7 @@ final class CheckGateTest {
         CompletableFuture.completedFuture(
             new Decision.Undecided(Decision.Cause.REJECTED, "too many"));
     assertEquals(
-        new CheckOutcome.Shed("too many"), gate.submit(call(3), Duration.ofHours(1)).join());
+        new CheckOutcome.Shed("too many"), gate.submit(call(3), Duration.ofHours(1), null).join());
   }
 
   /** Was a hole: one thread of the whole process decided and recorded all calls that were late. */
@@ -164,7 +164,7 @@ final class CheckGateTest {
             },
             new SimpleMeterRegistry());
 
-    var unused = gate.submit(call(3), Duration.ofMillis(20)).join();
+    var unused = gate.submit(call(3), Duration.ofMillis(20), null).join();
     assertEquals(List.of("weir-after-timeout"), threads);
   }
 

@@ -16,6 +16,8 @@ import io.weir.ingest.record.DecisionClock;
 import io.weir.ingest.record.KafkaCallLog;
 import io.weir.ingest.record.RecordConfig;
 import io.weir.ingest.settle.Settler;
+import io.weir.ingest.trace.TraceSettings;
+import io.weir.ingest.trace.Traces;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicySet;
 import io.weir.servers.testing.TestKafka;
@@ -90,7 +92,8 @@ final class FewThreadsNode implements AutoCloseable {
                 null,
                 EventRules.none(),
                 Access.ofEverybody(),
-                null),
+                null,
+                Traces.create(TraceSettings.OFF, "node", registry)),
             new HttpSettings(
                 "127.0.0.1",
                 0,

@@ -9,6 +9,8 @@ import io.weir.ingest.event.EventRules;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.settle.Settler;
+import io.weir.ingest.trace.TraceSettings;
+import io.weir.ingest.trace.Traces;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicySet;
 import io.weir.testing.Await;
@@ -57,7 +59,8 @@ final class HeldNode implements AutoCloseable {
                 null,
                 EventRules.none(),
                 Access.ofEverybody(),
-                null),
+                null,
+                Traces.create(TraceSettings.OFF, "node", new SimpleMeterRegistry())),
             new HttpSettings(
                 "127.0.0.1",
                 0,

@@ -233,6 +233,30 @@ final class CallRecorderTest {
     return Journal.inMemory(new JournalIdentity("n1", 1_000, 1));
   }
 
+  @Test
+  void submit_linesThatAreWatched_areToldOfOnceWhenKafkaHasAllOfThem() throws Exception {
+    CallRecorder recorder = open();
+    nanos.addAndGet(recorder.runOnce());
+    AtomicInteger told = new AtomicInteger();
+
+    List<Recorded> results =
+        recorder
+            .submit(
+                recorder.begin(),
+                List.of(TestCalls.call("a", "acme", 1), TestCalls.call("b", "zenith", 1)),
+                told::incrementAndGet)
+            .join();
+
+    assertInstanceOf(Recorded.Durable.class, results.get(0), "the journal has them");
+    nanos.addAndGet(LINGER.toNanos());
+    recorder.runOnce();
+    assertEquals(0, told.get());
+    producer.batches().forEach(batch -> batch.done().accept(null));
+    recorder.runOnce();
+    assertEquals(1, told.get());
+    assertTrue(recorder.isDrained());
+  }
+
   private CallRecorder open() throws Exception {
     return open(inMemory(), () -> producer, RecorderThreads.none().faults());
   }

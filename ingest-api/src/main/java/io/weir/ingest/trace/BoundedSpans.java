@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.trace;
+
+import io.opentelemetry.context.Context;
+import io.opentelemetry.sdk.common.CompletableResultCode;
+import io.opentelemetry.sdk.trace.ReadWriteSpan;
+import io.opentelemetry.sdk.trace.ReadableSpan;
+import io.opentelemetry.sdk.trace.SpanProcessor;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Hands ended spans on while there is room for them, and counts the others. A span is held until
+ * the collector has taken it, or has not. Thread-safe; never blocks.
+ */
+final class BoundedSpans implements SpanProcessor {
+  private final SpanProcessor next;
+  private final AtomicInteger held;
+  private final int maxHeld;
+  private final TraceStatistics statistics;
+
+  /**
+   * Creates a bound.
+   *
+   * @param next given the spans for which there is room
+   * @param held number of spans that are held; lowered by who sends them
+   */
+  BoundedSpans(SpanProcessor next, AtomicInteger held, int maxHeld, TraceStatistics statistics) {
+    this.next = next;
+    this.held = held;
+    this.maxHeld = maxHeld;
+    this.statistics = statistics;
+  }
+
+  @Override
+  public void onStart(Context parent, ReadWriteSpan span) {}
+
+  @Override
+  public boolean isStartRequired() {
+    return false;
+  }
+
+  @Override
+  public void onEnd(ReadableSpan span) {
+    if (held.incrementAndGet() > maxHeld) {
+      held.decrementAndGet();
+      statistics.dropped.increment();
+      return;
+    }
+    next.onEnd(span);
+  }
+
+  @Override
+  public boolean isEndRequired() {
+    return true;
+  }
+
+  @Override
+  public CompletableResultCode shutdown() {
+    return next.shutdown();
+  }
+
+  @Override
+  public CompletableResultCode forceFlush() {
+    return next.forceFlush();
+  }
+}

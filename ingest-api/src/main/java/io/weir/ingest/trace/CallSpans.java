@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.trace;
+
+import io.opentelemetry.api.common.Attributes;
+import io.opentelemetry.api.common.AttributesBuilder;
+import io.opentelemetry.api.trace.Span;
+import io.opentelemetry.api.trace.SpanBuilder;
+import io.opentelemetry.api.trace.SpanKind;
+import io.opentelemetry.api.trace.StatusCode;
+import io.opentelemetry.api.trace.Tracer;
+import io.opentelemetry.context.Context;
+import io.opentelemetry.sdk.trace.ReadableSpan;
+import io.weir.ingest.gate.CallTrace;
+import io.weir.ingest.gate.CheckOutcome;
+import io.weir.ingest.gate.Recorded;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.DecidedBy;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The spans of the steps of one call, or of the calls of a batch, below the span of their request.
+ * Passed from thread to thread with the call; what is told out of turn is passed over.
+ */
+final class CallSpans implements CallTrace {
+  /** Most names of policies in an attribute; a call has no more that are evaluated. */
+  private static final int MAX_POLICIES = 16;
+
+  private final Tracer tracer;
+  private final Context request;
+  private final int index;
+  private final @Nullable Span alsoDescribed;
+  private final AtomicInteger awaited;
+  private final int maxAwaited;
+  private final AtomicBoolean isAwaited = new AtomicBoolean();
+  private volatile @Nullable Span deciding;
+  private volatile @Nullable Span recording;
+  private volatile long recordingEpochNanos;
+
+  /**
+   * Creates the spans of a call, of which none has begun.
+   *
+   * @param request the context whose span is that of the request
+   * @param index which of the calls of the request it is; −1 if it is the only one, or the spans
+   *     are those of all of them
+   * @param alsoDescribed a span that is told the verdict, too; null for none
+   * @param awaited number of traced writes whose acknowledgement by Kafka is awaited
+   * @param maxAwaited bound on it: beyond, nothing is held that waits for Kafka
+   */
+  CallSpans(
+      Tracer tracer,
+      Context request,
+      int index,
+      @Nullable Span alsoDescribed,
+      AtomicInteger awaited,
+      int maxAwaited) {
+    this.tracer = tracer;
+    this.request = request;
+    this.index = index;
+    this.alsoDescribed = alsoDescribed;
+    this.awaited = awaited;
+    this.maxAwaited = maxAwaited;
+  }
+
+  private SpanBuilder child(String name) {
+    SpanBuilder child = tracer.spanBuilder(name).setParent(request);
+    return index < 0 ? child : child.setAttribute(SpanNames.CALL, (long) index);
+  }
+
+  @Override
+  public void deciding() {
+    deciding = child(SpanNames.DECIDE).startSpan();
+  }
+
+  @Override
+  public void decided(List<CheckOutcome> outcomes) {
+    Span span = deciding;
+    if (span == null) {
+      return;
+    }
+    deciding = null;
+    CheckOutcome first = outcomes.get(0);
+    Attributes told = outcomes.size() == 1 ? ofOne(first) : ofMany(outcomes);
+    span.setAllAttributes(told);
+    if (alsoDescribed != null) {
+      alsoDescribed.setAllAttributes(told);
+    }
+    if (outcomes.stream().anyMatch(CallSpans::isWithoutCache)) {
+      span.setStatus(StatusCode.ERROR, "the cache did not decide");
+    }
+    span.end();
+  }
+
+  private static Attributes ofOne(CheckOutcome outcome) {
+    if (!(outcome instanceof CheckOutcome.Decided decided)) {
+      boolean isShed = outcome instanceof CheckOutcome.Shed;
+      return Attributes.of(SpanNames.VERDICT, isShed ? "shed" : "key-refused");
+    }
+    CallEvent call = decided.call();
+    AttributesBuilder told =
+        Attributes.builder()
+            .put(SpanNames.VERDICT, call.allowed() ? "allowed" : "denied")
+            .put(SpanNames.DECIDED_BY, call.decidedBy().wireName())
+            .put(SpanNames.COST, call.cost());
+    String policy = call.policy();
+    if (policy != null) {
+      told.put(SpanNames.POLICY, policy);
+    }
+    List<String> policies =
+        decided.limits().stream()
+            .map(limit -> limit.policy().name())
+            .distinct()
+            .limit(MAX_POLICIES)
+            .toList();
+    if (!policies.isEmpty()) {
+      told.put(SpanNames.POLICIES, policies);
+    }
+    return told.build();
+  }
+
+  private static Attributes ofMany(List<CheckOutcome> outcomes) {
+    long allowed = 0;
+    long denied = 0;
+    for (CheckOutcome outcome : outcomes) {
+      if (outcome instanceof CheckOutcome.Decided decided) {
+        allowed += decided.call().allowed() ? 1 : 0;
+        denied += decided.call().allowed() ? 0 : 1;
+      }
+    }
+    return Attributes.of(
+        SpanNames.CALLS,
+        (long) outcomes.size(),
+        SpanNames.ALLOWED,
+        allowed,
+        SpanNames.DENIED,
+        denied);
+  }
+
+  private static boolean isWithoutCache(CheckOutcome outcome) {
+    if (!(outcome instanceof CheckOutcome.Decided decided)) {
+      return outcome instanceof CheckOutcome.Shed;
+    }
+    DecidedBy decidedBy = decided.call().decidedBy();
+    return decidedBy.withoutCache() || decidedBy == DecidedBy.FAIL_CLOSED;
+  }
+
+  @Override
+  public void recording() {
+    Span span = child(SpanNames.RECORD).startSpan();
+    if (span instanceof ReadableSpan readable) {
+      recordingEpochNanos = readable.toSpanData().getStartEpochNanos();
+    }
+    recording = span;
+  }
+
+  @Override
+  public @Nullable Runnable whenAcked() {
+    if (awaited.incrementAndGet() > maxAwaited) {
+      awaited.decrementAndGet();
+      return null;
+    }
+    isAwaited.set(true);
+    return this::acked;
+  }
+
+  private void acked() {
+    stopAwaiting();
+    child(SpanNames.PUBLISH)
+        .setSpanKind(SpanKind.PRODUCER)
+        .setStartTimestamp(recordingEpochNanos, TimeUnit.NANOSECONDS)
+        .setAttribute(SpanNames.MESSAGING_SYSTEM, "kafka")
+        .setAttribute(SpanNames.MESSAGING_OPERATION, "send")
+        .setAttribute(SpanNames.MESSAGING_OPERATION_NAME, SpanNames.PUBLISH)
+        .setAttribute(SpanNames.MESSAGING_DESTINATION, Topics.CALLS.name())
+        .startSpan()
+        .end();
+  }
+
+  private void stopAwaiting() {
+    if (isAwaited.compareAndSet(true, false)) {
+      awaited.decrementAndGet();
+    }
+  }
+
+  @Override
+  public void recorded(List<Recorded> results) {
+    Span span = recording;
+    if (span == null) {
+      return;
+    }
+    recording = null;
+    Recorded result = results.get(0); // they are kept or refused together
+    if (result instanceof Recorded.Durable durable) {
+      span.setAttribute(SpanNames.RECORDED, durable.durability().wireName());
+    } else if (result instanceof Recorded.Refused refused) {
+      stopAwaiting();
+      span.setAttribute(SpanNames.RECORDED, "refused");
+      span.setAttribute(
+          SpanNames.ERROR_TYPE, refused.reason().name().toLowerCase(Locale.ROOT).replace('_', '-'));
+      span.setStatus(StatusCode.ERROR, "the record was refused");
+    } else {
+      stopAwaiting();
+      span.setAttribute(SpanNames.RECORDED, "dropped");
+    }
+    span.end();
+  }
+
+  /** The request has its answer: steps that have not ended have failed. */
+  void end() {
+    fail(deciding);
+    deciding = null;
+    Span writing = recording;
+    if (writing != null) {
+      stopAwaiting();
+    }
+    fail(writing);
+    recording = null;
+  }
+
+  private static void fail(@Nullable Span step) {
+    if (step != null) {
+      step.setStatus(StatusCode.ERROR, "the step did not end");
+      step.end();
+    }
+  }
+}

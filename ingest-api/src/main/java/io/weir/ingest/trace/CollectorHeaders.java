@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.trace;
+
+import io.weir.topics.settings.Settings.InvalidSettingException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Reads the file of the header fields that a collector is sent, such as its token: a name, a colon
+ * and a value on each line; empty lines and those that begin with {@code #} are passed over. What
+ * the file holds is secret, so messages tell lines by their numbers.
+ */
+final class CollectorHeaders {
+  private static final int MAX_BYTES = 16 * 1024;
+
+  /** A field name (RFC 9110 §5.1), and a value of visible characters with spaces between them. */
+  private static final Pattern FIELD =
+      Pattern.compile("([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \\t]*([!-~]([ -~\\t]*[!-~])?)[ \\t]*");
+
+  /** Fields that the sender sets itself. */
+  private static final Set<String> OF_THE_SENDER =
+      Set.of(
+          "connection",
+          "content-encoding",
+          "content-length",
+          "content-type",
+          "expect",
+          "host",
+          "transfer-encoding",
+          "upgrade",
+          "user-agent");
+
+  private CollectorHeaders() {}
+
+  /**
+   * Reads a file.
+   *
+   * @return the values by the fields' names
+   * @throws InvalidSettingException if the file cannot be read, or a line is no header field
+   */
+  static Map<String, String> read(Path file) {
+    List<String> lines;
+    try {
+      if (Files.size(file) > MAX_BYTES) {
+        throw wrong("names a file of more than " + MAX_BYTES + " bytes");
+      }
+      lines = Files.readAllLines(file);
+    } catch (IOException unreadable) {
+      throw wrong("names a file that cannot be read: " + file);
+    }
+    Map<String, String> fields = new LinkedHashMap<>();
+    for (int i = 0; i < lines.size(); i++) {
+      String line = lines.get(i).strip();
+      if (line.isEmpty() || line.startsWith("#")) {
+        continue;
+      }
+      String where = "line " + (i + 1) + " of the file ";
+      Matcher field = FIELD.matcher(line);
+      if (!field.matches()) {
+        throw wrong(where + "is no header field; it is a name, a colon and a value");
+      }
+      String name = field.group(1).toLowerCase(Locale.ROOT);
+      if (OF_THE_SENDER.contains(name)) {
+        throw wrong(where + "sets a field that the node sets itself");
+      }
+      if (fields.put(name, field.group(2)) != null) {
+        throw wrong(where + "sets a field that an earlier line has set");
+      }
+    }
+    return fields;
+  }
+
+  private static InvalidSettingException wrong(String rule) {
+    return new InvalidSettingException(TraceSettings.HEADERS_FILE + ": " + rule);
+  }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.trace;
+
+import io.opentelemetry.api.trace.Span;
+import io.opentelemetry.api.trace.StatusCode;
+import io.opentelemetry.api.trace.Tracer;
+import io.opentelemetry.context.Context;
+import io.weir.ingest.gate.CallTrace;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The trace of one request: its span, which has begun with its arrival, and those of its calls.
+ * Carried with the request from thread to thread. Thread-safe; never blocks.
+ */
+public final class RequestTrace {
+  /** Most calls of a request with spans of their own. */
+  static final int MAX_CALLS = 8;
+
+  /** The first status of HTTP that tells a failure of the server. */
+  private static final int FIRST_FAILURE = 500;
+
+  private final Tracer tracer;
+  private final Span span;
+  private final Context context;
+  private final AtomicInteger awaited;
+  private final int maxAwaited;
+  private final Queue<CallSpans> calls = new ConcurrentLinkedQueue<>();
+  private final AtomicBoolean isEnded = new AtomicBoolean();
+
+  RequestTrace(Tracer tracer, Span span, AtomicInteger awaited, int maxAwaited) {
+    this.tracer = tracer;
+    this.span = span;
+    this.context = Context.root().with(span);
+    this.awaited = awaited;
+    this.maxAwaited = maxAwaited;
+  }
+
+  /**
+   * Returns the trace of the request's only call, or of its calls together: what they are told is
+   * an attribute of the request's span, too.
+   */
+  public CallTrace ofAllCalls() {
+    return add(new CallSpans(tracer, context, -1, span, awaited, maxAwaited));
+  }
+
+  /**
+   * Returns the trace of one of the request's calls.
+   *
+   * @param index which one, from 0
+   * @param count how many the request has
+   * @return null from the ninth call on: it has no spans of its own
+   */
+  public @Nullable CallTrace ofCall(int index, int count) {
+    if (count == 1) {
+      return ofAllCalls();
+    }
+    if (index == 0) {
+      span.setAttribute(SpanNames.CALLS, (long) count);
+    }
+    return index < MAX_CALLS
+        ? add(new CallSpans(tracer, context, index, null, awaited, maxAwaited))
+        : null;
+  }
+
+  private CallSpans add(CallSpans spans) {
+    calls.add(spans);
+    return spans;
+  }
+
+  /** Ends the trace with the status of the answer over HTTP; once, later words are passed over. */
+  public void endHttp(int status) {
+    if (!isEnded.compareAndSet(false, true)) {
+      return;
+    }
+    span.setAttribute(SpanNames.STATUS, (long) status);
+    if (status >= FIRST_FAILURE) {
+      span.setAttribute(SpanNames.ERROR_TYPE, Integer.toString(status));
+      span.setStatus(StatusCode.ERROR);
+    }
+    end();
+  }
+
+  /**
+   * Ends the trace with the status of the answer over gRPC; once, later words are passed over.
+   *
+   * @param status the status code's name, {@code OK}
+   * @param isFailure whether it tells a failure of the server
+   */
+  public void endRpc(String status, boolean isFailure) {
+    if (!isEnded.compareAndSet(false, true)) {
+      return;
+    }
+    span.setAttribute(SpanNames.RPC_STATUS, status);
+    if (isFailure) {
+      span.setAttribute(SpanNames.ERROR_TYPE, status);
+      span.setStatus(StatusCode.ERROR);
+    }
+    end();
+  }
+
+  private void end() {
+    calls.forEach(CallSpans::end);
+    span.end();
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.trace;
+
+import io.opentelemetry.api.common.AttributeKey;
+import java.util.List;
+
+/**
+ * The names of spans and of their attributes. Names without {@code weir} are those of
+ * OpenTelemetry's semantic conventions. No attribute tells who a call is of, or what it is for.
+ */
+final class SpanNames {
+  /** The span of a request: from its arrival to its answer. */
+  static final String CHECK = "check";
+
+  /** A step: policies are matched, and the cache decides. */
+  static final String DECIDE = "decide";
+
+  /** A step: calls become as durable as the deployment requires. */
+  static final String RECORD = "record";
+
+  /** From the write to the log until Kafka has acknowledged the calls. */
+  static final String PUBLISH = "publish";
+
+  static final AttributeKey<String> METHOD = AttributeKey.stringKey("http.request.method");
+  static final AttributeKey<String> ROUTE = AttributeKey.stringKey("http.route");
+  static final AttributeKey<String> SCHEME = AttributeKey.stringKey("url.scheme");
+  static final AttributeKey<Long> STATUS = AttributeKey.longKey("http.response.status_code");
+  static final AttributeKey<String> RPC_SYSTEM = AttributeKey.stringKey("rpc.system.name");
+  static final AttributeKey<String> RPC_METHOD = AttributeKey.stringKey("rpc.method");
+  static final AttributeKey<String> RPC_STATUS = AttributeKey.stringKey("rpc.response.status_code");
+  static final AttributeKey<String> ERROR_TYPE = AttributeKey.stringKey("error.type");
+  static final AttributeKey<String> MESSAGING_SYSTEM = AttributeKey.stringKey("messaging.system");
+  static final AttributeKey<String> MESSAGING_OPERATION =
+      AttributeKey.stringKey("messaging.operation.type");
+  static final AttributeKey<String> MESSAGING_OPERATION_NAME =
+      AttributeKey.stringKey("messaging.operation.name");
+  static final AttributeKey<String> MESSAGING_DESTINATION =
+      AttributeKey.stringKey("messaging.destination.name");
+
+  /** What became of the call: allowed, denied, shed or key-refused. */
+  static final AttributeKey<String> VERDICT = AttributeKey.stringKey("weir.verdict");
+
+  /** Who has decided, by the word in the record. */
+  static final AttributeKey<String> DECIDED_BY = AttributeKey.stringKey("weir.decided_by");
+
+  /** Names of the policies whose state the decision tells. */
+  static final AttributeKey<List<String>> POLICIES = AttributeKey.stringArrayKey("weir.policies");
+
+  /** Name of the policy that decided, or that is nearest to its limit. */
+  static final AttributeKey<String> POLICY = AttributeKey.stringKey("weir.policy");
+
+  /** Tokens that the call takes. */
+  static final AttributeKey<Long> COST = AttributeKey.longKey("weir.cost");
+
+  /** Number of calls in the request. */
+  static final AttributeKey<Long> CALLS = AttributeKey.longKey("weir.calls");
+
+  /** Number of calls of a batch that were allowed. */
+  static final AttributeKey<Long> ALLOWED = AttributeKey.longKey("weir.calls.allowed");
+
+  /** Number of calls of a batch that were denied. */
+  static final AttributeKey<Long> DENIED = AttributeKey.longKey("weir.calls.denied");
+
+  /** Which of the calls of a request this is, from 0. */
+  static final AttributeKey<Long> CALL = AttributeKey.longKey("weir.call.index");
+
+  /** What became of the record: journaled, acked, dropped or refused. */
+  static final AttributeKey<String> RECORDED = AttributeKey.stringKey("weir.recorded");
+
+  private SpanNames() {}
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.trace;
+
+import io.micrometer.core.instrument.MeterRegistry;
+import io.opentelemetry.api.common.AttributeKey;
+import io.opentelemetry.api.common.Attributes;
+import io.opentelemetry.api.metrics.MeterProvider;
+import io.opentelemetry.api.trace.SpanBuilder;
+import io.opentelemetry.api.trace.SpanKind;
+import io.opentelemetry.api.trace.Tracer;
+import io.opentelemetry.context.Context;
+import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporter;
+import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporterBuilder;
+import io.opentelemetry.sdk.common.export.RetryPolicy;
+import io.opentelemetry.sdk.resources.Resource;
+import io.opentelemetry.sdk.trace.SdkTracerProvider;
+import io.opentelemetry.sdk.trace.SpanLimits;
+import io.opentelemetry.sdk.trace.export.BatchSpanProcessor;
+import io.opentelemetry.sdk.trace.samplers.Sampler;
+import java.net.URI;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides which requests are traced, begins their traces, and sends the spans to a collector
+ * (OpenTelemetry's protocol over HTTP). A request whose caller names a span is traced if the caller
+ * has that recorded, others by chance; in both cases at most as many in a second as is set. Spans
+ * that the collector does not take in time are dropped and counted: no request waits for it, and
+ * none fails. Thread-safe.
+ */
+public final class Traces implements AutoCloseable {
+  /** Most spans that are held in memory, of about 1 KB each. */
+  static final int MAX_HELD_SPANS = 2_048;
+
+  /** Most traced writes that wait for Kafka; while it is away, further ones are not waited for. */
+  static final int MAX_AWAITED = 1_000;
+
+  private static final int SPANS_OF_A_REQUEST = 512;
+  private static final Duration LINGER = Duration.ofSeconds(1);
+  private static final Duration SEND_LIMIT = Duration.ofSeconds(5);
+  private static final Duration CONNECT_LIMIT = Duration.ofSeconds(2);
+
+  /** How long a stop waits for the collector. */
+  private static final Duration FLUSH_LIMIT = Duration.ofSeconds(3);
+
+  private static final int MAX_ATTRIBUTES = 32;
+  private static final int MAX_ATTRIBUTE_CHARACTERS = 256;
+
+  private static final String SERVICE_NAME = "weir-ingest";
+
+  /** Methods of RFC 9110 §9 and of RFC 5789; others are told as {@code _OTHER}. */
+  private static final Set<String> METHODS =
+      Set.of("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE");
+
+  /**
+   * The library's own log, which would go to the console at each failure; failures are counted and
+   * logged here. Kept, since loggers that nobody keeps lose their levels.
+   */
+  private static final Logger LIBRARY_LOG = Logger.getLogger("io.opentelemetry");
+
+  private final @Nullable SdkTracerProvider provider;
+  private final @Nullable Tracer tracer;
+  private final double sampling;
+  private final TraceRate rate;
+  private final TraceStatistics statistics;
+  private final AtomicInteger awaited = new AtomicInteger();
+  private volatile boolean isOn;
+
+  private Traces(
+      @Nullable SdkTracerProvider provider, TraceSettings settings, TraceStatistics statistics) {
+    this.provider = provider;
+    this.tracer = provider == null ? null : provider.get("io.weir.ingest");
+    this.sampling = settings.sampling();
+    this.rate = new TraceRate(settings.maxRate(), System.nanoTime());
+    this.statistics = statistics;
+  }
+
+  /**
+   * Creates the traces of a node; none is begun before {@link #begin()}. Does not wait for the
+   * collector.
+   *
+   * @param node name of the node, which the collector is told
+   * @param registry receives the metrics, also if nothing is traced
+   */
+  public static Traces create(TraceSettings settings, String node, MeterRegistry registry) {
+    TraceStatistics statistics = new TraceStatistics(registry);
+    URI endpoint = settings.endpoint();
+    if (endpoint == null) {
+      return new Traces(null, settings, statistics);
+    }
+    LIBRARY_LOG.setLevel(Level.OFF);
+    AtomicInteger held = new AtomicInteger();
+    CountedExporter exporter =
+        new CountedExporter(
+            exporter(endpoint, settings), endpoint, statistics, count -> held.addAndGet(-count));
+    BatchSpanProcessor batches =
+        BatchSpanProcessor.builder(exporter)
+            .setMaxQueueSize(2 * MAX_HELD_SPANS) // never full: the bound before it is lower
+            .setMaxExportBatchSize(SPANS_OF_A_REQUEST)
+            .setScheduleDelay(LINGER)
+            .setExporterTimeout(SEND_LIMIT.multipliedBy(2))
+            .setMeterProvider(MeterProvider.noop())
+            .build();
+    SdkTracerProvider provider =
+        SdkTracerProvider.builder()
+            .setResource(Resource.getDefault().merge(Resource.create(about(node))))
+            .setSampler(Sampler.alwaysOn()) // of what is begun here, all is traced
+            .setSpanLimits(
+                SpanLimits.builder()
+                    .setMaxNumberOfAttributes(MAX_ATTRIBUTES)
+                    .setMaxAttributeValueLength(MAX_ATTRIBUTE_CHARACTERS)
+                    .build())
+            .addSpanProcessor(new BoundedSpans(batches, held, MAX_HELD_SPANS, statistics))
+            .build();
+    return new Traces(provider, settings, statistics);
+  }
+
+  private static OtlpHttpSpanExporter exporter(URI endpoint, TraceSettings settings) {
+    OtlpHttpSpanExporterBuilder builder =
+        OtlpHttpSpanExporter.builder()
+            .setEndpoint(endpoint.toString())
+            .setTimeout(SEND_LIMIT)
+            .setConnectTimeout(CONNECT_LIMIT)
+            .setRetryPolicy(RetryPolicy.builder().setMaxAttempts(2).build())
+            .setMeterProvider(MeterProvider.noop());
+    settings.headers().forEach(builder::addHeader);
+    return builder.build();
+  }
+
+  private static Attributes about(String node) {
+    return Attributes.of(
+        AttributeKey.stringKey("service.name"),
+        SERVICE_NAME,
+        AttributeKey.stringKey("service.instance.id"),
+        node);
+  }
+
+  /** Returns whether requests may be traced, now or after {@link #begin()}. */
+  public boolean isConfigured() {
+    return tracer != null;
+  }
+
+  /** Requests are traced from now on: those before were of the node itself. */
+  public void begin() {
+    isOn = tracer != null;
+  }
+
+  /** Returns whether requests are traced. Costs nothing. */
+  public boolean isOn() {
+    return isOn;
+  }
+
+  /**
+   * Begins the trace of a request over HTTP.
+   *
+   * @param method the request's method, as it was sent
+   * @param route the path of the route
+   * @param isSecure whether it came over TLS
+   * @param arrivedNanos when its header fields were complete, as {@link System#nanoTime}
+   * @return null if it is not traced
+   */
+  public @Nullable RequestTrace beginHttp(
+      RequestHeaders headers, String method, String route, boolean isSecure, long arrivedNanos) {
+    SpanBuilder span = sample(headers, arrivedNanos);
+    return span == null
+        ? null
+        : start(
+            span.setAttribute(SpanNames.METHOD, METHODS.contains(method) ? method : "_OTHER")
+                .setAttribute(SpanNames.ROUTE, route)
+                .setAttribute(SpanNames.SCHEME, isSecure ? "https" : "http"));
+  }
+
+  /**
+   * Begins the trace of a request over gRPC.
+   *
+   * @param method the full name of the method
+   * @param arrivedNanos when its metadata was read, as {@link System#nanoTime}
+   * @return null if it is not traced
+   */
+  public @Nullable RequestTrace beginRpc(RequestHeaders headers, String method, long arrivedNanos) {
+    SpanBuilder span = sample(headers, arrivedNanos);
+    return span == null
+        ? null
+        : start(
+            span.setAttribute(SpanNames.RPC_SYSTEM, "grpc")
+                .setAttribute(SpanNames.RPC_METHOD, method));
+  }
+
+  /** Returns the span of a request that is to be traced, before it is started; else null. */
+  private @Nullable SpanBuilder sample(RequestHeaders headers, long arrivedNanos) {
+    Tracer ofNode = tracer;
+    if (ofNode == null || !isOn) {
+      return null;
+    }
+    Context caller = CallerSpan.read(headers);
+    boolean isWanted =
+        CallerSpan.isIn(caller)
+            ? CallerSpan.isSampled(caller)
+            : ThreadLocalRandom.current().nextDouble() < sampling;
+    if (!isWanted) {
+      return null;
+    }
+    long nowNanos = System.nanoTime();
+    if (!rate.tryTake(nowNanos)) {
+      statistics.overRate.increment();
+      return null;
+    }
+    statistics.traced.increment();
+    Instant arrived = Clock.systemUTC().instant().minusNanos(Math.max(0, nowNanos - arrivedNanos));
+    return ofNode
+        .spanBuilder(SpanNames.CHECK)
+        .setParent(caller)
+        .setSpanKind(SpanKind.SERVER)
+        .setStartTimestamp(arrived);
+  }
+
+  private RequestTrace start(SpanBuilder span) {
+    Tracer ofNode = tracer;
+    if (ofNode == null) {
+      throw new IllegalStateException("nothing is traced");
+    }
+    return new RequestTrace(ofNode, span.startSpan(), awaited, MAX_AWAITED);
+  }
+
+  /** Sends the spans that are held, for at most some seconds; the others are lost. Idempotent. */
+  @Override
+  public void close() {
+    isOn = false;
+    if (provider != null) {
+      var unused = provider.shutdown().join(FLUSH_LIMIT.toMillis(), TimeUnit.MILLISECONDS);
+    }
+  }
+}
