@@ -19,7 +19,8 @@ import java.util.Set;
 
 /**
  * Verifies JSON Web Tokens (RFC 7519) that one issuer has signed for one audience: the only place
- * that says which signatures are accepted. Those by a shared secret, and none, are not. Thread-safe.
+ * that says which signatures are accepted. Those by a shared secret, and none, are not.
+ * Thread-safe.
  */
 public final class JwtVerifier {
   private static final Set<JWSAlgorithm> ALGORITHMS =

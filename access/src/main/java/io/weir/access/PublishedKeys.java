@@ -54,8 +54,7 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
   private final JwksPlace place;
   private final Runnable onRemoved;
   private final DefaultResourceRetriever issuer =
-      new DefaultResourceRetriever(
-          (int) PATIENCE.toMillis(), (int) PATIENCE.toMillis(), MAX_BYTES);
+      new DefaultResourceRetriever((int) PATIENCE.toMillis(), (int) PATIENCE.toMillis(), MAX_BYTES);
   private final @Nullable WatchedFile watched;
   private final @Nullable ScheduledExecutorService fetcher;
   private final Object lock = new Object();
@@ -101,8 +100,8 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
    * Takes the keys of a place.
    *
    * @param onRemoved is run after a key has been taken back, or replaced
-   * @throws IOException if the place is a file that cannot be read, or is no JWK set; an issuer that
-   *     does not answer is asked again
+   * @throws IOException if the place is a file that cannot be read, or is no JWK set; an issuer
+   *     that does not answer is asked again
    */
   public static PublishedKeys open(JwksPlace place, Runnable onRemoved) throws IOException {
     return new PublishedKeys(place, onRemoved);

@@ -77,8 +77,7 @@ public record CallerTokenSettings(
   private static ClaimPath path(String variable, String text) {
     ClaimPath path = ClaimPath.parse(text);
     if (path == null) {
-      throw new InvalidSettingException(
-          variable + " " + ClaimPath.RULE + ", is '" + text + "'");
+      throw new InvalidSettingException(variable + " " + ClaimPath.RULE + ", is '" + text + "'");
     }
     return path;
   }
@@ -107,7 +106,11 @@ public record CallerTokenSettings(
     }
     if (attributes.size() > MAX_ATTRIBUTES) {
       throw new InvalidSettingException(
-          ATTRIBUTES + " must have at most " + MAX_ATTRIBUTES + " claims, has " + attributes.size());
+          ATTRIBUTES
+              + " must have at most "
+              + MAX_ATTRIBUTES
+              + " claims, has "
+              + attributes.size());
     }
     return attributes;
   }

@@ -128,8 +128,7 @@ public final class CallerTokens implements AutoCloseable {
     this.settings = settings;
     this.clock = clock;
     this.keys = PublishedKeys.open(settings.keys(), this::forget);
-    this.verifier =
-        new JwtVerifier(keys, settings.issuer(), settings.audience(), Set.of("exp"));
+    this.verifier = new JwtVerifier(keys, settings.issuer(), settings.audience(), Set.of("exp"));
     this.verifying =
         new ThreadPoolExecutor(
             threads,
@@ -243,24 +242,23 @@ public final class CallerTokens implements AutoCloseable {
 
   /** Returns null if the token's key is not known. */
   private @Nullable Verdict verdict(String token) {
-    SignedJWT signed;
     try {
-      signed = SignedJWT.parse(token);
+      SignedJWT signed = SignedJWT.parse(token);
+      // else one good token could be written in many ways, and displace others
+      if (!JwtVerifier.isWrittenAsItShould(token, signed)) {
+        return NOT_SIGNED;
+      }
+      JWSHeader header = signed.getHeader();
+      if (!JwtVerifier.accepts(header.getAlgorithm())) {
+        return new Refused("is signed by an algorithm that is not accepted");
+      }
+      return keys.has(header) ? verdict(token, signed) : null;
     } catch (ParseException malformed) {
       return NOT_SIGNED;
     }
-    // else one good token could be written in many ways, and displace others
-    if (!JwtVerifier.isWrittenAsItShould(token, signed)) {
-      return NOT_SIGNED;
-    }
-    JWSHeader header = signed.getHeader();
-    if (!JwtVerifier.accepts(header.getAlgorithm())) {
-      return new Refused("is signed by an algorithm that is not accepted");
-    }
-    return keys.has(header) ? verdict(token, signed) : null;
   }
 
-  private Verdict verdict(String token, SignedJWT signed) {
+  private Verdict verdict(String token, SignedJWT signed) throws ParseException {
     long before = timesForgotten.get();
     try {
       JWTClaimsSet claims = verifier.verify(token);
@@ -273,8 +271,6 @@ public final class CallerTokens implements AutoCloseable {
         remember(ApiKeyHash.of(token), new Remembered(known.caller(), expiresAt), before);
       }
       return verdict;
-    } catch (ParseException malformed) {
-      return NOT_SIGNED;
     } catch (ExpiredJWTException expired) {
       return new Refused("has expired");
     } catch (BadJWTException refused) {

@@ -164,8 +164,7 @@ final class CallerTokensTest {
   @Test
   void tokenThatTheIssuerHasNotSigned_isRefused() throws Exception {
     ECKey sameName = CallerIssuer.key(issuer.key().getKeyID());
-    assertRefused(
-        CallerIssuer.sign(sameName, claims("acme")), "has not been signed by its issuer");
+    assertRefused(CallerIssuer.sign(sameName, claims("acme")), "has not been signed by its issuer");
     assertRefused(
         CallerIssuer.sign(CallerIssuer.key("mine"), claims("acme")),
         "is signed by a key that its issuer does not publish");
@@ -178,7 +177,8 @@ final class CallerTokensTest {
     confused.sign(
         new MACSigner(issuer.key().toPublicJWK().toJSONString().getBytes(StandardCharsets.UTF_8)));
     assertRefused(confused.serialize(), "is signed by an algorithm that is not accepted");
-    for (String none : List.of("x", "a.b.c", "..", "eyJhbGciOiJFUzI1NiJ9..", "\u00e9.\u00e9.\u00e9")) {
+    for (String none :
+        List.of("x", "a.b.c", "..", "eyJhbGciOiJFUzI1NiJ9..", "\u00e9.\u00e9.\u00e9")) {
       assertRefused(none, "is no signed JWT");
     }
   }
@@ -206,8 +206,7 @@ final class CallerTokensTest {
       Files.writeString(file, issuer.keys());
       String ofNext = CallerIssuer.sign(next, claims("acme"));
       Await.until(
-          "the new key",
-          () -> ofFile.verify(ofNext).get(1, TimeUnit.MINUTES) instanceof Known);
+          "the new key", () -> ofFile.verify(ofNext).get(1, TimeUnit.MINUTES) instanceof Known);
       assertTrue(ofFile.known(token).isPresent());
 
       issuer.publish(next);

@@ -42,7 +42,8 @@ final class ClaimPathTest {
   @Test
   void textThatIsNoPath_isNone() {
     for (String text :
-        List.of("", "/", "//", "/a/", "/a~2", "/a~", "a b", "a,b", "a=b", "a\"b", "a\\b", "\u00e4")) {
+        List.of(
+            "", "/", "//", "/a/", "/a~2", "/a~", "a b", "a,b", "a=b", "a\"b", "a\\b", "\u00e4")) {
       assertNull(ClaimPath.parse(text), text);
     }
     assertNull(ClaimPath.parse("x".repeat(129)));

@@ -93,13 +93,17 @@ final class GatewayProof {
 
     Map<String, String> challenges =
         Map.of(
-            "", "Bearer realm=\"weir\"",
-            "x".repeat(7_000), "Bearer realm=\"weir\"",
-            token(issuer, "acme", -1), "the token has expired",
-            token(issuer, "acme", 600) + "*", "the token is no signed JWT",
+            "",
+            "Bearer realm=\"weir\"",
+            "x".repeat(7_000),
+            "Bearer realm=\"weir\"",
+            token(issuer, "acme", -1),
+            "the token has expired",
+            token(issuer, "acme", 600) + "*",
+            "the token is no signed JWT",
             CallerIssuer.sign(
                 CallerIssuer.key(issuer.key().getKeyID()), CallerIssuer.claims("acme")),
-                "the token has not been signed by its issuer");
+            "the token has not been signed by its issuer");
     for (Map.Entry<String, String> each : challenges.entrySet()) {
       HttpResponse<String> refused = gateway.callWithToken("GET", "/v1/items/1", each.getKey());
       assertEquals(401, refused.statusCode(), () -> told(refused, gateway));

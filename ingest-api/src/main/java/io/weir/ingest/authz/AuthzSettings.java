@@ -79,8 +79,7 @@ public record AuthzSettings(
             ? new CallIdentity.ClientName(client)
             : apiKey != null ? new CallIdentity.ClientKey(apiKey) : null;
     CallerTokenSettings tokens = CallerTokenSettings.of(settings);
-    CallIdentity identity =
-        tokens == null ? ofField : ofToken(settings, access, tokens, ofField);
+    CallIdentity identity = tokens == null ? ofField : ofToken(settings, access, tokens, ofField);
     return new AuthzSettings(
         identity,
         fieldName(settings, ID_HEADER),
@@ -93,8 +92,7 @@ public record AuthzSettings(
       AccessSettings access,
       CallerTokenSettings tokens,
       @Nullable CallIdentity ofField) {
-    boolean mayBeMissing =
-        settings.choice(JWT_MISSING, MissingToken.REFUSE) == MissingToken.NEXT;
+    boolean mayBeMissing = settings.choice(JWT_MISSING, MissingToken.REFUSE) == MissingToken.NEXT;
     if (mayBeMissing && ofField == null) {
       throw new InvalidSettingException(
           JWT_MISSING

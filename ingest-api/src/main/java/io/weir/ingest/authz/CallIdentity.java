@@ -28,8 +28,8 @@ public sealed interface CallIdentity {
   record ClientKey(String header) implements CallIdentity {}
 
   /**
-   * A token (JWT) of the caller, a claim of which is the client; in {@code Authorization} behind the
-   * scheme {@code Bearer}, in other fields with or without it.
+   * A token (JWT) of the caller, a claim of which is the client; in {@code Authorization} behind
+   * the scheme {@code Bearer}, in other fields with or without it.
    *
    * @param header name of the header field
    * @param tokens which tokens are accepted

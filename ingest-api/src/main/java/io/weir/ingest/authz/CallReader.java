@@ -80,8 +80,7 @@ public final class CallReader {
      * @param ip the caller's address; null if it is not known
      * @param id the id that the gateway gives the call; null if it gives none
      */
-    record Presented(
-        String token, String endpoint, @Nullable IpAddress ip, @Nullable String id)
+    record Presented(String token, String endpoint, @Nullable IpAddress ip, @Nullable String id)
         implements Read {
       /** Returns the call, as one of the caller that the token has told. */
       public Asked of(Caller caller) {
@@ -135,8 +134,7 @@ public final class CallReader {
       return unknown(byToken, TOKEN_CHALLENGE, "must be given once");
     }
     if (token.length() > CallerTokens.MAX_CHARS) {
-      return refused(
-          byToken, "has more than " + CallerTokens.MAX_CHARS + " characters");
+      return refused(byToken, "has more than " + CallerTokens.MAX_CHARS + " characters");
     }
     if (!token.isEmpty()) {
       return new Read.Presented(token, endpoint(method, target), ip(fields), id(fields));
@@ -156,10 +154,7 @@ public final class CallReader {
   private static Read.Refused refused(CallIdentity identity, String rule) {
     return unknown(
         identity,
-        TOKEN_CHALLENGE
-            + ", error=\"invalid_token\", error_description=\"the token "
-            + rule
-            + '"',
+        TOKEN_CHALLENGE + ", error=\"invalid_token\", error_description=\"the token " + rule + '"',
         "has a token that " + rule);
   }
 

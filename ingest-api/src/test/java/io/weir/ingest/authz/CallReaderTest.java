@@ -193,13 +193,11 @@ final class CallReaderTest {
   @Test
   void callWithoutAToken_isChallengedToOne() {
     for (List<String> values :
-        List.of(
-            List.<String>of(), List.of(""), List.of("Bearer "), List.of("Basic c2VjcmV0"))) {
+        List.of(List.<String>of(), List.of(""), List.of("Bearer "), List.of("Basic c2VjcmV0"))) {
       fields.put("Authorization", values);
 
       CallReader.Read.Refused refused =
-          assertInstanceOf(
-              CallReader.Read.Refused.class, read(byToken("Authorization", null)));
+          assertInstanceOf(CallReader.Read.Refused.class, read(byToken("Authorization", null)));
 
       assertEquals(ProblemReason.CALLER_UNKNOWN, refused.problem().reason());
       assertEquals("Authorization", refused.problem().field());
@@ -253,8 +251,7 @@ final class CallReaderTest {
 
   @Test
   void authorization_hasATokenBehindBearer_andAKeyBehindApiKey() {
-    AuthzSettings settings =
-        byToken("Authorization", new CallIdentity.ClientKey("Authorization"));
+    AuthzSettings settings = byToken("Authorization", new CallIdentity.ClientKey("Authorization"));
     fields.put("Authorization", List.of("ApiKey weir_1"));
     KeyedCall call =
         (KeyedCall) assertInstanceOf(CallReader.Read.Asked.class, read(settings)).call();
@@ -386,7 +383,8 @@ final class CallReaderTest {
   private static void assertWrong(Map<String, String> variables, String message) {
     IllegalArgumentException refused =
         assertThrows(
-            Settings.InvalidSettingException.class, () -> AuthzSettings.of(Settings.of(variables), AccessSettings.NONE));
+            Settings.InvalidSettingException.class,
+            () -> AuthzSettings.of(Settings.of(variables), AccessSettings.NONE));
 
     assertEquals(message, refused.getMessage());
   }

@@ -66,8 +66,7 @@ final class AuthzCallerTokensIT {
   void start(@TempDir Path folder) throws Exception {
     issuer = CallerIssuer.start();
     node =
-        node(
-            folder.resolve("one"), issuer, Map.of("WEIR_AUTHZ_JWT_ATTRIBUTES", "plan=/org/plan"));
+        node(folder.resolve("one"), issuer, Map.of("WEIR_AUTHZ_JWT_ATTRIBUTES", "plan=/org/plan"));
     otherIssuer = CallerIssuer.start();
     otherNode =
         node(
@@ -83,7 +82,8 @@ final class AuthzCallerTokensIT {
       throws Exception {
     Files.createDirectories(folder);
     Map<String, String> settings = new HashMap<>(issuer.settings("/org/id"));
-    settings.put("WEIR_POLICIES", Files.writeString(folder.resolve("own.yml"), POLICIES).toString());
+    settings.put(
+        "WEIR_POLICIES", Files.writeString(folder.resolve("own.yml"), POLICIES).toString());
     settings.put(
         "WEIR_AUTHZ_ROUTES",
         Files.writeString(folder.resolve("routes"), "GET /v1/items/{id}\n").toString());
@@ -298,8 +298,7 @@ final class AuthzCallerTokensIT {
                 && askOther("X-Caller", old).statusCode() == 401);
 
     otherIssuer.answerWith(500);
-    Await.until(
-        "the issuer to be missed", () -> askOther("X-Caller", unknown).statusCode() == 503);
+    Await.until("the issuer to be missed", () -> askOther("X-Caller", unknown).statusCode() == 503);
     HttpResponse<String> away = askOther("X-Caller", unknown);
     assertEquals("caller-keys-unavailable", field(away, "X-RateLimit-Reason"));
     assertTrue(Long.parseLong(field(away, "Retry-After")) > 0, () -> told(away));
@@ -313,8 +312,7 @@ final class AuthzCallerTokensIT {
   void forgedTokens_holdUpNoCallerThatIsKnown() throws Exception {
     String good = issuer.sign(CallerIssuer.claims("u").claim("org", Map.of("id", "steady")));
     ask(AuthzDialect.ENVOY, good);
-    String forged =
-        CallerIssuer.sign(CallerIssuer.key(issuer.key().getKeyID()), claims("steady"));
+    String forged = CallerIssuer.sign(CallerIssuer.key(issuer.key().getKeyID()), claims("steady"));
     double before = tokens("refused") + tokens("busy");
     List<CompletableFuture<HttpResponse<String>>> flood = new ArrayList<>();
     for (int i = 0; i < 600; i++) {
