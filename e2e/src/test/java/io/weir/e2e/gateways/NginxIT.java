@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.gateways;
 
-import io.weir.servers.testing.CallerIssuer;
-import java.io.IOException;
 import java.nio.file.Path;
-import java.util.HashMap;
-import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -65,24 +61,5 @@ final class NginxIT {
       GatewayProof.policyFailsClosed(open, nodes);
       GatewayProof.isClosedOrOpenWithoutWeir(gateway, open, nodes, shop);
     }
-  }
-
-  @Test
-  void callerWithATokenOfItsIssuer_isTheClientOfItsClaim(@TempDir Path folder) throws Exception {
-    try (CallerIssuer issuer = CallerIssuer.start();
-        TwoNodes ofTokens = TwoNodes.start(folder, ofTokens(issuer));
-        Gateway byToken = Gateway.nginxWithTokens(folder, ofTokens, shop)) {
-      GatewayProof.limitsTheClientOfAClaim(byToken, shop, issuer);
-    }
-  }
-
-  /** Returns the settings of the page, with the keys of another issuer. */
-  private static Map<String, String> ofTokens(CallerIssuer issuer) throws IOException {
-    Map<String, String> settings = new HashMap<>(Recipe.settings());
-    settings.remove("WEIR_AUTHZ_API_KEY_HEADER");
-    settings.putAll(Recipe.settings("WEIR_AUTHZ_JWT_JWKS="));
-    settings.put("WEIR_AUTHZ_JWT_JWKS", issuer.url());
-    settings.put("WEIR_AUTHZ_JWT_ISSUER", CallerIssuer.NAME);
-    return settings;
   }
 }
