@@ -10,6 +10,7 @@ import io.weir.topics.settings.Settings;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 final class CallerTokenSettingsTest {
@@ -23,12 +24,13 @@ final class CallerTokenSettingsTest {
   private static CallerTokenSettings read(String variable, String value) {
     Map<String, String> variables = new HashMap<>(WHOLE);
     variables.put(variable, value);
-    return CallerTokenSettings.of(Settings.of(variables));
+    return Objects.requireNonNull(CallerTokenSettings.of(Settings.of(variables)));
   }
 
   private static String refusal(String variable, String value) {
-    return assertThrows(Settings.InvalidSettingException.class, () -> read(variable, value))
-        .getMessage();
+    return String.valueOf(
+        assertThrows(Settings.InvalidSettingException.class, () -> read(variable, value))
+            .getMessage());
   }
 
   @Test

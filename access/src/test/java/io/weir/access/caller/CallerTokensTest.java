@@ -32,6 +32,7 @@ import java.util.Date;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -60,7 +61,8 @@ final class CallerTokensTest {
   private CallerTokens open(Map<String, String> more) {
     Map<String, String> variables = new HashMap<>(issuer.settings("/org/id"));
     variables.putAll(more);
-    return CallerTokens.open(CallerTokenSettings.of(Settings.of(variables)), 1, clock);
+    return CallerTokens.open(
+        Objects.requireNonNull(CallerTokenSettings.of(Settings.of(variables))), 1, clock);
   }
 
   private static JWTClaimsSet.Builder claims(String client) {
@@ -225,10 +227,11 @@ final class CallerTokensTest {
     Path file = Files.writeString(folder.resolve("jwks.json"), "no keys");
 
     String message =
-        assertThrows(
-                Settings.InvalidSettingException.class,
-                () -> open(Map.of("WEIR_AUTHZ_JWT_JWKS", file.toString())))
-            .getMessage();
+        String.valueOf(
+            assertThrows(
+                    Settings.InvalidSettingException.class,
+                    () -> open(Map.of("WEIR_AUTHZ_JWT_JWKS", file.toString())))
+                .getMessage());
 
     assertTrue(message.startsWith("WEIR_AUTHZ_JWT_JWKS: it is no JWK set"), message);
   }

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 final class ClaimPathTest {
@@ -17,8 +19,8 @@ final class ClaimPathTest {
           "https://example.com/plan", "gold",
           "list", List.of(Map.of("id", "x")));
 
-  private static Object value(String path) {
-    return ClaimPath.parse(path).in(CLAIMS);
+  private static @Nullable Object value(String path) {
+    return Objects.requireNonNull(ClaimPath.parse(path)).in(CLAIMS);
   }
 
   @Test
@@ -51,6 +53,6 @@ final class ClaimPathTest {
   }
 
   private static List<String> path(String text) {
-    return ClaimPath.parse(text).names();
+    return Objects.requireNonNull(ClaimPath.parse(text)).names();
   }
 }

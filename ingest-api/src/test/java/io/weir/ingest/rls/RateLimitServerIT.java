@@ -400,12 +400,13 @@ final class RateLimitServerIT {
   }
 
   private static String failure(ListenableFuture<RateLimitResponse> call) throws Exception {
-    return Status.fromThrowable(
-            assertThrows(
-                ExecutionException.class,
-                () -> call.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)))
-        .asRuntimeException()
-        .getMessage();
+    return String.valueOf(
+        Status.fromThrowable(
+                assertThrows(
+                    ExecutionException.class,
+                    () -> call.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)))
+            .asRuntimeException()
+            .getMessage());
   }
 
   /** Frames of HTTP/2 by hand: a client of the library begins no call beyond the bound. */
