@@ -3,7 +3,6 @@ package io.weir.access;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import com.nimbusds.jose.util.Base64URL;
 import com.nimbusds.jwt.SignedJWT;
 import io.weir.limits.policy.ApiKeyHash;
 import java.io.IOException;
@@ -189,15 +188,10 @@ public final class Access implements AutoCloseable {
         .orElseGet(() -> verify(BearerToken.in(String.valueOf(authorization))));
   }
 
-  /** The library passes over characters that are not of Base64: one token has one form here. */
-  private static boolean isWrittenAsItShould(String token, SignedJWT signed) {
-    return token.endsWith("." + Base64URL.encode(signed.getSignature().decode()));
-  }
-
   private Verdict verify(String token) {
     try {
       SignedJWT signed = SignedJWT.parse(token);
-      if (!isWrittenAsItShould(token, signed)) {
+      if (!JwtVerifier.isWrittenAsItShould(token, signed)) {
         return UNKNOWN;
       }
       JwtTokens.Verified valid;

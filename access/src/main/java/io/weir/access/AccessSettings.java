@@ -5,13 +5,9 @@ import io.weir.topics.settings.Settings;
 import io.weir.topics.settings.Settings.InvalidSettingException;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.MalformedURLException;
-import java.net.URI;
-import java.net.URL;
 import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Locale;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -102,12 +98,13 @@ public record AccessSettings(
   }
 
   private void requireValidKeys() {
-    if (isUrl()) {
-      url();
-    } else if (!keys.isEmpty() && !Files.isReadable(Path.of(keys))) {
-      throw new InvalidSettingException(
-          KEYS + " must be an https URL or a file that can be read, is '" + keys + "'");
+    if (!keys.isEmpty()) {
+      place().requireValid();
     }
+  }
+
+  private JwksPlace place() {
+    return new JwksPlace(KEYS, keys);
   }
 
   static @Nullable Path file(Settings settings, String variable) {
@@ -120,24 +117,6 @@ public record AccessSettings(
       throw new InvalidSettingException(variable + " names a file that cannot be read: " + file);
     }
     return file;
-  }
-
-  private boolean isUrl() {
-    return keys.toLowerCase(Locale.ROOT).matches("https?://.*");
-  }
-
-  private URL url() {
-    try {
-      URI uri = URI.create(keys);
-      // over plain HTTP whoever stands between could give keys of their own
-      if (uri.getHost() != null && ("https".equals(uri.getScheme()) || isLoopback(uri.getHost()))) {
-        return uri.toURL();
-      }
-    } catch (IllegalArgumentException | MalformedURLException invalid) {
-      // refused below, with the same message
-    }
-    throw new InvalidSettingException(
-        KEYS + " must be an https URL or a file that can be read, is '" + keys + "'");
   }
 
   /** Returns whether it is configured who may use the ports. */
@@ -154,9 +133,10 @@ public record AccessSettings(
     if (keys.isEmpty()) {
       return null;
     }
-    return isUrl()
-        ? JwtTokens.ofUrl(url(), issuer, audience)
-        : JwtTokens.ofFile(Path.of(keys), issuer, audience, onOtherKeys);
+    JwksPlace place = place();
+    return place.isUrl()
+        ? JwtTokens.ofUrl(place.url(), issuer, audience)
+        : JwtTokens.ofFile(place.file(), issuer, audience, onOtherKeys);
   }
 
   /** Returns the refusal of a file, by the variable that names it. */
@@ -193,7 +173,7 @@ public record AccessSettings(
     return host;
   }
 
-  private static boolean isLoopback(String host) {
+  static boolean isLoopback(String host) {
     try {
       return InetAddress.getByName(host).isLoopbackAddress();
     } catch (UnknownHostException unknown) {

@@ -2,19 +2,13 @@
 package io.weir.access;
 
 import com.nimbusds.jose.JOSEException;
-import com.nimbusds.jose.JOSEObjectType;
-import com.nimbusds.jose.JWSAlgorithm;
 import com.nimbusds.jose.jwk.JWKSet;
 import com.nimbusds.jose.jwk.source.ImmutableJWKSet;
 import com.nimbusds.jose.jwk.source.JWKSource;
 import com.nimbusds.jose.jwk.source.JWKSourceBuilder;
 import com.nimbusds.jose.proc.BadJOSEException;
-import com.nimbusds.jose.proc.DefaultJOSEObjectTypeVerifier;
-import com.nimbusds.jose.proc.JWSVerificationKeySelector;
 import com.nimbusds.jose.proc.SecurityContext;
 import com.nimbusds.jwt.JWTClaimsSet;
-import com.nimbusds.jwt.proc.DefaultJWTClaimsVerifier;
-import com.nimbusds.jwt.proc.DefaultJWTProcessor;
 import java.io.IOException;
 import java.net.URL;
 import java.nio.charset.StandardCharsets;
@@ -30,8 +24,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Verifies the tokens of an issuer, JSON Web Tokens (RFC 7519, RFC 9068) that it has signed with
- * one of the keys of its JWK set (RFC 7517). Signatures by a shared secret, and none, are not
- * accepted. Thread-safe.
+ * one of the keys of its JWK set (RFC 7517). Thread-safe.
  *
  * <p>A token's scopes are the words {@code weir:check}, {@code weir:report} and {@code weir:admin}
  * in its claim {@code scope} (separated by spaces, RFC 8693 §4.2) or {@code scp} (a list); other
@@ -42,19 +35,7 @@ final class JwtTokens implements AutoCloseable {
   static final String CLIENTS_CLAIM = "weir_clients";
   private static final String SCOPE_PREFIX = "weir:";
 
-  private static final Set<JWSAlgorithm> ALGORITHMS =
-      Set.of(
-          JWSAlgorithm.RS256,
-          JWSAlgorithm.RS384,
-          JWSAlgorithm.RS512,
-          JWSAlgorithm.PS256,
-          JWSAlgorithm.PS384,
-          JWSAlgorithm.PS512,
-          JWSAlgorithm.ES256,
-          JWSAlgorithm.ES384,
-          JWSAlgorithm.ES512);
-
-  private final DefaultJWTProcessor<SecurityContext> processor = new DefaultJWTProcessor<>();
+  private final JwtVerifier verifier;
   private volatile JWKSource<SecurityContext> keys;
   private final @Nullable WatchedFile watched;
 
@@ -84,13 +65,7 @@ final class JwtTokens implements AutoCloseable {
       throws IOException {
     this.keys = keys;
     JWKSource<SecurityContext> newest = (selector, context) -> this.keys.get(selector, context);
-    processor.setJWSKeySelector(new JWSVerificationKeySelector<>(ALGORITHMS, newest));
-    processor.setJWSTypeVerifier(
-        new DefaultJOSEObjectTypeVerifier<>(
-            JOSEObjectType.JWT, new JOSEObjectType("at+jwt"), null));
-    processor.setJWTClaimsSetVerifier(
-        new DefaultJWTClaimsVerifier<>(
-            audience, new JWTClaimsSet.Builder().issuer(issuer).build(), Set.of("sub", "exp")));
+    this.verifier = new JwtVerifier(newest, issuer, audience, Set.of("sub", "exp"));
     this.watched =
         file == null
             ? null
@@ -139,7 +114,7 @@ final class JwtTokens implements AutoCloseable {
    */
   Verified verify(String token) throws InvalidException {
     try {
-      JWTClaimsSet claims = processor.process(token, null);
+      JWTClaimsSet claims = verifier.verify(token);
       return new Verified(grant(claims), claims.getExpirationTime().toInstant());
     } catch (ParseException malformed) {
       throw new InvalidException("it is no signed JWT");

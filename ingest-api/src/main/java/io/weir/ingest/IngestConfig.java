@@ -223,7 +223,7 @@ public record IngestConfig(
             "WEIR_SETTLE_HORIZON", DEFAULT_SETTLE_HORIZON, Duration.ofMinutes(1), Topics.LATENESS),
         settings.choice(SingleCopy.VARIABLE, SingleCopy.REFUSE),
         LimitHeaders.of(settings),
-        AuthzSettings.of(settings),
+        AuthzSettings.of(settings, access),
         RateLimitSettings.of(settings, access),
         TraceSettings.of(settings));
   }

@@ -34,14 +34,32 @@ final class Gateway implements AutoCloseable {
 
   /** Starts nginx; open or closed while Weir is away. */
   static Gateway nginx(Path folder, TwoNodes nodes, Shop shop, boolean open) throws Exception {
-    int port = Ports.free();
-    Path own = Files.createTempDirectory(folder, "nginx");
     List<String> blocks = Recipe.blocks("nginx");
     String site = blocks.get(0);
     if (open) {
       String closed = site.substring(site.indexOf("    # closed\n"), site.lastIndexOf('}'));
       site = site.replace(closed, blocks.get(1));
     }
+    return nginx(folder, nodes, shop, site);
+  }
+
+  /** Starts nginx in front of nodes that know callers by their tokens. */
+  static Gateway nginxWithTokens(Path folder, TwoNodes nodes, Shop shop) throws Exception {
+    List<String> blocks = Recipe.blocks("nginx");
+    String site = blocks.get(0);
+    int key = site.indexOf("# a key that is too long");
+    String ofKey = site.substring(key, site.indexOf("}\n", key) + 2);
+    Map<String, String> places = new LinkedHashMap<>();
+    places.put(ofKey, blocks.get(2));
+    places.put(
+        "proxy_set_header X-API-Key $weir_key;", "proxy_set_header Authorization $weir_token;");
+    return nginx(folder, nodes, shop, Recipe.with(site, places));
+  }
+
+  private static Gateway nginx(Path folder, TwoNodes nodes, Shop shop, String site)
+      throws Exception {
+    int port = Ports.free();
+    Path own = Files.createTempDirectory(folder, "nginx");
     Map<String, String> places = places(nodes, shop);
     places.put("listen 80;", "listen 127.0.0.1:" + port + ";");
     Files.writeString(own.resolve("weir.conf"), Recipe.with(site, places));
@@ -142,11 +160,22 @@ final class Gateway implements AutoCloseable {
   /** Calls the application with an API key; without one if it is empty. */
   HttpResponse<String> call(String method, String path, String key)
       throws IOException, InterruptedException {
+    return send(method, path, "X-API-Key", key);
+  }
+
+  /** Calls the application with a token; without one if it is empty. */
+  HttpResponse<String> callWithToken(String method, String path, String token)
+      throws IOException, InterruptedException {
+    return send(method, path, "Authorization", token.isEmpty() ? "" : "Bearer " + token);
+  }
+
+  private HttpResponse<String> send(String method, String path, String field, String value)
+      throws IOException, InterruptedException {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
             .method(method, HttpRequest.BodyPublishers.noBody());
-    if (!key.isEmpty()) {
-      request.header("X-API-Key", key);
+    if (!value.isEmpty()) {
+      request.header(field, value);
     }
     return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
   }

@@ -4,10 +4,15 @@ package io.weir.e2e.gateways;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.servers.testing.CallerIssuer;
 import io.weir.testing.Await;
 import java.net.http.HttpResponse;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Date;
 import java.util.List;
+import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -66,6 +71,55 @@ final class GatewayProof {
     String tooLong = "/v1/items/" + "x".repeat(5_000);
     assertEquals(414, gateway.call("GET", tooLong, TwoNodes.UNLIMITED).statusCode());
     assertEquals(before, shop.calls());
+  }
+
+  /** A client is limited whichever of its tokens it shows; without a good one it gets a 401. */
+  static void limitsTheClientOfAClaim(Gateway gateway, Shop shop, CallerIssuer issuer)
+      throws Exception {
+    int before = shop.calls();
+    for (int i = 1; i <= TwoNodes.ITEMS; i++) {
+      HttpResponse<String> allowed =
+          gateway.callWithToken("GET", "/v1/items/" + i, token(issuer, "acme", 600));
+      assertEquals(200, allowed.statusCode(), () -> told(allowed, gateway));
+    }
+    HttpResponse<String> denied =
+        gateway.callWithToken("GET", "/v1/items/9", token(issuer, "acme", 600));
+    assertEquals(429, denied.statusCode(), () -> told(denied, gateway));
+    assertTrue(Long.parseLong(header(denied, "Retry-After")) > 0, () -> told(denied, gateway));
+    assertEquals(
+        200,
+        gateway.callWithToken("GET", "/v1/items/9", token(issuer, "globex", 600)).statusCode());
+    assertEquals(TwoNodes.ITEMS + 1, shop.calls() - before);
+
+    Map<String, String> challenges =
+        Map.of(
+            "",
+            "Bearer realm=\"weir\"",
+            "x".repeat(7_000),
+            "Bearer realm=\"weir\"",
+            token(issuer, "acme", -1),
+            "the token has expired",
+            token(issuer, "acme", 600) + "*",
+            "the token is no signed JWT",
+            CallerIssuer.sign(
+                CallerIssuer.key(issuer.key().getKeyID()), CallerIssuer.claims("acme")),
+            "the token has not been signed by its issuer");
+    for (Map.Entry<String, String> each : challenges.entrySet()) {
+      HttpResponse<String> refused = gateway.callWithToken("GET", "/v1/items/1", each.getKey());
+      assertEquals(401, refused.statusCode(), () -> told(refused, gateway));
+      assertTrue(
+          header(refused, "WWW-Authenticate").contains(each.getValue()),
+          () -> told(refused, gateway));
+    }
+    assertEquals(TwoNodes.ITEMS + 1, shop.calls() - before);
+  }
+
+  private static String token(CallerIssuer issuer, String client, long seconds) {
+    return issuer.sign(
+        CallerIssuer.claims("user-7")
+            .claim("org", Map.of("id", client))
+            .jwtID(UUID.randomUUID().toString())
+            .expirationTime(Date.from(Instant.now().plusSeconds(seconds))));
   }
 
   /**

@@ -33,8 +33,18 @@ final class Recipe {
 
   /** Returns the settings of the ingest nodes. */
   static Map<String, String> settings() throws IOException {
+    return settings("WEIR_AUTHZ_API_KEY_HEADER=");
+  }
+
+  /** Returns the settings of the ingest nodes in the block that has a certain one. */
+  static Map<String, String> settings(String one) throws IOException {
     Map<String, String> settings = new TreeMap<>();
-    Matcher setting = SETTING.matcher(blocks("").get(0));
+    String block =
+        blocks("").stream()
+            .filter(each -> each.contains(one))
+            .findFirst()
+            .orElseThrow(() -> new IllegalStateException(PAGE + " has no " + one));
+    Matcher setting = SETTING.matcher(block);
     while (setting.find()) {
       settings.put(setting.group(1), setting.group(2));
     }

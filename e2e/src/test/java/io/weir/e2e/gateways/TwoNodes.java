@@ -38,13 +38,15 @@ final class TwoNodes implements AutoCloseable {
 
   private final HttpClient http = HttpClient.newHttpClient();
   private final Path folder;
+  private final Map<String, String> settings;
   private final TestKafka kafka;
   private final TestRedis redis;
   private final int[] ports = new int[COUNT];
   private final @Nullable Ingest[] nodes = new @Nullable Ingest[COUNT];
 
-  private TwoNodes(Path folder) throws IOException {
+  private TwoNodes(Path folder, Map<String, String> settings) throws IOException {
     this.folder = folder;
+    this.settings = settings;
     this.kafka = TestKafka.borrow();
     this.redis = TestRedis.start();
     for (int i = 0; i < COUNT; i++) {
@@ -53,6 +55,10 @@ final class TwoNodes implements AutoCloseable {
   }
 
   static TwoNodes start(Path folder) throws Exception {
+    return start(folder, Recipe.settings());
+  }
+
+  static TwoNodes start(Path folder, Map<String, String> settings) throws Exception {
     Files.writeString(
         folder.resolve("policies.yml"),
         """
@@ -75,7 +81,7 @@ final class TwoNodes implements AutoCloseable {
                 ApiKeyHash.of(ALSO_LIMITED),
                 ApiKeyHash.of(UNLIMITED)));
     Files.writeString(folder.resolve("routes"), "GET /v1/items/{id}\n* /v1/carts/{id}\n");
-    TwoNodes started = new TwoNodes(folder);
+    TwoNodes started = new TwoNodes(folder, settings);
     try {
       try (TopicAdmin topics =
           TopicAdmin.connect(KafkaConnection.to(started.kafka.bootstrapServers()))) {
@@ -89,8 +95,8 @@ final class TwoNodes implements AutoCloseable {
     }
   }
 
-  private Map<String, String> environment(int node) throws IOException {
-    Map<String, String> environment = new HashMap<>(Recipe.settings());
+  private Map<String, String> environment(int node) {
+    Map<String, String> environment = new HashMap<>(settings);
     environment.put("WEIR_AUTHZ_ROUTES", folder.resolve("routes").toString());
     environment.put("WEIR_KAFKA", kafka.bootstrapServers());
     environment.put("WEIR_SINGLE_COPY", "allow");

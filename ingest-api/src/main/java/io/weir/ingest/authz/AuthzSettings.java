@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.authz;
 
+import io.weir.access.AccessSettings;
+import io.weir.access.caller.CallerTokenSettings;
 import io.weir.topics.settings.Settings;
 import io.weir.topics.settings.Settings.InvalidSettingException;
 import java.io.IOException;
@@ -42,29 +44,88 @@ public record AuthzSettings(
   /** Names the file of the templates. */
   public static final String ROUTES = "WEIR_AUTHZ_ROUTES";
 
+  /** Names the header field that holds a token of the caller. */
+  public static final String JWT_HEADER = "WEIR_AUTHZ_JWT_HEADER";
+
+  /** Tells what happens to calls without a token. */
+  public static final String JWT_MISSING = "WEIR_AUTHZ_JWT_MISSING";
+
+  private static final String AUTHORIZATION = "Authorization";
+
   private static final Pattern FIELD_NAME = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}");
+
+  private enum MissingToken {
+    /** They are refused. */
+    REFUSE,
+    /** The other field that is set tells whose call it is. */
+    NEXT
+  }
 
   /**
    * Reads the settings.
    *
+   * @param access who may use the port, which may take the field {@code Authorization}
    * @throws InvalidSettingException if a variable is wrong; the message names it
    */
-  public static AuthzSettings of(Settings settings) {
+  public static AuthzSettings of(Settings settings, AccessSettings access) {
     String client = fieldName(settings, CLIENT_HEADER);
     String apiKey = fieldName(settings, API_KEY_HEADER);
     if (client != null && apiKey != null) {
       throw new InvalidSettingException(
           CLIENT_HEADER + " and " + API_KEY_HEADER + " are both set; set one of them");
     }
-    CallIdentity identity =
+    CallIdentity ofField =
         client != null
             ? new CallIdentity.ClientName(client)
             : apiKey != null ? new CallIdentity.ClientKey(apiKey) : null;
+    CallerTokenSettings tokens = CallerTokenSettings.of(settings);
+    CallIdentity identity = tokens == null ? ofField : ofToken(settings, access, tokens, ofField);
     return new AuthzSettings(
         identity,
         fieldName(settings, ID_HEADER),
         (int) settings.integer(TRUSTED_HOPS, 0, 0, ForwardedFor.MAX_HOPS),
         routes(settings.text(ROUTES, "")));
+  }
+
+  private static CallIdentity ofToken(
+      Settings settings,
+      AccessSettings access,
+      CallerTokenSettings tokens,
+      @Nullable CallIdentity ofField) {
+    boolean mayBeMissing = settings.choice(JWT_MISSING, MissingToken.REFUSE) == MissingToken.NEXT;
+    if (mayBeMissing && ofField == null) {
+      throw new InvalidSettingException(
+          JWT_MISSING
+              + " is next, but neither "
+              + CLIENT_HEADER
+              + " nor "
+              + API_KEY_HEADER
+              + " is set");
+    }
+    if (!mayBeMissing && ofField != null) {
+      throw new InvalidSettingException(
+          CallerTokenSettings.JWKS
+              + " and "
+              + (ofField instanceof CallIdentity.ClientName ? CLIENT_HEADER : API_KEY_HEADER)
+              + " are both set; set one of them, or "
+              + JWT_MISSING
+              + "=next, by which the second is for calls without a token");
+    }
+    String named = fieldName(settings, JWT_HEADER);
+    String header = named == null ? AUTHORIZATION : named;
+    boolean isAuthorization = header.equalsIgnoreCase(AUTHORIZATION);
+    if (isAuthorization && access.hasTokens()) {
+      throw new InvalidSettingException(
+          "Authorization has the gateway's own token, so a caller's must be in another field: set "
+              + JWT_HEADER);
+    }
+    if (ofField != null
+        && ofField.header().equalsIgnoreCase(header)
+        && !(isAuthorization && ofField instanceof CallIdentity.ClientKey)) {
+      throw new InvalidSettingException(
+          JWT_HEADER + " names the field of another setting, '" + header + "'");
+    }
+    return new CallIdentity.ClientToken(header, tokens, ofField);
   }
 
   private static @Nullable String fieldName(Settings settings, String variable) {

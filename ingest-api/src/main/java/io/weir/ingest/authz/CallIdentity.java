@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.authz;
 
+import io.weir.access.caller.CallerTokenSettings;
+import org.jspecify.annotations.Nullable;
+
 /**
- * What tells whose call it is. One kind is in force on a node, so that no caller can choose by
- * which it is known.
+ * What tells whose call it is. One kind is in force on a node, or one behind the other in a fixed
+ * order, so that no caller can choose by which it is known.
  */
 public sealed interface CallIdentity {
   /** Returns the name of the header field that is looked at. */
@@ -23,4 +26,16 @@ public sealed interface CallIdentity {
    * @param header name of the header field
    */
   record ClientKey(String header) implements CallIdentity {}
+
+  /**
+   * A token (JWT) of the caller, a claim of which is the client; in {@code Authorization} behind
+   * the scheme {@code Bearer}, in other fields with or without it.
+   *
+   * @param header name of the header field
+   * @param tokens which tokens are accepted
+   * @param otherwise what tells whose call it is if there is no token; a token that is not accepted
+   *     is refused all the same. Null if there must be a token
+   */
+  record ClientToken(String header, CallerTokenSettings tokens, @Nullable CallIdentity otherwise)
+      implements CallIdentity {}
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.authz;
 
+import io.weir.access.caller.Caller;
+import io.weir.access.caller.CallerTokenSettings;
+import io.weir.access.caller.CallerTokens;
 import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.CallRequest;
 import io.weir.ingest.gate.KeyedCall;
@@ -18,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Reads calls out of the header fields that a gateway sends. Thread-safe. */
@@ -28,6 +32,7 @@ public final class CallReader {
   private static final String FORWARDED_FOR = "X-Forwarded-For";
   private static final String AUTHORIZATION = "Authorization";
   private static final List<String> SCHEMES = List.of("apikey ", "bearer ");
+  private static final String BEARER = "Bearer ";
   private static final String NOT_DECIDED = "; the call was neither decided nor recorded";
 
   private static final Problem NOT_CONFIGURED =
@@ -35,9 +40,17 @@ public final class CallReader {
           ProblemReason.AUTHZ_NOT_CONFIGURED,
           "nothing says by which header field callers are known; set "
               + AuthzSettings.CLIENT_HEADER
-              + " or "
+              + ", "
               + AuthzSettings.API_KEY_HEADER
+              + " or "
+              + CallerTokenSettings.JWKS
               + " on this node");
+
+  /** Challenges to an API key. */
+  private static final String KEY_CHALLENGE = "ApiKey";
+
+  /** Challenges to a token (RFC 6750 §3); without an error if there was none. */
+  private static final String TOKEN_CHALLENGE = "Bearer realm=\"weir\"";
 
   private final AuthzSettings settings;
 
@@ -59,8 +72,39 @@ public final class CallReader {
     /** A call that can be decided. */
     record Asked(CallRequest call) implements Read {}
 
-    /** Why the call cannot be decided. */
-    record Refused(Problem problem) implements Read {}
+    /**
+     * A call of which a token tells whose it is, once the token is verified.
+     *
+     * @param token the token as it was sent, not empty and not too long
+     * @param endpoint the called endpoint
+     * @param ip the caller's address; null if it is not known
+     * @param id the id that the gateway gives the call; null if it gives none
+     */
+    record Presented(String token, String endpoint, @Nullable IpAddress ip, @Nullable String id)
+        implements Read {
+      /** Returns the call, as one of the caller that the token has told. */
+      public Asked of(Caller caller) {
+        return new Asked(
+            new Call(
+                new CallFacts(
+                    caller.client(), endpoint, CallEvent.DEFAULT_METER, ip, caller.attributes()),
+                1,
+                id));
+      }
+
+      /** Returns nothing of the token. */
+      @Override
+      public String toString() {
+        return "Presented " + endpoint;
+      }
+    }
+
+    /**
+     * Why the call cannot be decided.
+     *
+     * @param challenge what the caller is challenged to (RFC 9110 §11.6.1) if the status is 401
+     */
+    record Refused(Problem problem, String challenge) implements Read {}
   }
 
   /** Returns why no call can be read; null if calls can be. */
@@ -77,26 +121,81 @@ public final class CallReader {
   public Read read(Fields fields, String method, String target) {
     CallIdentity identity = settings.identity();
     if (identity == null) {
-      return new Read.Refused(NOT_CONFIGURED);
+      return new Read.Refused(NOT_CONFIGURED, "");
     }
+    if (!(identity instanceof CallIdentity.ClientToken byToken)) {
+      return read(identity, KEY_CHALLENGE, fields, method, target);
+    }
+    String token = "";
+    List<String> values = fields.values(byToken.header());
+    if (values.size() == 1) {
+      token = token(byToken, values.get(0).strip());
+    } else if (values.size() > 1) {
+      return unknown(byToken, TOKEN_CHALLENGE, "must be given once");
+    }
+    if (token.length() > CallerTokens.MAX_CHARS) {
+      return refused(byToken, "has more than " + CallerTokens.MAX_CHARS + " characters");
+    }
+    if (!token.isEmpty()) {
+      return new Read.Presented(token, endpoint(method, target), ip(fields), id(fields));
+    }
+    CallIdentity otherwise = byToken.otherwise();
+    return otherwise == null
+        ? unknown(byToken, TOKEN_CHALLENGE, "has no token; give one as Bearer TOKEN")
+        : read(otherwise, TOKEN_CHALLENGE + ", " + KEY_CHALLENGE, fields, method, target);
+  }
+
+  /** Returns the refusal of a presented token, by the rule that it breaks. */
+  public Read.Refused refused(CallerTokens.Refused verdict) {
+    CallIdentity identity = Objects.requireNonNull(settings.identity());
+    return refused(identity, verdict.rule());
+  }
+
+  private static Read.Refused refused(CallIdentity identity, String rule) {
+    return unknown(
+        identity,
+        TOKEN_CHALLENGE + ", error=\"invalid_token\", error_description=\"the token " + rule + '"',
+        "has a token that " + rule);
+  }
+
+  /** Returns the token in a field; empty if it has another scheme, or none. */
+  private static String token(CallIdentity.ClientToken identity, String value) {
+    if (value.regionMatches(true, 0, BEARER, 0, BEARER.length())) {
+      return value.substring(BEARER.length()).strip();
+    }
+    return identity.header().equalsIgnoreCase(AUTHORIZATION) ? "" : value;
+  }
+
+  private String endpoint(String method, String target) {
+    return settings.routes().endpoint(method, target);
+  }
+
+  private @Nullable IpAddress ip(Fields fields) {
+    return settings.trustedHops() == 0
+        ? null
+        : ForwardedFor.address(fields.values(FORWARDED_FOR), settings.trustedHops());
+  }
+
+  private Read read(
+      CallIdentity identity, String challenge, Fields fields, String method, String target) {
     List<String> values = fields.values(identity.header());
     if (values.size() != 1 || values.get(0).isBlank()) {
       return unknown(
-          identity, values.size() > 1 ? "must be given once" : "is missing, or has no value");
+          identity,
+          challenge,
+          values.size() > 1 ? "must be given once" : "is missing, or has no value");
     }
     String id = id(fields);
-    String endpoint = settings.routes().endpoint(method, target);
-    IpAddress ip =
-        settings.trustedHops() == 0
-            ? null
-            : ForwardedFor.address(fields.values(FORWARDED_FOR), settings.trustedHops());
+    String endpoint = endpoint(method, target);
+    IpAddress ip = ip(fields);
     return identity instanceof CallIdentity.ClientKey key
-        ? ofKey(key, values.get(0), endpoint, ip, id)
-        : ofClient(identity, values.get(0), endpoint, ip, id);
+        ? ofKey(key, challenge, values.get(0), endpoint, ip, id)
+        : ofClient(identity, challenge, values.get(0), endpoint, ip, id);
   }
 
   private static Read ofClient(
       CallIdentity identity,
+      String challenge,
       String value,
       String endpoint,
       @Nullable IpAddress ip,
@@ -104,7 +203,7 @@ public final class CallReader {
     String client = utf8(value.strip());
     String violation = client == null ? "must be UTF-8" : Names.violation(client);
     if (client == null || violation != null) {
-      return unknown(identity, String.valueOf(violation));
+      return unknown(identity, challenge, String.valueOf(violation));
     }
     CallFacts facts = new CallFacts(client, endpoint, CallEvent.DEFAULT_METER, ip, Map.of());
     return new Read.Asked(new Call(facts, 1, id));
@@ -113,6 +212,7 @@ public final class CallReader {
   /** Reads a key, and keeps its hash alone; no problem repeats any part of it. */
   private static Read ofKey(
       CallIdentity.ClientKey identity,
+      String challenge,
       String value,
       String endpoint,
       @Nullable IpAddress ip,
@@ -120,7 +220,7 @@ public final class CallReader {
     String key = utf8(credentials(identity, value.strip()));
     String violation = key == null ? "must be UTF-8" : Names.violation(key, MAX_API_KEY_BYTES);
     if (key == null || violation != null) {
-      return unknown(identity, String.valueOf(violation));
+      return unknown(identity, challenge, String.valueOf(violation));
     }
     return new Read.Asked(
         new KeyedCall(ApiKeyHash.of(key), endpoint, CallEvent.DEFAULT_METER, ip, Map.of(), 1, id));
@@ -163,8 +263,9 @@ public final class CallReader {
     }
   }
 
-  private static Read unknown(CallIdentity identity, String rule) {
+  private static Read.Refused unknown(CallIdentity identity, String challenge, String rule) {
     return new Read.Refused(
-        Problem.ofField(ProblemReason.CALLER_UNKNOWN, identity.header(), rule + NOT_DECIDED));
+        Problem.ofField(ProblemReason.CALLER_UNKNOWN, identity.header(), rule + NOT_DECIDED),
+        challenge);
   }
 }

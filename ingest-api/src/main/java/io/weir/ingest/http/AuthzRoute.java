@@ -28,10 +28,22 @@ final class AuthzRoute {
   private final CallReader reader;
   private final VerdictFields verdictFields;
   private final AuthzDialect dialect;
+  private final @Nullable CallerCheck callers;
 
-  AuthzRoute(CheckGate gate, CallReader reader, VerdictFields verdictFields, AuthzDialect dialect) {
+  /**
+   * Creates a route.
+   *
+   * @param callers finds out whose a call is by its token; null if no tokens are looked at
+   */
+  AuthzRoute(
+      CheckGate gate,
+      CallReader reader,
+      @Nullable CallerCheck callers,
+      VerdictFields verdictFields,
+      AuthzDialect dialect) {
     this.gate = gate;
     this.reader = reader;
+    this.callers = callers;
     this.verdictFields = verdictFields;
     this.dialect = dialect;
   }
@@ -39,9 +51,33 @@ final class AuthzRoute {
   /** Answers a request, now or later; does not block. */
   void handle(Exchange exchange) {
     CallReader.Read read = read(exchange);
+    if (callers != null && read instanceof CallReader.Read.Presented presented) {
+      callers.identify(
+          exchange, presented, (identified, failed) -> identified(exchange, identified, failed));
+    } else {
+      decide(exchange, read);
+    }
+  }
+
+  private void identified(
+      Exchange exchange, CallReader.@Nullable Read read, @Nullable Throwable failed) {
+    try {
+      if (read == null) {
+        LOG.error("request failed dialect={}", dialect, failed);
+        refuse(exchange, CheckApi.FAILED);
+      } else {
+        decide(exchange, read);
+      }
+    } catch (RuntimeException | Error fault) {
+      LOG.error("request failed dialect={}", dialect, fault);
+      refuse(exchange, CheckApi.FAILED);
+    }
+  }
+
+  private void decide(Exchange exchange, CallReader.Read read) {
     if (read instanceof CallReader.Read.Refused refused) {
       if (refused.problem().status() == HttpStatus.UNAUTHORIZED_401) {
-        exchange.fields().put(HttpHeader.WWW_AUTHENTICATE, CheckRoute.CHALLENGE);
+        exchange.fields().put(HttpHeader.WWW_AUTHENTICATE, refused.challenge());
       }
       refuse(exchange, refused.problem());
       return;
@@ -55,7 +91,7 @@ final class AuthzRoute {
   private CallReader.Read read(Exchange exchange) {
     Problem off = reader.off();
     if (off != null) {
-      return new CallReader.Read.Refused(off);
+      return new CallReader.Read.Refused(off, "");
     }
     try {
       return reader.read(
@@ -63,7 +99,7 @@ final class AuthzRoute {
           dialect.method(exchange.request()),
           dialect.target(exchange.request()));
     } catch (JsonBody.Invalid invalid) {
-      return new CallReader.Read.Refused(invalid.problem());
+      return new CallReader.Read.Refused(invalid.problem(), "");
     }
   }
 

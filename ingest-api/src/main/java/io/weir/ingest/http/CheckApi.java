@@ -9,9 +9,11 @@ import io.javalin.http.MethodNotAllowedResponse;
 import io.weir.access.Access;
 import io.weir.access.AllowedMethods;
 import io.weir.access.Tls;
+import io.weir.access.caller.CallerTokens;
 import io.weir.access.openapi.ApiDescription;
 import io.weir.access.openapi.ApiPages;
 import io.weir.decision.DecisionCache;
+import io.weir.ingest.authz.CallIdentity;
 import io.weir.ingest.authz.CallReader;
 import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.event.EventRules;
@@ -61,6 +63,7 @@ public final class CheckApi implements AutoCloseable {
   private final AdmissionHandler.DirectRoute checkDirectly;
   private final Map<AuthzDialect, AdmissionHandler.DirectRoute> authzDirectly =
       new EnumMap<>(AuthzDialect.class);
+  private final @Nullable CallerTokens callerTokens;
   private final AdmissionHandler.DirectRoute batchDirectly;
   private final AdmissionHandler.DirectRoute renewDirectly;
   private final AdmissionHandler.DirectRoute releaseDirectly;
@@ -137,8 +140,14 @@ public final class CheckApi implements AutoCloseable {
             CheckRoute.PATH,
             new CheckRoute(parts.gate(), settings.unknownMembers(), verdictFields)::handle);
     CallReader reader = new CallReader(settings.authz());
+    this.callerTokens =
+        settings.authz().identity() instanceof CallIdentity.ClientToken byToken
+            ? CallerTokens.open(byToken.tokens())
+            : null;
+    CallerCheck callers =
+        callerTokens == null ? null : new CallerCheck(callerTokens, reader, statistics);
     for (AuthzDialect dialect : AuthzDialect.values()) {
-      AuthzRoute route = new AuthzRoute(parts.gate(), reader, verdictFields, dialect);
+      AuthzRoute route = new AuthzRoute(parts.gate(), reader, callers, verdictFields, dialect);
       authzDirectly.put(dialect, new Direct(false, dialect.path(), route::handle));
     }
     this.batchDirectly =
@@ -210,7 +219,12 @@ public final class CheckApi implements AutoCloseable {
       @Nullable Executor callThreads,
       HttpStatistics statistics) {
     CheckApi api = new CheckApi(parts, settings, callThreads, statistics);
-    api.javalin.start();
+    try {
+      api.javalin.start();
+    } catch (RuntimeException notStarted) {
+      api.closeCallerTokens();
+      throw notStarted;
+    }
     api.slowSenders.start();
     return api;
   }
@@ -457,9 +471,16 @@ public final class CheckApi implements AutoCloseable {
     }
     slowSenders.close();
     javalin.stop();
+    closeCallerTokens();
     parts.access().close();
     if (parts.tls() != null) {
       parts.tls().close();
+    }
+  }
+
+  private void closeCallerTokens() {
+    if (callerTokens != null) {
+      callerTokens.close();
     }
   }
 }

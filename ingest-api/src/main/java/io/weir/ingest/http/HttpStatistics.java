@@ -45,11 +45,26 @@ public final class HttpStatistics {
     ANSWER
   }
 
+  /** What came of the token of a gateway's caller. */
+  enum CallerToken {
+    /** It had been verified before. */
+    REMEMBERED,
+    /** It was verified. */
+    VERIFIED,
+    /** It is not valid. */
+    REFUSED,
+    /** The bound on tokens that wait to be verified was reached. */
+    BUSY,
+    /** Its key is not known, and the issuer does not give its keys. */
+    KEYS_AWAY
+  }
+
   private static final double NANOS_PER_SECOND = 1e9;
 
   private final MeterRegistry registry;
   private final Map<Shed, Counter> shed = new EnumMap<>(Shed.class);
   private final Map<Part, Counter> timedOut = new EnumMap<>(Part.class);
+  private final Map<CallerToken, Counter> callerTokens = new EnumMap<>(CallerToken.class);
   private final Timer requests;
   private volatile boolean timing;
   private volatile @Nullable Admission admission;
@@ -74,6 +89,14 @@ public final class HttpStatistics {
               .description(
                   "requests that were not whole in time, and large answers that were not read")
               .tag("part", part.name().toLowerCase(Locale.ROOT))
+              .register(registry));
+    }
+    for (CallerToken result : CallerToken.values()) {
+      callerTokens.put(
+          result,
+          Counter.builder("weir.caller.tokens")
+              .description("tokens of gateways' callers that were looked at")
+              .tag("result", result.name().toLowerCase(Locale.ROOT).replace('_', '-'))
               .register(registry));
     }
     requests =
@@ -143,6 +166,11 @@ public final class HttpStatistics {
   /** Returns the counter of the requests that ended because a part did not arrive in time. */
   Counter timedOut(Part part) {
     return Objects.requireNonNull(timedOut.get(part));
+  }
+
+  /** Returns the counter of the tokens of callers of which something came. */
+  Counter callerTokens(CallerToken result) {
+    return Objects.requireNonNull(callerTokens.get(result));
   }
 
   void watch(Admission newAdmission, IncompleteBodies newBodies) {

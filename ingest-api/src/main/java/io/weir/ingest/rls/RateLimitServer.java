@@ -174,7 +174,7 @@ public final class RateLimitServer implements AutoCloseable {
                                 () -> threads.getQueue().size())
                             .definition())))
             .addService(behind(tokens, ProtoReflectionServiceV1.newInstance().bindService()))
-            .addService(status.getHealthService());
+            .addService(MalformedMessages.refusedBy(status.getHealthService().bindService()));
     if (parts.tls() != null) {
       builder.sslContext(new ServerTls(parts.tls()));
     }

@@ -8,6 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.access.AccessSettings;
+import io.weir.access.JwksPlace;
+import io.weir.access.caller.Caller;
+import io.weir.access.caller.CallerTokenSettings;
+import io.weir.access.caller.ClaimPath;
 import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.KeyedCall;
 import io.weir.limits.IpAddress;
@@ -16,12 +21,17 @@ import io.weir.limits.policy.ApiKeyHash;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import io.weir.topics.settings.Settings;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 final class CallReaderTest {
   private static final RouteTemplates ROUTES = RouteTemplates.parse("GET /v1/items/{id}");
@@ -144,6 +154,174 @@ final class CallReaderTest {
     assertFalse(problem.detail().contains("c2VjcmV0"), problem.detail());
   }
 
+  private static AuthzSettings byToken(String header, @Nullable CallIdentity otherwise) {
+    CallerTokenSettings tokens =
+        new CallerTokenSettings(
+            new JwksPlace("WEIR_AUTHZ_JWT_JWKS", "https://issuer.example/keys"),
+            "https://issuer.example",
+            "shop",
+            Objects.requireNonNull(ClaimPath.parse("sub")),
+            Map.of());
+    return new AuthzSettings(
+        new CallIdentity.ClientToken(header, tokens, otherwise), "X-Request-ID", 1, ROUTES);
+  }
+
+  @Test
+  void token_isReadFromItsField_andNamesTheClientOnceItIsVerified() {
+    fields.put("X-Request-ID", List.of("r-1"));
+    fields.put("X-Forwarded-For", List.of("203.0.113.7"));
+    for (String header : List.of("Authorization", "authorization", "X-Token")) {
+      for (String prefix :
+          header.equals("X-Token") ? List.of("", "Bearer ") : List.of("Bearer ", "bEARER   ")) {
+        fields.put(header, List.of(prefix + "a.b.c"));
+
+        CallReader.Read.Presented presented =
+            assertInstanceOf(CallReader.Read.Presented.class, read(byToken(header, null)));
+        assertEquals("a.b.c", presented.token());
+        assertFalse(presented.toString().contains("a.b.c"));
+        Call call = (Call) presented.of(new Caller("acme", Map.of("plan", "gold"))).call();
+
+        assertEquals("acme", call.facts().client());
+        assertEquals(Map.of("plan", "gold"), call.facts().attributes());
+        assertEquals("GET /v1/items/{id}", call.facts().endpoint());
+        assertEquals(IpAddress.parse("203.0.113.7"), call.facts().ip());
+        assertEquals("r-1", call.id());
+      }
+    }
+  }
+
+  @Test
+  void callWithoutAToken_isChallengedToOne() {
+    for (List<String> values :
+        List.of(List.<String>of(), List.of(""), List.of("Bearer "), List.of("Basic c2VjcmV0"))) {
+      fields.put("Authorization", values);
+
+      CallReader.Read.Refused refused =
+          assertInstanceOf(CallReader.Read.Refused.class, read(byToken("Authorization", null)));
+
+      assertEquals(ProblemReason.CALLER_UNKNOWN, refused.problem().reason());
+      assertEquals("Authorization", refused.problem().field());
+      assertEquals("Bearer realm=\"weir\"", refused.challenge());
+      assertFalse(refused.problem().detail().contains("c2VjcmV0"), refused::toString);
+    }
+  }
+
+  @Test
+  void tokenThatIsTooLong_isNotVerified() {
+    fields.put("Authorization", List.of("Bearer " + "x".repeat(6_145)));
+
+    CallReader.Read.Refused refused =
+        assertInstanceOf(CallReader.Read.Refused.class, read(byToken("Authorization", null)));
+
+    assertEquals(
+        "Bearer realm=\"weir\", error=\"invalid_token\", error_description=\"the token has more than"
+            + " 6144 characters\"",
+        refused.challenge());
+  }
+
+  /** A caller must not be able to choose by which of two it is known. */
+  @Test
+  void tokenIsLookedAtFirst_andWhatIsBesideItNotAtAll() {
+    for (CallIdentity next :
+        List.of(new CallIdentity.ClientName("X-Client"), new CallIdentity.ClientKey("X-Key"))) {
+      AuthzSettings settings = byToken("Authorization", next);
+      fields.put(next.header(), List.of("other"));
+      fields.put("Authorization", List.of("Bearer a.b.c"));
+      assertInstanceOf(CallReader.Read.Presented.class, read(settings));
+
+      // two tokens are not as if there were none
+      fields.put("Authorization", List.of("Bearer a.b.c", "Bearer d.e.f"));
+      assertEquals("Authorization", refused(settings).field());
+      fields.put("Authorization", List.of("Basic x", ""));
+      assertEquals("Authorization", refused(settings).field());
+      fields.put("Authorization", List.of("Bearer " + "x".repeat(6_145)));
+      assertEquals("Authorization", refused(settings).field());
+
+      fields.put("Authorization", List.of("Basic c2VjcmV0"));
+      assertInstanceOf(CallReader.Read.Asked.class, read(settings));
+      fields.remove("Authorization");
+      assertInstanceOf(CallReader.Read.Asked.class, read(settings));
+      fields.remove(next.header());
+      CallReader.Read.Refused refused =
+          assertInstanceOf(CallReader.Read.Refused.class, read(settings));
+      assertEquals(next.header(), refused.problem().field());
+      assertEquals("Bearer realm=\"weir\", ApiKey", refused.challenge());
+    }
+  }
+
+  @Test
+  void authorization_hasATokenBehindBearer_andAKeyBehindApiKey() {
+    AuthzSettings settings = byToken("Authorization", new CallIdentity.ClientKey("Authorization"));
+    fields.put("Authorization", List.of("ApiKey weir_1"));
+    KeyedCall call =
+        (KeyedCall) assertInstanceOf(CallReader.Read.Asked.class, read(settings)).call();
+    assertEquals(ApiKeyHash.of("weir_1"), call.apiKey());
+
+    fields.put("Authorization", List.of("Bearer weir_1"));
+    assertInstanceOf(CallReader.Read.Presented.class, read(settings));
+  }
+
+  @Test
+  void settingsOfTokens_thatContradictEachOther_areRefusedByName(@TempDir Path folder)
+      throws Exception {
+    Path keys = Files.writeString(folder.resolve("jwks.json"), "{\"keys\":[]}");
+    Map<String, String> tokens =
+        Map.of(
+            "WEIR_AUTHZ_JWT_JWKS", keys.toString(),
+            "WEIR_AUTHZ_JWT_ISSUER", "https://issuer.example",
+            "WEIR_AUTHZ_JWT_AUDIENCE", "shop",
+            "WEIR_AUTHZ_JWT_CLIENT_CLAIM", "sub");
+    CallIdentity.ClientToken read =
+        (CallIdentity.ClientToken)
+            AuthzSettings.of(Settings.of(tokens), AccessSettings.NONE).identity();
+    assertEquals("Authorization", Objects.requireNonNull(read).header());
+    assertNull(read.otherwise());
+
+    assertWrong(
+        with(tokens, Map.of("WEIR_AUTHZ_API_KEY_HEADER", "X-API-Key")),
+        "WEIR_AUTHZ_JWT_JWKS and WEIR_AUTHZ_API_KEY_HEADER are both set; set one of them, or"
+            + " WEIR_AUTHZ_JWT_MISSING=next, by which the second is for calls without a token");
+    assertWrong(
+        with(tokens, Map.of("WEIR_AUTHZ_JWT_MISSING", "next")),
+        "WEIR_AUTHZ_JWT_MISSING is next, but neither WEIR_AUTHZ_CLIENT_HEADER nor"
+            + " WEIR_AUTHZ_API_KEY_HEADER is set");
+    assertWrong(
+        with(
+            tokens,
+            Map.of(
+                "WEIR_AUTHZ_JWT_MISSING", "next",
+                "WEIR_AUTHZ_JWT_HEADER", "X-Caller",
+                "WEIR_AUTHZ_CLIENT_HEADER", "x-caller")),
+        "WEIR_AUTHZ_JWT_HEADER names the field of another setting, 'X-Caller'");
+    assertWrong(
+        Map.of("WEIR_AUTHZ_JWT_HEADER", "X-Caller"),
+        "WEIR_AUTHZ_JWT_JWKS is not set; WEIR_AUTHZ_JWT_JWKS, WEIR_AUTHZ_JWT_ISSUER,"
+            + " WEIR_AUTHZ_JWT_AUDIENCE and WEIR_AUTHZ_JWT_CLIENT_CLAIM are given together");
+
+    // Authorization has the token of the gateway then
+    Path ofPort = Files.writeString(folder.resolve("tokens.yml"), "tokens: []");
+    AccessSettings access =
+        AccessSettings.of(Settings.of(Map.of("WEIR_TOKENS_FILE", ofPort.toString())));
+    assertEquals(
+        "Authorization has the gateway's own token, so a caller's must be in another field: set"
+            + " WEIR_AUTHZ_JWT_HEADER",
+        assertThrows(
+                Settings.InvalidSettingException.class,
+                () -> AuthzSettings.of(Settings.of(tokens), access))
+            .getMessage());
+    CallIdentity inItsField =
+        AuthzSettings.of(
+                Settings.of(with(tokens, Map.of("WEIR_AUTHZ_JWT_HEADER", "X-Caller"))), access)
+            .identity();
+    assertEquals("X-Caller", Objects.requireNonNull(inItsField).header());
+  }
+
+  private static Map<String, String> with(Map<String, String> some, Map<String, String> others) {
+    Map<String, String> all = new HashMap<>(some);
+    all.putAll(others);
+    return all;
+  }
+
   @Test
   void withoutIdentity_theProblemNamesTheSettings() {
     Problem problem = refused(AuthzSettings.OFF);
@@ -151,6 +329,7 @@ final class CallReaderTest {
     assertEquals(ProblemReason.AUTHZ_NOT_CONFIGURED, problem.reason());
     assertTrue(problem.detail().contains("WEIR_AUTHZ_CLIENT_HEADER"), problem.detail());
     assertTrue(problem.detail().contains("WEIR_AUTHZ_API_KEY_HEADER"), problem.detail());
+    assertTrue(problem.detail().contains("WEIR_AUTHZ_JWT_JWKS"), problem.detail());
   }
 
   @Test
@@ -204,7 +383,8 @@ final class CallReaderTest {
   private static void assertWrong(Map<String, String> variables, String message) {
     IllegalArgumentException refused =
         assertThrows(
-            Settings.InvalidSettingException.class, () -> AuthzSettings.of(Settings.of(variables)));
+            Settings.InvalidSettingException.class,
+            () -> AuthzSettings.of(Settings.of(variables), AccessSettings.NONE));
 
     assertEquals(message, refused.getMessage());
   }

@@ -6,10 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.util.concurrent.ListenableFuture;
 import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc;
+import io.grpc.CallOptions;
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
@@ -22,14 +27,23 @@ import io.grpc.reflection.v1.ServerReflectionGrpc;
 import io.grpc.reflection.v1.ServerReflectionRequest;
 import io.grpc.reflection.v1.ServerReflectionResponse;
 import io.grpc.reflection.v1.ServiceResponse;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.MetadataUtils;
 import io.grpc.stub.StreamObserver;
 import io.weir.access.Grant;
 import io.weir.access.Scope;
 import io.weir.access.TokenFile;
 import io.weir.ingest.IngestStartException;
 import io.weir.limits.policy.ApiKeyHash;
+import io.weir.servers.testing.CallerIssuer;
 import io.weir.servers.testing.TestCertificates;
 import io.weir.testing.Await;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -43,8 +57,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -260,6 +280,212 @@ final class RateLimitServerIT {
     return NettyChannelBuilder.forAddress("localhost", node.port())
         .sslContext(context.build())
         .build();
+  }
+
+  /** Was a hole: whoever reached the port could fill the log. */
+  @Test
+  void messageThatIsNoQuestionForHealth_isInvalid_andNotLogged() throws Exception {
+    List<LogRecord> logged = new CopyOnWriteArrayList<>();
+    Handler keeping =
+        new Handler() {
+          @Override
+          public void publish(LogRecord entry) {
+            logged.add(entry);
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        };
+    Logger library = Logger.getLogger("io.grpc");
+    library.addHandler(keeping);
+    try (RateLimitNode node = RateLimitNode.start(folder, NO_POLICIES, Map.of())) {
+      ManagedChannel channel = node.connect();
+      for (MethodDescriptor<HealthCheckRequest, HealthCheckResponse> method :
+          List.of(HealthGrpc.getCheckMethod(), HealthGrpc.getWatchMethod())) {
+        for (int i = 0; i < 20; i++) {
+          assertEquals(Status.Code.INVALID_ARGUMENT, sent(channel, method, new byte[] {0x0c, 1}));
+        }
+      }
+      Await.until("the node to be ready", () -> health(channel, "") == ServingStatus.SERVING);
+      assertEquals(List.of(), logged.stream().map(LogRecord::getMessage).toList());
+    } finally {
+      library.removeHandler(keeping);
+    }
+  }
+
+  /** Sends the bytes of a message, which need not be one; returns how the call ends. */
+  private static Status.Code sent(
+      ManagedChannel channel,
+      MethodDescriptor<HealthCheckRequest, HealthCheckResponse> method,
+      byte[] message) {
+    MethodDescriptor.Marshaller<byte[]> asItIs =
+        new MethodDescriptor.Marshaller<>() {
+          @Override
+          public InputStream stream(byte[] value) {
+            return new ByteArrayInputStream(value);
+          }
+
+          @Override
+          public byte[] parse(InputStream stream) {
+            throw new IllegalStateException("no answer is expected");
+          }
+        };
+    return assertThrows(
+            StatusRuntimeException.class,
+            () ->
+                ClientCalls.blockingServerStreamingCall(
+                        channel,
+                        method.toBuilder(asItIs, asItIs)
+                            .setType(MethodDescriptor.MethodType.SERVER_STREAMING)
+                            .build(),
+                        CallOptions.DEFAULT.withDeadlineAfter(30, TimeUnit.SECONDS),
+                        message)
+                    .hasNext())
+        .getStatus()
+        .getCode();
+  }
+
+  /** The keys by which tokens are verified do not come, and no call is kept beyond a bound. */
+  @Test
+  void moreTokensThanMayWait_areUnavailable() throws Exception {
+    try (CallerIssuer issuer = CallerIssuer.start()) {
+      issuer.hold();
+      Map<String, String> settings =
+          Map.of(
+              "WEIR_JWKS", issuer.url(),
+              "WEIR_JWT_ISSUER", CallerIssuer.NAME,
+              "WEIR_JWT_AUDIENCE", CallerIssuer.AUDIENCE);
+      try (RateLimitNode node = RateLimitNode.start(folder, NO_POLICIES, settings)) {
+        Metadata headers = new Metadata();
+        headers.put(
+            Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER),
+            "Bearer " + issuer.token("gateway"));
+        Set<String> told = ConcurrentHashMap.newKeySet();
+        List<ListenableFuture<RateLimitResponse>> calls = new ArrayList<>();
+        for (int connection = 0; connection < 10; connection++) {
+          var stub =
+              RateLimitServiceGrpc.newFutureStub(node.connect())
+                  .withInterceptors(MetadataUtils.newAttachHeadersInterceptor(headers));
+          for (int i = 0; i < 120; i++) {
+            calls.add(stub.shouldRateLimit(Requests.of(descriptor("a", "b"))));
+          }
+        }
+        Await.until(
+            () -> "a call that is too many; told " + told,
+            () -> {
+              for (ListenableFuture<RateLimitResponse> call : calls) {
+                if (call.isDone()) {
+                  told.add(failure(call));
+                }
+              }
+              return told.stream().anyMatch(each -> each.contains("wait to be verified"));
+            });
+        assertTrue(
+            told.stream()
+                .filter(each -> each.contains("wait to be verified"))
+                .allMatch(each -> each.startsWith("UNAVAILABLE")),
+            told::toString);
+
+        // those that wait are answered once the keys are there
+        issuer.release();
+        for (ListenableFuture<RateLimitResponse> call : calls) {
+          String failure = failure(call);
+          assertTrue(failure.matches("(UNAVAILABLE|UNAUTHENTICATED|PERMISSION_DENIED).*"), failure);
+        }
+      }
+    }
+  }
+
+  private static String failure(ListenableFuture<RateLimitResponse> call) throws Exception {
+    return String.valueOf(
+        Status.fromThrowable(
+                assertThrows(
+                    ExecutionException.class,
+                    () -> call.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)))
+            .asRuntimeException()
+            .getMessage());
+  }
+
+  /** Frames of HTTP/2 by hand: a client of the library begins no call beyond the bound. */
+  @Test
+  void callBeyondTheBoundOfItsConnection_isRefused() throws Exception {
+    int bound = 128;
+    try (RateLimitNode node = RateLimitNode.start(folder, NO_POLICIES, Map.of());
+        Socket socket = new Socket(InetAddress.getLoopbackAddress(), node.port())) {
+      socket.setSoTimeout((int) Await.PATIENCE.toMillis());
+      DataOutputStream out = new DataOutputStream(socket.getOutputStream());
+      DataInputStream in = new DataInputStream(socket.getInputStream());
+      out.writeBytes("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+      frame(out, SETTINGS, 0, 0, new byte[0]);
+      frame(out, SETTINGS, 1, 0, new byte[0]);
+      // a ping comes back when what stands before it has been read
+      frame(out, PING, 0, 0, new byte[8]);
+      int type = type(in);
+      while (type != PING) {
+        type = type(in);
+      }
+      ByteArrayOutputStream head = new ByteArrayOutputStream();
+      head.write(new byte[] {(byte) 0x83, (byte) 0x86, 0x44}); // POST, http, :path is
+      text(head, "/" + RateLimitServiceGrpc.SERVICE_NAME + "/ShouldRateLimit");
+      head.write(0);
+      text(head, "content-type");
+      text(head, "application/grpc");
+      head.write(0);
+      text(head, "te");
+      text(head, "trailers");
+
+      for (int i = 0; i <= bound; i++) {
+        frame(out, HEADERS, 4, 2 * i + 1, head.toByteArray());
+      }
+
+      int refused = 0;
+      while (refused == 0) {
+        int length = in.readUnsignedByte() << 16 | in.readUnsignedShort();
+        boolean isReset = in.readUnsignedByte() == RST_STREAM;
+        in.readUnsignedByte();
+        int stream = in.readInt();
+        byte[] payload = in.readNBytes(length);
+        if (isReset) {
+          assertEquals(REFUSED_STREAM, payload[3]);
+          refused = stream;
+        }
+      }
+      assertEquals(2 * bound + 1, refused);
+    }
+  }
+
+  private static final int HEADERS = 1;
+  private static final int RST_STREAM = 3;
+  private static final int SETTINGS = 4;
+  private static final int PING = 6;
+  private static final int REFUSED_STREAM = 7;
+
+  private static void frame(DataOutputStream out, int type, int flags, int stream, byte[] payload)
+      throws IOException {
+    out.writeByte(0);
+    out.writeShort(payload.length);
+    out.writeByte(type);
+    out.writeByte(flags);
+    out.writeInt(stream);
+    out.write(payload);
+    out.flush();
+  }
+
+  /** Passes over a frame, and returns its type. */
+  private static int type(DataInputStream in) throws IOException {
+    int length = in.readUnsignedByte() << 16 | in.readUnsignedShort();
+    int type = in.readUnsignedByte();
+    in.skipNBytes(1 + 4 + length);
+    return type;
+  }
+
+  /** Writes a text of a head (RFC 7541 §5.2), without compression; less than 127 characters. */
+  private static void text(ByteArrayOutputStream head, String text) {
+    head.write(text.length());
+    head.writeBytes(text.getBytes(StandardCharsets.US_ASCII));
   }
 
   /** Frames of HTTP/2 by hand (RFC 9113): a client of the library does not ping that often. */

@@ -81,6 +81,9 @@ public enum ProblemReason {
   NOT_RECORDED(503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
   /** The node is at its maximum load. */
   OVERLOADED(503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
+  /** The key of a caller's token is not known, and the issuer does not give its keys. */
+  CALLER_KEYS_UNAVAILABLE(
+      503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
   /** The node is shutting down. */
   STOPPING(503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
   /** The call to be settled could not be searched for, or the settlement could not be recorded. */

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.access;
+
+import com.nimbusds.jose.JOSEException;
+import com.nimbusds.jose.JOSEObjectType;
+import com.nimbusds.jose.JWSAlgorithm;
+import com.nimbusds.jose.jwk.source.JWKSource;
+import com.nimbusds.jose.proc.BadJOSEException;
+import com.nimbusds.jose.proc.DefaultJOSEObjectTypeVerifier;
+import com.nimbusds.jose.proc.JWSVerificationKeySelector;
+import com.nimbusds.jose.proc.SecurityContext;
+import com.nimbusds.jose.util.Base64URL;
+import com.nimbusds.jwt.JWTClaimsSet;
+import com.nimbusds.jwt.SignedJWT;
+import com.nimbusds.jwt.proc.DefaultJWTClaimsVerifier;
+import com.nimbusds.jwt.proc.DefaultJWTProcessor;
+import java.text.ParseException;
+import java.util.Set;
+
+/**
+ * Verifies JSON Web Tokens (RFC 7519) that one issuer has signed for one audience: the only place
+ * that says which signatures are accepted. Those by a shared secret, and none, are not.
+ * Thread-safe.
+ */
+public final class JwtVerifier {
+  private static final Set<JWSAlgorithm> ALGORITHMS =
+      Set.of(
+          JWSAlgorithm.RS256,
+          JWSAlgorithm.RS384,
+          JWSAlgorithm.RS512,
+          JWSAlgorithm.PS256,
+          JWSAlgorithm.PS384,
+          JWSAlgorithm.PS512,
+          JWSAlgorithm.ES256,
+          JWSAlgorithm.ES384,
+          JWSAlgorithm.ES512);
+
+  private final DefaultJWTProcessor<SecurityContext> processor = new DefaultJWTProcessor<>();
+
+  /**
+   * Creates a verifier.
+   *
+   * @param keys has the issuer's keys
+   * @param required the claims that a token must have, besides {@code iss} and {@code aud}
+   */
+  public JwtVerifier(
+      JWKSource<SecurityContext> keys, String issuer, String audience, Set<String> required) {
+    processor.setJWSKeySelector(new JWSVerificationKeySelector<>(ALGORITHMS, keys));
+    processor.setJWSTypeVerifier(
+        new DefaultJOSEObjectTypeVerifier<>(
+            JOSEObjectType.JWT, new JOSEObjectType("at+jwt"), null));
+    processor.setJWTClaimsSetVerifier(
+        new DefaultJWTClaimsVerifier<>(
+            audience, new JWTClaimsSet.Builder().issuer(issuer).build(), required));
+  }
+
+  /** Returns whether signatures by an algorithm are accepted. */
+  public static boolean accepts(JWSAlgorithm algorithm) {
+    return ALGORITHMS.contains(algorithm);
+  }
+
+  /**
+   * Returns whether a token is written in the one form that it has: the library passes over
+   * characters around it, and over those of the signature that are not of Base64.
+   */
+  public static boolean isWrittenAsItShould(String token, SignedJWT signed) {
+    return token.equals(signed.serialize())
+        && token.endsWith("." + Base64URL.encode(signed.getSignature().decode()));
+  }
+
+  /**
+   * Verifies a token, as long as the key takes that the source of keys has.
+   *
+   * @return its claims
+   * @throws ParseException if it is no JWT
+   * @throws BadJOSEException if it is not valid
+   * @throws JOSEException if there are no keys, or the signature cannot be computed
+   */
+  public JWTClaimsSet verify(String token) throws ParseException, BadJOSEException, JOSEException {
+    return processor.process(token, null);
+  }
+}

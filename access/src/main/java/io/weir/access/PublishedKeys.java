@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.access;
+
+import com.nimbusds.jose.JWSHeader;
+import com.nimbusds.jose.jwk.JWK;
+import com.nimbusds.jose.jwk.JWKMatcher;
+import com.nimbusds.jose.jwk.JWKSelector;
+import com.nimbusds.jose.jwk.JWKSet;
+import com.nimbusds.jose.jwk.source.JWKSource;
+import com.nimbusds.jose.proc.SecurityContext;
+import com.nimbusds.jose.util.DefaultResourceRetriever;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.text.ParseException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The keys of an issuer, always at hand: whoever looks for one never waits for the issuer.
+ * Thread-safe.
+ *
+ * <p>A file is read again when its content changes. A URL is fetched by a thread of its own: at
+ * once, every five minutes, and on request, but for ten seconds after the last time. While the
+ * issuer does not answer, the keys that it gave last stay in force for an hour.
+ */
+public final class PublishedKeys implements JWKSource<SecurityContext>, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(PublishedKeys.class);
+
+  private static final Duration EVERY = Duration.ofMinutes(5);
+
+  /** So that tokens with invented keys do not make the node flood the issuer. */
+  private static final Duration LEAST_PAUSE = Duration.ofSeconds(10);
+
+  private static final Duration KEPT_WITHOUT_ANSWER = Duration.ofHours(1);
+
+  /** Longest wait to connect, and for each part of the answer. */
+  private static final Duration PATIENCE = Duration.ofSeconds(1);
+
+  /** Longest wait of somebody who asks for the newest keys. */
+  private static final Duration LONGEST_WAIT = Duration.ofSeconds(3);
+
+  /** Largest answer of an issuer; a key has about 1 KiB. */
+  private static final int MAX_BYTES = 256 * 1_024;
+
+  private final JwksPlace place;
+  private final Runnable onRemoved;
+  private final DefaultResourceRetriever issuer =
+      new DefaultResourceRetriever((int) PATIENCE.toMillis(), (int) PATIENCE.toMillis(), MAX_BYTES);
+  private final @Nullable WatchedFile watched;
+  private final @Nullable ScheduledExecutorService fetcher;
+  private final Object lock = new Object();
+  private volatile JWKSet keys = new JWKSet();
+  private volatile boolean isCurrent;
+
+  // guarded by lock
+  private @Nullable CompletableFuture<@Nullable Void> fetching;
+  private long begunNanos;
+  private boolean hasBegun;
+
+  // of the thread that fetches
+  private long fetchedNanos;
+  private String failure = "";
+
+  private PublishedKeys(JwksPlace place, Runnable onRemoved) throws IOException {
+    this.place = place;
+    this.onRemoved = onRemoved;
+    if (!place.isUrl()) {
+      Path file = place.file();
+      this.keys = read(file);
+      this.isCurrent = true;
+      this.fetcher = null;
+      this.watched = WatchedFile.start(List.of(file), () -> take(read(file)));
+      return;
+    }
+    this.watched = null;
+    this.fetcher =
+        Executors.newSingleThreadScheduledExecutor(
+            task -> {
+              Thread thread = new Thread(task, "weir-issuer-keys");
+              thread.setDaemon(true);
+              return thread;
+            });
+    fetchedNanos = System.nanoTime();
+    var unused =
+        fetcher.scheduleWithFixedDelay(
+            this::begin, EVERY.toMillis(), EVERY.toMillis(), TimeUnit.MILLISECONDS);
+    begin();
+  }
+
+  /**
+   * Takes the keys of a place.
+   *
+   * @param onRemoved is run after a key has been taken back, or replaced
+   * @throws IOException if the place is a file that cannot be read, or is no JWK set; an issuer
+   *     that does not answer is asked again
+   */
+  public static PublishedKeys open(JwksPlace place, Runnable onRemoved) throws IOException {
+    return new PublishedKeys(place, onRemoved);
+  }
+
+  private static JWKSet read(Path file) throws IOException {
+    return parse(Files.readString(file, StandardCharsets.UTF_8));
+  }
+
+  private static JWKSet parse(String text) throws IOException {
+    try {
+      return JWKSet.parse(text).toPublicJWKSet();
+    } catch (ParseException | RuntimeException invalid) {
+      throw new IOException("it is no JWK set: " + invalid.getMessage(), invalid);
+    }
+  }
+
+  @Override
+  public List<JWK> get(JWKSelector selector, @Nullable SecurityContext context) {
+    return selector.select(keys);
+  }
+
+  /** Returns whether there is a key by which a token with a header may have been signed. */
+  public boolean has(JWSHeader header) {
+    JWKMatcher matcher = JWKMatcher.forJWSHeader(header);
+    return matcher != null && keys.getKeys().stream().anyMatch(matcher::matches);
+  }
+
+  /** Returns whether the issuer gave its keys when it was last asked. */
+  public boolean isCurrent() {
+    return isCurrent;
+  }
+
+  /**
+   * Asks the issuer for its keys, unless it was asked a moment ago. The future is completed when
+   * there is nothing to wait for any more, also if there was no answer.
+   */
+  public CompletableFuture<@Nullable Void> refresh() {
+    synchronized (lock) {
+      boolean mayBegin =
+          fetcher != null
+              && fetching == null
+              && (!hasBegun || System.nanoTime() - begunNanos >= LEAST_PAUSE.toNanos());
+      if (mayBegin) {
+        begin();
+      }
+      return fetching == null
+          ? CompletableFuture.completedFuture(null)
+          : fetching.copy().completeOnTimeout(null, LONGEST_WAIT.toMillis(), TimeUnit.MILLISECONDS);
+    }
+  }
+
+  private void begin() {
+    synchronized (lock) {
+      if (fetching == null && fetcher != null) {
+        fetching = new CompletableFuture<>();
+        begunNanos = System.nanoTime();
+        hasBegun = true;
+        fetcher.execute(this::fetch);
+      }
+    }
+  }
+
+  private void fetch() {
+    try {
+      JWKSet newest = parse(issuer.retrieveResource(place.url()).getContent());
+      fetchedNanos = System.nanoTime();
+      take(newest);
+      if (!isCurrent) {
+        LOG.info("issuer_keys_fetched setting={} keys={}", place.variable(), newest.size());
+      }
+      isCurrent = true;
+      failure = "";
+    } catch (IOException noAnswer) {
+      isCurrent = false;
+      tell(String.valueOf(noAnswer.getMessage()));
+      if (System.nanoTime() - fetchedNanos > KEPT_WITHOUT_ANSWER.toNanos()) {
+        take(new JWKSet());
+      }
+    } finally {
+      CompletableFuture<@Nullable Void> done;
+      synchronized (lock) {
+        done = fetching;
+        fetching = null;
+      }
+      if (done != null) {
+        done.complete(null);
+      }
+    }
+  }
+
+  /** Once for as long as it is the same. */
+  private void tell(String now) {
+    if (!now.equals(failure)) {
+      failure = now;
+      LOG.warn("issuer_keys_not_fetched setting={} detail=\"{}\"", place.variable(), now);
+    }
+  }
+
+  private void take(JWKSet newest) {
+    JWKSet before = keys;
+    keys = newest;
+    if (!newest.getKeys().containsAll(before.getKeys())) {
+      onRemoved.run();
+    }
+  }
+
+  @Override
+  public void close() {
+    if (watched != null) {
+      watched.close();
+    }
+    if (fetcher != null) {
+      fetcher.shutdownNow();
+    }
+  }
+}

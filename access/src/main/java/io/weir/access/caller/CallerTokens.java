@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.access.caller;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.github.benmanes.caffeine.cache.Expiry;
+import com.nimbusds.jose.JOSEException;
+import com.nimbusds.jose.JWSHeader;
+import com.nimbusds.jose.proc.BadJOSEException;
+import com.nimbusds.jose.proc.BadJWSException;
+import com.nimbusds.jwt.JWTClaimsSet;
+import com.nimbusds.jwt.SignedJWT;
+import com.nimbusds.jwt.proc.BadJWTException;
+import com.nimbusds.jwt.proc.ExpiredJWTException;
+import io.weir.access.JwtVerifier;
+import io.weir.access.PublishedKeys;
+import io.weir.limits.Names;
+import io.weir.limits.policy.ApiKeyHash;
+import io.weir.topics.settings.Settings.InvalidSettingException;
+import java.io.IOException;
+import java.text.ParseException;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Verifies the tokens of callers, JSON Web Tokens of one issuer, without blocking who asks.
+ * Thread-safe.
+ *
+ * <p>A token is verified once, by a few threads that do nothing else, and remembered by its hash
+ * until it expires or the issuer takes a key back. What is refused is not remembered, so nobody can
+ * displace a good token by bad ones; it costs at most the time of those threads, and who would have
+ * to wait for them too long is turned away. So a flood of forged tokens delays tokens that are new,
+ * and nothing else.
+ */
+public final class CallerTokens implements AutoCloseable {
+  /** Longest token that is looked at; the header fields of a request have 8 KiB together. */
+  public static final int MAX_CHARS = 6 * 1_024;
+
+  /** Most tokens that wait to be verified: at 0.2 ms for a signature, a wait of some 50 ms. */
+  static final int MAX_WAITING = 256;
+
+  /**
+   * Most tokens that wait for the issuer's keys to be fetched, so that unknown keys that somebody
+   * invents do not hold all places for calls while the issuer is slow.
+   */
+  static final int MAX_WAITING_FOR_KEYS = 64;
+
+  /** Longest value of an attribute, in characters; as in the body of a check. */
+  private static final int MAX_ATTRIBUTE_CHARS = 1_024;
+
+  /** Most characters of clients and attributes that are remembered, with {@link #WEIGHT} each. */
+  private static final long MAX_REMEMBERED_CHARS = 32L << 20;
+
+  /** What a remembered token takes besides its characters, in characters. */
+  private static final int WEIGHT = 200;
+
+  private static final Duration LONGEST_REMEMBERED = Duration.ofDays(1);
+  private static final Duration IDLE_THREAD = Duration.ofSeconds(10);
+
+  private static final Verdict NOT_SIGNED = new Refused("is no signed JWT");
+
+  private final CallerTokenSettings settings;
+  private final Clock clock;
+  private final PublishedKeys keys;
+  private final JwtVerifier verifier;
+  private final ThreadPoolExecutor verifying;
+  private final AtomicInteger waitingForKeys = new AtomicInteger();
+  private final AtomicLong timesForgotten = new AtomicLong();
+  private final Cache<ApiKeyHash, Remembered> remembered =
+      Caffeine.newBuilder()
+          .maximumWeight(MAX_REMEMBERED_CHARS)
+          .weigher((ApiKeyHash hash, Remembered token) -> token.chars())
+          .expireAfter(
+              Expiry.creating((ApiKeyHash hash, Remembered token) -> token.until(instant())))
+          .build();
+
+  private record Remembered(Caller caller, Instant expiresAt) {
+    int chars() {
+      int chars = WEIGHT + caller.client().length();
+      for (Map.Entry<String, String> attribute : caller.attributes().entrySet()) {
+        chars += attribute.getKey().length() + attribute.getValue().length();
+      }
+      return chars;
+    }
+
+    Duration until(Instant now) {
+      Duration left = Duration.between(now, expiresAt);
+      return left.compareTo(LONGEST_REMEMBERED) < 0 ? left : LONGEST_REMEMBERED;
+    }
+  }
+
+  /** The answer to a token. */
+  public sealed interface Verdict {}
+
+  /** The token is valid. */
+  public record Known(Caller caller) implements Verdict {}
+
+  /**
+   * The token is not valid.
+   *
+   * @param rule why, in words that follow "the token"; visible ASCII and spaces, without quotation
+   *     marks, and without any part of the token
+   */
+  public record Refused(String rule) implements Verdict {}
+
+  /** It cannot be said now whether the token is valid. */
+  public enum Undecided implements Verdict {
+    /** As many tokens as may wait are waiting. */
+    BUSY,
+    /** The token's key is not known, and the issuer did not give its keys when last asked. */
+    KEYS_AWAY
+  }
+
+  private CallerTokens(CallerTokenSettings settings, int threads, Clock clock) throws IOException {
+    this.settings = settings;
+    this.clock = clock;
+    this.keys = PublishedKeys.open(settings.keys(), this::forget);
+    this.verifier = new JwtVerifier(keys, settings.issuer(), settings.audience(), Set.of("exp"));
+    this.verifying =
+        new ThreadPoolExecutor(
+            threads,
+            threads,
+            IDLE_THREAD.toMillis(),
+            TimeUnit.MILLISECONDS,
+            new LinkedBlockingQueue<>(MAX_WAITING),
+            task -> {
+              Thread thread = new Thread(task, "weir-caller-tokens");
+              thread.setDaemon(true);
+              return thread;
+            });
+    verifying.allowCoreThreadTimeOut(true);
+  }
+
+  /**
+   * Begins to verify by the keys of the settings' place. An issuer that does not answer is no
+   * reason to fail.
+   *
+   * @throws InvalidSettingException if the file of keys cannot be read, or has none
+   */
+  public static CallerTokens open(CallerTokenSettings settings) {
+    // half of the machine at most goes into signatures
+    int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / 2);
+    return open(settings, threads, Clock.systemUTC());
+  }
+
+  static CallerTokens open(CallerTokenSettings settings, int threads, Clock clock) {
+    try {
+      return new CallerTokens(settings, threads, clock);
+    } catch (IOException invalid) {
+      throw new InvalidSettingException(CallerTokenSettings.JWKS + ": " + invalid.getMessage());
+    }
+  }
+
+  private Instant instant() {
+    return clock.instant();
+  }
+
+  /** Returns whose a token is if it has been verified before and is still valid. */
+  public Optional<Caller> known(String token) {
+    Remembered before = remembered.getIfPresent(ApiKeyHash.of(token));
+    return before == null || !instant().isBefore(before.expiresAt())
+        ? Optional.empty()
+        : Optional.of(before.caller());
+  }
+
+  /**
+   * Verifies a token; returns at once. The future is completed within seconds, by another thread,
+   * which what depends on it must not keep.
+   */
+  public CompletableFuture<Verdict> verify(String token) {
+    CompletableFuture<Verdict> answer = new CompletableFuture<>();
+    submit(token, answer, false);
+    return answer;
+  }
+
+  /** Returns how many tokens wait to be verified. */
+  int waiting() {
+    return verifying.getQueue().size();
+  }
+
+  /** Returns how many tokens are remembered, at most. */
+  long remembered() {
+    remembered.cleanUp();
+    return remembered.estimatedSize();
+  }
+
+  private void submit(String token, CompletableFuture<Verdict> answer, boolean isLastTry) {
+    try {
+      verifying.execute(
+          () -> {
+            try {
+              Verdict verdict = verdict(token);
+              if (verdict != null) {
+                answer.complete(verdict);
+              } else if (isLastTry) {
+                answer.complete(ofUnknownKey());
+              } else {
+                awaitKeys(token, answer);
+              }
+            } catch (RuntimeException | Error fault) {
+              answer.completeExceptionally(fault);
+            }
+          });
+    } catch (RejectedExecutionException full) {
+      answer.complete(Undecided.BUSY);
+    }
+  }
+
+  private void awaitKeys(String token, CompletableFuture<Verdict> answer) {
+    if (waitingForKeys.incrementAndGet() > MAX_WAITING_FOR_KEYS) {
+      waitingForKeys.decrementAndGet();
+      answer.complete(Undecided.BUSY);
+      return;
+    }
+    var unused =
+        keys.refresh()
+            .whenComplete(
+                (done, failed) -> {
+                  waitingForKeys.decrementAndGet();
+                  submit(token, answer, true);
+                });
+  }
+
+  private Verdict ofUnknownKey() {
+    return keys.isCurrent()
+        ? new Refused("is signed by a key that its issuer does not publish")
+        : Undecided.KEYS_AWAY;
+  }
+
+  /** Returns null if the token's key is not known. */
+  private @Nullable Verdict verdict(String token) {
+    try {
+      SignedJWT signed = SignedJWT.parse(token);
+      // else one good token could be written in many ways, and displace others
+      if (!JwtVerifier.isWrittenAsItShould(token, signed)) {
+        return NOT_SIGNED;
+      }
+      JWSHeader header = signed.getHeader();
+      if (!JwtVerifier.accepts(header.getAlgorithm())) {
+        return new Refused("is signed by an algorithm that is not accepted");
+      }
+      return keys.has(header) ? verdict(token, signed) : null;
+    } catch (ParseException malformed) {
+      return NOT_SIGNED;
+    }
+  }
+
+  private Verdict verdict(String token, SignedJWT signed) throws ParseException {
+    long before = timesForgotten.get();
+    try {
+      JWTClaimsSet claims = verifier.verify(token);
+      Instant expiresAt = claims.getExpirationTime().toInstant();
+      if (!instant().isBefore(expiresAt)) {
+        return new Refused("has expired");
+      }
+      Verdict verdict = ofClaims(claims.toJSONObject());
+      if (verdict instanceof Known known) {
+        remember(ApiKeyHash.of(token), new Remembered(known.caller(), expiresAt), before);
+      }
+      return verdict;
+    } catch (ExpiredJWTException expired) {
+      return new Refused("has expired");
+    } catch (BadJWTException refused) {
+      return new Refused(whyNotAccepted(signed));
+    } catch (BadJWSException refused) {
+      return new Refused("has not been signed by its issuer");
+    } catch (BadJOSEException refused) {
+      return new Refused("is of a type (typ) that is not accepted");
+    } catch (JOSEException refused) {
+      return new Refused("has a signature that cannot be verified");
+    }
+  }
+
+  /** Says in words of our own which claim is refused; the signature is good. */
+  private String whyNotAccepted(SignedJWT signed) throws ParseException {
+    JWTClaimsSet claims = signed.getJWTClaimsSet();
+    if (!settings.issuer().equals(claims.getIssuer())) {
+      return "is of another issuer (iss)";
+    }
+    if (!claims.getAudience().contains(settings.audience())) {
+      return "is for another audience (aud)";
+    }
+    return claims.getExpirationTime() == null
+        ? "does not say when it expires (exp)"
+        : "is not valid yet (nbf)";
+  }
+
+  private Verdict ofClaims(Map<String, Object> claims) {
+    ClaimPath path = settings.client();
+    Object client = path.in(claims);
+    if (client == null) {
+      return new Refused("has no claim " + path);
+    }
+    if (!(client instanceof String name)) {
+      return new Refused("has a claim " + path + " that is no text");
+    }
+    String violation = Names.violation(name);
+    if (violation != null) {
+      return new Refused("has a claim " + path + ", which " + violation);
+    }
+    Map<String, String> attributes = new HashMap<>();
+    for (Map.Entry<String, ClaimPath> each : settings.attributes().entrySet()) {
+      String value = attribute(each.getValue().in(claims));
+      if (value != null && value.length() > MAX_ATTRIBUTE_CHARS) {
+        return new Refused(
+            "has a claim "
+                + each.getValue()
+                + ", which must have at most "
+                + MAX_ATTRIBUTE_CHARS
+                + " characters");
+      }
+      if (value != null) {
+        attributes.put(each.getKey(), value);
+      }
+    }
+    return new Known(new Caller(name, attributes));
+  }
+
+  /** Returns a text, a whole number, true or false as a text; null of anything else. */
+  private static @Nullable String attribute(@Nullable Object value) {
+    return value instanceof String
+            || value instanceof Boolean
+            || value instanceof Long
+            || value instanceof Integer
+        ? value.toString()
+        : null;
+  }
+
+  private void remember(ApiKeyHash hash, Remembered token, long forgottenBefore) {
+    remembered.put(hash, token);
+    if (timesForgotten.get() != forgottenBefore) {
+      // a key was taken back meanwhile, perhaps this one's
+      remembered.invalidate(hash);
+    }
+  }
+
+  private void forget() {
+    timesForgotten.incrementAndGet();
+    remembered.invalidateAll();
+  }
+
+  @Override
+  public void close() {
+    verifying.shutdownNow();
+    keys.close();
+  }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.access.caller;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where a claim stands in a token. A text without a slash in front is the name of a claim as it is,
+ * dots included: {@code sub}, {@code org.id}. With one it is a JSON Pointer (RFC 6901) through
+ * objects: {@code /org/id} is the member {@code id} of the claim {@code org}; {@code ~1} stands for
+ * a slash in a name, and {@code ~0} for a tilde. Lists are not looked into. Immutable.
+ *
+ * @param text as the operator has written it
+ * @param names the names of the members on the way, at least one
+ */
+public record ClaimPath(String text, List<String> names) {
+  /** What a path must be, in words. */
+  static final String RULE =
+      "must be the name of a claim, or a JSON Pointer such as /org/id, of 1 to 128 visible ASCII"
+          + " characters without comma, equals sign, quotation mark and backslash";
+
+  /** It stands in header fields between quotation marks, and in lists of settings. */
+  private static final Pattern FORM = Pattern.compile("[!#-+\\--<>-\\[\\]-~]{1,128}");
+
+  private static final Pattern ESCAPES = Pattern.compile("(?:[^~]|~[01])+");
+
+  public ClaimPath {
+    names = List.copyOf(names);
+  }
+
+  /** Parses a path; null if the text is none. */
+  public static @Nullable ClaimPath parse(String text) {
+    if (!FORM.matcher(text).matches()) {
+      return null;
+    }
+    if (!text.startsWith("/")) {
+      return new ClaimPath(text, List.of(text));
+    }
+    List<String> names = new ArrayList<>();
+    for (String name : text.substring(1).split("/", -1)) {
+      if (!ESCAPES.matcher(name).matches()) {
+        return null;
+      }
+      names.add(name.replace("~1", "/").replace("~0", "~"));
+    }
+    return new ClaimPath(text, names);
+  }
+
+  /**
+   * Returns the claim's value; null if there is none.
+   *
+   * @param claims all claims of a token, by name
+   */
+  @Nullable Object in(Map<String, ?> claims) {
+    Object value = claims;
+    for (String name : names) {
+      value = value instanceof Map<?, ?> members ? members.get(name) : null;
+    }
+    return value;
+  }
+
+  @Override
+  public String toString() {
+    return text;
+  }
+}

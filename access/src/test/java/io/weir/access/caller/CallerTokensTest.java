@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.access.caller;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.nimbusds.jose.JOSEObjectType;
+import com.nimbusds.jose.JWSAlgorithm;
+import com.nimbusds.jose.JWSHeader;
+import com.nimbusds.jose.crypto.ECDSASigner;
+import com.nimbusds.jose.crypto.MACSigner;
+import com.nimbusds.jose.jwk.ECKey;
+import com.nimbusds.jwt.JWTClaimsSet;
+import com.nimbusds.jwt.PlainJWT;
+import com.nimbusds.jwt.SignedJWT;
+import io.weir.access.caller.CallerTokens.Known;
+import io.weir.access.caller.CallerTokens.Refused;
+import io.weir.access.caller.CallerTokens.Undecided;
+import io.weir.access.caller.CallerTokens.Verdict;
+import io.weir.servers.testing.CallerIssuer;
+import io.weir.testing.Await;
+import io.weir.topics.settings.Settings;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Date;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class CallerTokensTest {
+  private final HandClock clock = new HandClock();
+  private CallerIssuer issuer;
+  private CallerTokens tokens;
+
+  @BeforeEach
+  void open() throws Exception {
+    issuer = CallerIssuer.start();
+    tokens = open(Map.of("WEIR_AUTHZ_JWT_ATTRIBUTES", "plan,tier=/org/tier,level,paid"));
+  }
+
+  @AfterEach
+  void close() {
+    tokens.close();
+    issuer.close();
+  }
+
+  private CallerTokens open(Map<String, String> more) {
+    Map<String, String> variables = new HashMap<>(issuer.settings("/org/id"));
+    variables.putAll(more);
+    return CallerTokens.open(
+        Objects.requireNonNull(CallerTokenSettings.of(Settings.of(variables))), 1, clock);
+  }
+
+  private static JWTClaimsSet.Builder claims(String client) {
+    return CallerIssuer.claims("user-7").claim("org", Map.of("id", client, "tier", "gold"));
+  }
+
+  private Verdict verify(String token) throws Exception {
+    return tokens.verify(token).get(1, TimeUnit.MINUTES);
+  }
+
+  private void assertRefused(String token, String rule) throws Exception {
+    assertEquals(new Refused(rule), verify(token));
+    assertEquals(Optional.empty(), tokens.known(token));
+  }
+
+  private String clientOf(String token) throws Exception {
+    return assertInstanceOf(Known.class, verify(token)).caller().client();
+  }
+
+  @Test
+  void token_tellsTheClient_andIsRemembered() throws Exception {
+    String token =
+        issuer.sign(
+            claims("acme")
+                .claim("plan", List.of("no text"))
+                .claim("level", 5)
+                .claim("paid", true)
+                .claim("other", "x"));
+    assertEquals(Optional.empty(), tokens.known(token));
+
+    Caller caller = new Caller("acme", Map.of("tier", "gold", "level", "5", "paid", "true"));
+    assertEquals(new Known(caller), verify(token));
+
+    assertEquals(Optional.of(caller), tokens.known(token));
+  }
+
+  @Test
+  void tokenThatIsRemembered_endsWhenItExpires() throws Exception {
+    String token = issuer.sign(claims("acme"));
+    verify(token);
+    clock.advance(Duration.ofSeconds(590));
+    assertTrue(tokens.known(token).isPresent());
+
+    clock.advance(Duration.ofSeconds(11));
+
+    assertEquals(Optional.empty(), tokens.known(token));
+    assertRefused(token, "has expired");
+  }
+
+  @Test
+  void tokenThatIsNotForTheseCallers_isRefusedByItsRule() throws Exception {
+    assertRefused(issuer.sign(claims("a").issuer("x")), "is of another issuer (iss)");
+    assertRefused(issuer.sign(claims("a").audience("x")), "is for another audience (aud)");
+    assertRefused(
+        issuer.sign(claims("a").expirationTime(null)), "does not say when it expires (exp)");
+    assertRefused(issuer.sign(claims("a").expirationTime(in(-1))), "has expired");
+    assertRefused(issuer.sign(claims("a").expirationTime(in(-1_000))), "has expired");
+    assertRefused(issuer.sign(claims("a").notBeforeTime(in(300))), "is not valid yet (nbf)");
+    assertRefused(typed("logout+jwt"), "is of a type (typ) that is not accepted");
+    assertInstanceOf(Known.class, verify(typed("at+jwt")));
+  }
+
+  private static Date in(long seconds) {
+    return Date.from(Instant.now().plusSeconds(seconds));
+  }
+
+  private String typed(String type) throws Exception {
+    SignedJWT token =
+        new SignedJWT(
+            new JWSHeader.Builder(JWSAlgorithm.ES256)
+                .keyID(issuer.key().getKeyID())
+                .type(new JOSEObjectType(type))
+                .build(),
+            claims("a").build());
+    token.sign(new ECDSASigner(issuer.key()));
+    return token.serialize();
+  }
+
+  @Test
+  void claimThatIsNoClient_isRefusedByItsRule() throws Exception {
+    assertRefused(issuer.token("user-7"), "has no claim /org/id");
+    assertRefused(issuer.sign(of(5)), "has a claim /org/id that is no text");
+    assertRefused(issuer.sign(of(List.of("a"))), "has a claim /org/id that is no text");
+    assertRefused(issuer.sign(of("")), "has a claim /org/id, which must not be empty");
+    assertRefused(
+        issuer.sign(of("x".repeat(257))),
+        "has a claim /org/id, which must have at most 256 bytes of UTF-8, has 257");
+    assertRefused(
+        issuer.sign(of("a\n")),
+        "has a claim /org/id, which must not contain control characters (U+000A at index 1)");
+    assertRefused(
+        issuer.sign(claims("a").claim("plan", "x".repeat(1_025))),
+        "has a claim plan, which must have at most 1024 characters");
+    assertEquals("zo\u00eb", clientOf(issuer.sign(of("zo\u00eb"))));
+  }
+
+  private static JWTClaimsSet.Builder of(Object client) {
+    return CallerIssuer.claims("user-7").claim("org", Map.of("id", client));
+  }
+
+  @Test
+  void tokenThatTheIssuerHasNotSigned_isRefused() throws Exception {
+    ECKey sameName = CallerIssuer.key(issuer.key().getKeyID());
+    assertRefused(CallerIssuer.sign(sameName, claims("acme")), "has not been signed by its issuer");
+    assertRefused(
+        CallerIssuer.sign(CallerIssuer.key("mine"), claims("acme")),
+        "is signed by a key that its issuer does not publish");
+    assertRefused(new PlainJWT(claims("acme").build()).serialize(), "is no signed JWT");
+    // the public key as a shared secret
+    SignedJWT confused =
+        new SignedJWT(
+            new JWSHeader.Builder(JWSAlgorithm.HS256).keyID(issuer.key().getKeyID()).build(),
+            claims("acme").build());
+    confused.sign(
+        new MACSigner(issuer.key().toPublicJWK().toJSONString().getBytes(StandardCharsets.UTF_8)));
+    assertRefused(confused.serialize(), "is signed by an algorithm that is not accepted");
+    for (String none :
+        List.of("x", "a.b.c", "..", "eyJhbGciOiJFUzI1NiJ9..", "\u00e9.\u00e9.\u00e9")) {
+      assertRefused(none, "is no signed JWT");
+    }
+  }
+
+  /** Was possible of the library: one good token in many forms would displace all others. */
+  @Test
+  void tokenThatIsWrittenInAnotherWay_isRefused() throws Exception {
+    String token = issuer.sign(claims("acme"));
+    for (String other : List.of(token + "=", token + "*", " " + token, "\u0001" + token)) {
+      assertRefused(other, "is no signed JWT");
+    }
+    verify(token);
+
+    assertEquals(1, tokens.remembered());
+  }
+
+  @Test
+  void keyThatIsTakenBack_endsItsTokens(@TempDir Path folder) throws Exception {
+    Path file = Files.writeString(folder.resolve("jwks.json"), issuer.keys());
+    try (CallerTokens ofFile = open(Map.of("WEIR_AUTHZ_JWT_JWKS", file.toString()))) {
+      String token = issuer.sign(claims("acme"));
+      assertInstanceOf(Known.class, ofFile.verify(token).get(1, TimeUnit.MINUTES));
+      ECKey next = CallerIssuer.key("next");
+      issuer.publish(issuer.key(), next);
+      Files.writeString(file, issuer.keys());
+      String ofNext = CallerIssuer.sign(next, claims("acme"));
+      Await.until(
+          "the new key", () -> ofFile.verify(ofNext).get(1, TimeUnit.MINUTES) instanceof Known);
+      assertTrue(ofFile.known(token).isPresent());
+
+      issuer.publish(next);
+      Files.writeString(file, issuer.keys());
+
+      Await.until("the token to be forgotten", () -> ofFile.known(token).isEmpty());
+      assertEquals(
+          new Refused("is signed by a key that its issuer does not publish"),
+          ofFile.verify(token).get(1, TimeUnit.MINUTES));
+      assertInstanceOf(Known.class, ofFile.verify(ofNext).get(1, TimeUnit.MINUTES));
+    }
+  }
+
+  @Test
+  void fileWithoutKeys_isRefusedAtTheStart(@TempDir Path folder) throws Exception {
+    Path file = Files.writeString(folder.resolve("jwks.json"), "no keys");
+
+    String message =
+        String.valueOf(
+            assertThrows(
+                    Settings.InvalidSettingException.class,
+                    () -> open(Map.of("WEIR_AUTHZ_JWT_JWKS", file.toString())))
+                .getMessage());
+
+    assertTrue(message.startsWith("WEIR_AUTHZ_JWT_JWKS: it is no JWK set"), message);
+  }
+
+  @Test
+  void issuerThatIsAway_leavesItsKnownKeysInForce_andIsNotFlooded() throws Exception {
+    assertEquals("acme", clientOf(issuer.sign(claims("acme"))));
+    issuer.answerWith(503);
+    String unknown = CallerIssuer.sign(CallerIssuer.key("next"), claims("acme"));
+    Await.until("a fetch in vain", () -> verify(unknown) == Undecided.KEYS_AWAY);
+    int fetches = issuer.fetches();
+
+    long begun = System.nanoTime();
+    for (int i = 0; i < 300; i++) {
+      assertEquals(Optional.empty(), tokens.known(unknown));
+      assertEquals(Undecided.KEYS_AWAY, verify(unknown));
+      assertEquals("acme", clientOf(issuer.sign(claims("acme").jwtID("id-" + i))));
+    }
+    long most = 1 + Duration.ofNanos(System.nanoTime() - begun).toSeconds() / 10;
+
+    int more = issuer.fetches() - fetches;
+    assertTrue(more <= most, () -> more + " fetches, at most " + most);
+  }
+
+  /** Nobody has to wait for an issuer that is slow, but those whose key is not known. */
+  @Test
+  void issuerThatIsSlow_holdsFewTokens_andNoneOfAKnownKey() throws Exception {
+    assertEquals("acme", clientOf(issuer.sign(claims("acme"))));
+
+    // a round in which the node has given up the issuer before all tokens have come says nothing
+    Await.until("a round in which tokens wait for keys", () -> turnedAway(200) > 0);
+  }
+
+  /** Presents tokens of an unknown key while the issuer is asked for its keys. */
+  private int turnedAway(int sent) throws Exception {
+    String unknown = CallerIssuer.sign(CallerIssuer.key("next"), claims("acme"));
+    int fetches = issuer.fetches();
+    issuer.hold();
+    Await.until(
+        "the issuer to be asked",
+        () -> {
+          var unused = tokens.verify(unknown);
+          return issuer.fetches() > fetches;
+        });
+    List<CompletableFuture<Verdict>> answers = new ArrayList<>();
+    for (int i = 0; i < sent; i++) {
+      answers.add(tokens.verify(unknown));
+    }
+    // behind all of them, and before any of those that wait
+    assertEquals("acme", clientOf(issuer.sign(claims("acme").jwtID("id-" + fetches))));
+    issuer.release();
+    int turnedAway = 0;
+    int waited = 0;
+    for (CompletableFuture<Verdict> answer : answers) {
+      Verdict verdict = answer.get(1, TimeUnit.MINUTES);
+      turnedAway += verdict == Undecided.BUSY ? 1 : 0;
+      waited += verdict == Undecided.BUSY ? 0 : 1;
+    }
+    if (turnedAway > 0) {
+      int most = CallerTokens.MAX_WAITING_FOR_KEYS;
+      assertTrue(waited <= most, () -> "more than " + most + " have waited");
+    }
+    return turnedAway;
+  }
+
+  /** A flood of forged tokens costs the threads that verify, and takes no place of good ones. */
+  @Test
+  void forgedTokens_delayNoTokenThatIsKnown_andAreForgotten() throws Exception {
+    String good = issuer.sign(claims("acme"));
+    assertEquals("acme", clientOf(good));
+    String forged = CallerIssuer.sign(CallerIssuer.key(issuer.key().getKeyID()), claims("acme"));
+    List<CompletableFuture<Verdict>> answers = new ArrayList<>();
+    int turnedAway = 0;
+    while (turnedAway == 0) {
+      CompletableFuture<Verdict> answer = tokens.verify(forged);
+      answers.add(answer);
+      assertTrue(tokens.waiting() <= CallerTokens.MAX_WAITING);
+      assertTrue(tokens.known(good).isPresent());
+      turnedAway += answer.isDone() && answer.get() == Undecided.BUSY ? 1 : 0;
+    }
+
+    for (CompletableFuture<Verdict> answer : answers) {
+      Verdict verdict = answer.get(1, TimeUnit.MINUTES);
+      assertTrue(verdict instanceof Refused || verdict == Undecided.BUSY, verdict::toString);
+    }
+    assertEquals(1, tokens.remembered());
+    assertEquals("b", clientOf(issuer.sign(claims("b"))));
+  }
+}

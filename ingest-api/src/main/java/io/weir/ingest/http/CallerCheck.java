@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.http;
+
+import io.weir.access.caller.Caller;
+import io.weir.access.caller.CallerTokens;
+import io.weir.access.caller.CallerTokens.Verdict;
+import io.weir.ingest.authz.CallReader;
+import io.weir.ingest.authz.CallReader.Read;
+import io.weir.ingest.http.HttpStatistics.CallerToken;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
+import java.util.Optional;
+import java.util.function.BiConsumer;
+import org.eclipse.jetty.http.HttpHeader;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds out by their tokens whose calls are that gateways ask about. Signatures are verified by
+ * threads of their own; all else happens on the thread that reads the connection. Thread-safe.
+ */
+final class CallerCheck {
+  private static final String NOT_DECIDED = "; the call was neither decided nor recorded";
+
+  private static final Problem BUSY =
+      Problem.of(
+          ProblemReason.OVERLOADED,
+          "as many callers' tokens as the node takes wait to be verified" + NOT_DECIDED);
+
+  private static final Problem KEYS_AWAY =
+      Problem.of(
+          ProblemReason.CALLER_KEYS_UNAVAILABLE,
+          "the token's key is not known, and the issuer of callers' tokens does not give its keys"
+              + NOT_DECIDED);
+
+  private final CallerTokens tokens;
+  private final CallReader reader;
+  private final HttpStatistics statistics;
+
+  CallerCheck(CallerTokens tokens, CallReader reader, HttpStatistics statistics) {
+    this.tokens = tokens;
+    this.reader = reader;
+    this.statistics = statistics;
+  }
+
+  /**
+   * Finds out whose a call is, now or later; does not block.
+   *
+   * @param then is given the call or its refusal, or the fault that kept this from being found out,
+   *     on the thread that reads the connection
+   */
+  void identify(
+      Exchange exchange,
+      Read.Presented presented,
+      BiConsumer<@Nullable Read, @Nullable Throwable> then) {
+    Optional<Caller> known = tokens.known(presented.token());
+    if (known.isPresent()) {
+      statistics.callerTokens(CallerToken.REMEMBERED).increment();
+      then.accept(presented.of(known.get()), null);
+      return;
+    }
+    var unused =
+        tokens
+            .verify(presented.token())
+            .whenComplete(
+                (verdict, failed) ->
+                    exchange.later(
+                        () ->
+                            then.accept(
+                                verdict == null ? null : read(exchange, presented, verdict),
+                                failed)));
+  }
+
+  private Read read(Exchange exchange, Read.Presented presented, Verdict verdict) {
+    if (verdict instanceof CallerTokens.Known known) {
+      statistics.callerTokens(CallerToken.VERIFIED).increment();
+      return presented.of(known.caller());
+    }
+    if (verdict instanceof CallerTokens.Refused refused) {
+      statistics.callerTokens(CallerToken.REFUSED).increment();
+      return reader.refused(refused);
+    }
+    boolean isBusy = verdict == CallerTokens.Undecided.BUSY;
+    statistics.callerTokens(isBusy ? CallerToken.BUSY : CallerToken.KEYS_AWAY).increment();
+    exchange.fields().put(HttpHeader.RETRY_AFTER, AdmissionHandler.retryAfterSeconds());
+    return new Read.Refused(isBusy ? BUSY : KEYS_AWAY, "");
+  }
+}

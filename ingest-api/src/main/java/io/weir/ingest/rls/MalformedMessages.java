@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.rls;
+
+import com.google.protobuf.Message;
+import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.MethodDescriptor.Marshaller;
+import io.grpc.MethodDescriptor.PrototypeMarshaller;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerMethodDefinition;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.ServiceDescriptor;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Answers messages that are none of a method {@code INVALID_ARGUMENT}. The library would log each
+ * of them with a stack trace, so that whoever reaches the port could fill the log. Stateless and
+ * thread-safe.
+ */
+final class MalformedMessages {
+  private static final Status REFUSAL =
+      Status.INVALID_ARGUMENT.withDescription("the message is not a request of this method");
+
+  private MalformedMessages() {}
+
+  /** Returns a service that answers as another one does, but for malformed messages. */
+  static ServerServiceDefinition refusedBy(ServerServiceDefinition service) {
+    ServiceDescriptor.Builder descriptor =
+        ServiceDescriptor.newBuilder(service.getServiceDescriptor().getName())
+            .setSchemaDescriptor(service.getServiceDescriptor().getSchemaDescriptor());
+    List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
+    for (ServerMethodDefinition<?, ?> each : service.getMethods()) {
+      ServerMethodDefinition<?, ?> method = refusing(each);
+      descriptor.addMethod(method.getMethodDescriptor());
+      methods.add(method);
+    }
+    ServerServiceDefinition.Builder same = ServerServiceDefinition.builder(descriptor.build());
+    methods.forEach(same::addMethod);
+    return same.build();
+  }
+
+  private static <Q, A> ServerMethodDefinition<Q, A> refusing(ServerMethodDefinition<Q, A> method) {
+    MethodDescriptor<Q, A> descriptor = method.getMethodDescriptor();
+    Tolerant<Q> tolerant = new Tolerant<>(descriptor.getRequestMarshaller());
+    ServerCallHandler<Q, A> handler = method.getServerCallHandler();
+    return ServerMethodDefinition.create(
+        descriptor.toBuilder(tolerant, descriptor.getResponseMarshaller()).build(),
+        (call, headers) ->
+            new Refusing<>(call, handler.startCall(call, headers), tolerant.malformed));
+  }
+
+  /** Reads messages; never throws, but returns a message of its own for one that is malformed. */
+  private static final class Tolerant<Q> implements Marshaller<Q> {
+    private final Marshaller<Q> marshaller;
+    private final Q malformed;
+
+    Tolerant(Marshaller<Q> marshaller) {
+      this.marshaller = marshaller;
+      this.malformed = anotherMessage(marshaller);
+    }
+
+    /** Returns a message that no one who reads messages returns, whatever it says. */
+    private static <Q> Q anotherMessage(Marshaller<Q> marshaller) {
+      if (marshaller instanceof PrototypeMarshaller<Q> known
+          && known.getMessagePrototype() instanceof Message message) {
+        return known.getMessageClass().cast(message.newBuilderForType().build());
+      }
+      throw new IllegalArgumentException("its messages are not of Protocol Buffers");
+    }
+
+    @Override
+    public InputStream stream(Q message) {
+      return marshaller.stream(message);
+    }
+
+    @Override
+    public Q parse(InputStream stream) {
+      try {
+        return marshaller.parse(stream);
+      } catch (StatusRuntimeException notReadable) {
+        return malformed;
+      }
+    }
+  }
+
+  /** Ends a call by its malformed message, of which the service does not hear. */
+  private static final class Refusing<Q, A> extends SimpleForwardingServerCallListener<Q> {
+    private final ServerCall<Q, A> call;
+    private final Q malformed;
+    private boolean isRefused;
+
+    Refusing(ServerCall<Q, A> call, ServerCall.Listener<Q> service, Q malformed) {
+      super(service);
+      this.call = call;
+      this.malformed = malformed;
+    }
+
+    @Override
+    @SuppressWarnings("ReferenceEquality") // a message that is equal may have been sent
+    public void onMessage(Q message) {
+      if (message == malformed) {
+        isRefused = true;
+        call.close(REFUSAL, new Metadata());
+      } else if (!isRefused) {
+        super.onMessage(message);
+      }
+    }
+
+    @Override
+    public void onHalfClose() {
+      if (!isRefused) {
+        super.onHalfClose();
+      }
+    }
+  }
+}
