@@ -222,7 +222,7 @@ public final class TableFollower implements AutoCloseable {
         barriers.findEnds(StateConsumer.assigned(records), ends);
         settle(records); // usually the ends are reached already
         boolean hasWork = observer.work();
-        take(takeable(records, poll(records, hasWork)));
+        take(ofHeld(records, poll(records, hasWork)));
         settle(records);
       } catch (WakeupException somebodyAsks) {
         LOG.trace("asked");
@@ -318,18 +318,18 @@ public final class TableFollower implements AutoCloseable {
    * Returns the polled records of those partitions that may be read on, and reads the others from
    * the beginning. Asked after the poll, so that what it has brought was in the topic in time.
    */
-  private Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> takeable(
+  private Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> ofHeld(
       Consumer<byte[], byte[]> records, ConsumerRecords<byte[], byte[]> polled) {
     polling.set(false);
-    Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> takeable = new HashMap<>();
+    Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> found = new HashMap<>();
     for (TopicPartition one : polled.partitions()) {
       if (held.isTooOld(one.partition())) {
         restart(records, Set.of(one), TOO_OLD);
       } else {
-        takeable.put(one, polled.records(one));
+        found.put(one, polled.records(one));
       }
     }
-    return takeable;
+    return found;
   }
 
   private void take(Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> records) {
