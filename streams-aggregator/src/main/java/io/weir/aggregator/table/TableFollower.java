@@ -227,7 +227,7 @@ public final class TableFollower implements AutoCloseable {
       } catch (WakeupException somebodyAsks) {
         LOG.trace("asked");
       } catch (InvalidOffsetException gone) {
-        restart(records, gone.partitions(), "the topic has not what follows");
+        restart(records, gone.partitions(), "the topic does not hold the offset that was reached");
       } finally {
         polling.set(false);
       }
