@@ -260,8 +260,7 @@ final class EraseIT {
 
   private void send(int partition, List<CallEvent> calls) throws Exception {
     BatchHeader header =
-        new BatchHeader(
-            "n", 1, ++batches[partition], calls.size(), begun, sent[partition], false);
+        new BatchHeader("n", 1, ++batches[partition], calls.size(), begun, sent[partition], false);
     sent[partition] += calls.size();
     producer.send(CallsRecord.produced(partition, header, BatchLines.encode(calls))).get();
   }
@@ -466,9 +465,6 @@ final class EraseIT {
 
   private int run(StringWriter said, String... arguments) {
     PrintWriter printed = new PrintWriter(said, true);
-    return WeirCommand.commandLine(environment)
-        .setOut(printed)
-        .setErr(printed)
-        .execute(arguments);
+    return WeirCommand.commandLine(environment).setOut(printed).setErr(printed).execute(arguments);
   }
 }

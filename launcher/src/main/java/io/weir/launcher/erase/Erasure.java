@@ -43,8 +43,7 @@ public final class Erasure {
    * @param lateness how late a call may be, as the aggregators have it
    * @param dryRun whether nothing is to be written
    */
-  public record Settings(
-      KafkaConnection kafka, String client, Duration lateness, boolean dryRun) {}
+  public record Settings(KafkaConnection kafka, String client, Duration lateness, boolean dryRun) {}
 
   /** Receives how far the erasure has come. */
   public interface Watcher {

@@ -12,7 +12,8 @@ package io.weir.launcher.erase;
  *   <li>the aggregator has counted through a time, by the broker's clock, from which on it refuses
  *       every call of the window as too late: the window's end and the lateness;
  *   <li>the calls topic holds none of the records that contributed to the row, so that nobody who
- *       reads the topic again, as a reset aggregator and {@code weir verify} do, finds a call of it.
+ *       reads the topic again, as a reset aggregator and {@code weir verify} do, finds a call of
+ *       it.
  * </ul>
  *
  * With a lateness of 35 days and a row of [1 March 10:00, 10:15) whose last record has the offset

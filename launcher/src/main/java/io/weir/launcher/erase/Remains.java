@@ -55,8 +55,7 @@ public final class Remains {
 
   private static String kept(TopicAdmin admin, Topic topic, String what)
       throws TopicAdminException {
-    return line(
-        topic.name(), what + ", " + length(admin, topic, TopicConfig.RETENTION_MS_CONFIG));
+    return line(topic.name(), what + ", " + length(admin, topic, TopicConfig.RETENTION_MS_CONFIG));
   }
 
   private static String line(String place, String what) {

@@ -42,8 +42,7 @@ final class Tombstones implements AutoCloseable {
             Topics.STATE.name(), partition, key.getBytes(StandardCharsets.UTF_8), null);
     tombstone
         .headers()
-        .add(
-            BatchHeaderCodec.TYPE_HEADER, UsageStateCodec.TYPE.getBytes(StandardCharsets.UTF_8));
+        .add(BatchHeaderCodec.TYPE_HEADER, UsageStateCodec.TYPE.getBytes(StandardCharsets.UTF_8));
     var unused =
         producer.send(
             tombstone,

@@ -47,8 +47,7 @@ final class HeldThrough {
    */
   HeldThrough(Duration tombstonesKept, Barriers barriers, LongSupplier clockEpochMillis) {
     Duration half = tombstonesKept.dividedBy(2);
-    this.boundMillis =
-        (half.compareTo(SHORTEST_BOUND) < 0 ? SHORTEST_BOUND : half).toMillis();
+    this.boundMillis = (half.compareTo(SHORTEST_BOUND) < 0 ? SHORTEST_BOUND : half).toMillis();
     this.intervalMillis = Math.min(INTERVAL_MILLIS, boundMillis / 4);
     this.barriers = barriers;
     this.clockEpochMillis = clockEpochMillis;
@@ -110,8 +109,8 @@ final class HeldThrough {
   }
 
   /**
-   * Takes the answers that have come. A partition that is not {@linkplain #isTooOld too old} is then
-   * held through the time at which it was asked.
+   * Takes the answers that have come. A partition that is not {@linkplain #isTooOld too old} is
+   * then held through the time at which it was asked.
    *
    * @return the partitions that have been read to their end
    */

@@ -98,8 +98,8 @@ public final class TableFollower implements AutoCloseable {
    * @param wanted returns the partitions that are placed here; called several times a second
    * @param onChange called after the table has changed; must return quickly
    * @param observer follows the changes of the table
-   * @param tombstonesKept for how long Kafka keeps a tombstone of the topic; a partition that was not
-   *     read for half of that is read from its beginning
+   * @param tombstonesKept for how long Kafka keeps a tombstone of the topic; a partition that was
+   *     not read for half of that is read from its beginning
    * @param registry receives the metrics of the Kafka consumer
    */
   public static TableFollower start(
@@ -297,8 +297,7 @@ public final class TableFollower implements AutoCloseable {
   private void restart(
       Consumer<byte[], byte[]> records, Collection<TopicPartition> partitions, String why) {
     for (TopicPartition one : partitions) {
-      LOG.warn(
-          "usage table reads partition={} again from its beginning, {}", one.partition(), why);
+      LOG.warn("usage table reads partition={} again from its beginning, {}", one.partition(), why);
       drop(one.partition());
       begin(records, one, null);
     }
@@ -347,8 +346,7 @@ public final class TableFollower implements AutoCloseable {
         }
         changes.position(
             one.partition(),
-            new TableStore.Position(
-                of.get(of.size() - 1).offset() + 1, held.of(one.partition())));
+            new TableStore.Position(of.get(of.size() - 1).offset() + 1, held.of(one.partition())));
       }
       changes.write();
     }
@@ -384,8 +382,7 @@ public final class TableFollower implements AutoCloseable {
       for (int partition : read) {
         long offset = StateConsumer.position(records, partition);
         if (offset != Barrier.UNKNOWN && !held.isTooOld(partition)) {
-          changes.position(
-              partition, new TableStore.Position(offset, held.of(partition)));
+          changes.position(partition, new TableStore.Position(offset, held.of(partition)));
         }
       }
       changes.write();

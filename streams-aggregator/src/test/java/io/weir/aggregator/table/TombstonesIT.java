@@ -125,8 +125,7 @@ final class TombstonesIT {
   }
 
   private static TestKafka withRows(TestKafka kafka) throws Exception {
-    try (TopicAdmin topics =
-        TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       topics.createMissing(1, Optional.empty());
     }
     send(kafka, ROW, VALUE);
@@ -138,8 +137,7 @@ final class TombstonesIT {
     return TableStore.open(folder.resolve("usage"), "topic");
   }
 
-  private static TableFollower follow(
-      TestKafka kafka, TableStore store, Duration tombstonesKept) {
+  private static TableFollower follow(TestKafka kafka, TableStore store, Duration tombstonesKept) {
     return TableFollower.start(
         store,
         KafkaConnection.to(kafka.bootstrapServers()),
@@ -173,8 +171,7 @@ final class TombstonesIT {
     TableWrites.write(store, TableObserver.NONE, PARTITION, key, VALUE);
   }
 
-  private static void send(TestKafka kafka, byte[] key, byte @Nullable [] value)
-      throws Exception {
+  private static void send(TestKafka kafka, byte[] key, byte @Nullable [] value) throws Exception {
     try (KafkaProducer<byte[], byte @Nullable []> producer =
         new KafkaProducer<>(
             Map.of("bootstrap.servers", kafka.bootstrapServers()),
