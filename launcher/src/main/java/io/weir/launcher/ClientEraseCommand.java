@@ -31,8 +31,8 @@ import picocli.CommandLine.Spec;
     sortOptions = false,
     description = {
       "Erase the newest figures of a client's windows, which weir.usage.state.v1 and the tables of"
-          + " the aggregators would keep for ever. First stop its calls, and 'weir clients delete'"
-          + " it: docs/security.md tells the procedure.",
+          + " the aggregators would keep for ever. First stop its calls, and delete its entry ('weir"
+          + " clients delete'). The whole procedure is told in docs/security.md.",
       "A window is erased when nothing that is left or may come could count it again: it is closed,"
           + " no call of it would be taken any more (WEIR_LATENESS), and weir.calls.v1 holds none"
           + " of its calls. The others are told, with the time from which they can be erased: run"

@@ -183,7 +183,9 @@ final class EraseIT {
 
   @Test
   void clientWithAnEntry_isTold() {
-    said(0, "set", ERASED, "--plan", "free");
+    StringWriter published = new StringWriter();
+    assertEquals(0, run(published, "policies", "apply", "../policies.yml"), published::toString);
+    said(0, "set", ERASED, "--time-zone", "Europe/Paris");
 
     String said = said(3, "erase", ERASED, "--yes");
 

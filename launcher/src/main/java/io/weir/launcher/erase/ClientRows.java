@@ -9,7 +9,7 @@ import io.weir.topics.wire.PartitionProgressCodec;
 import io.weir.topics.wire.UsageStateCodec;
 import java.util.Collections;
 import java.util.Map;
-import java.util.SortedMap;
+import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.function.LongConsumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -124,8 +124,8 @@ final class ClientRows {
   }
 
   /** Returns the rows by their keys. */
-  SortedMap<String, ClientRow> rows() {
-    return Collections.unmodifiableSortedMap(rows);
+  NavigableMap<String, ClientRow> rows() {
+    return Collections.unmodifiableNavigableMap(rows);
   }
 
   /** Returns the key from which on further rows are to be read; null if there are none. */

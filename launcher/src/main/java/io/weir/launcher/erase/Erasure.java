@@ -11,7 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.SortedMap;
+import java.util.NavigableMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.kafka.common.config.TopicConfig;
@@ -170,7 +170,7 @@ public final class Erasure {
 
   private void prove(String from, int partition, List<String> erased, long lastOffset)
       throws ErasureFailedException {
-    SortedMap<String, ClientRow> left = read(from, partition, "proving", lastOffset).rows();
+    NavigableMap<String, ClientRow> left = read(from, partition, "proving", lastOffset).rows();
     List<String> present = erased.stream().filter(left::containsKey).toList();
     if (!present.isEmpty()) {
       throw new ErasureFailedException(

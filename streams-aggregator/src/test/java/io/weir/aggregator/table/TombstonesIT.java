@@ -8,19 +8,26 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.servers.testing.TestKafka;
+import io.weir.servers.testing.TopicContents;
 import io.weir.testing.Await;
+import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -122,6 +129,65 @@ final class TombstonesIT {
       awaitRead(follower);
       assertArrayEquals(VALUE, store.get(PARTITION, ROW));
     }
+  }
+
+  /** What the other tests take for granted of Kafka: row and tombstone are gone from the topic. */
+  @Test
+  @FullSuite(
+      reason = "waits for Kafka's cleaner; tableThatWasAwayForTooLong_isReadAnew always runs",
+      turn = 2)
+  void rowWhoseTombstoneKafkaRemovedUnread_isGone() throws Exception {
+    Duration kept = Duration.ofSeconds(8);
+    try (TestKafka kafka = withRows(TestKafka.start())) {
+      compactEagerly(kafka, kept);
+      try (TableStore store = open();
+          TableFollower follower = follow(kafka, store, kept)) {
+        awaitRead(follower);
+        assertArrayEquals(VALUE, store.get(PARTITION, ROW));
+      }
+      send(kafka, ROW, null);
+      Await.until(
+          "the topic has neither the row nor its tombstone",
+          () -> {
+            send(kafka, utf8("@filler/00000"), VALUE); // the newest segment is never compacted
+            return !isInTopic(kafka, ROW);
+          });
+
+      try (TableStore store = open()) {
+        assertArrayEquals(VALUE, store.get(PARTITION, ROW), "it was not read meanwhile");
+        try (TableFollower follower = follow(kafka, store, kept)) {
+          awaitRead(follower);
+          assertNull(store.get(PARTITION, ROW));
+          assertArrayEquals(VALUE, store.get(PARTITION, ROW_OF_LONGER_NAME));
+        }
+      }
+    }
+  }
+
+  private static void compactEagerly(TestKafka kafka, Duration tombstonesKept) throws Exception {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      admin
+          .incrementalAlterConfigs(
+              Map.of(
+                  new ConfigResource(ConfigResource.Type.TOPIC, Topics.STATE.name()),
+                  List.of(
+                      set("segment.ms", "100"),
+                      set("min.cleanable.dirty.ratio", "0"),
+                      set("delete.retention.ms", Long.toString(tombstonesKept.toMillis()))),
+                  new ConfigResource(ConfigResource.Type.BROKER, ""),
+                  List.of(set("log.cleaner.backoff.ms", "200"))))
+          .all()
+          .get();
+    }
+  }
+
+  private static AlterConfigOp set(String name, String value) {
+    return new AlterConfigOp(new ConfigEntry(name, value), AlterConfigOp.OpType.SET);
+  }
+
+  private static boolean isInTopic(TestKafka kafka, byte[] key) {
+    return TopicContents.read(kafka.bootstrapServers(), Topics.STATE.name()).stream()
+        .anyMatch(record -> Arrays.equals(record.key(), key));
   }
 
   private static TestKafka withRows(TestKafka kafka) throws Exception {
