@@ -44,6 +44,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
@@ -206,6 +207,42 @@ final class EraseIT {
       assertTrue(said.contains("IN REACH 6 rows"), said);
       assertTrue(said.contains("never, since weir.calls.v1 keeps calls of them for ever"), said);
       assertTrue(said.contains("its calls, for ever"), said);
+    }
+  }
+
+  @Test
+  void stateTopicOfAnEarlierVersion_isNamedByTheCheck_andFollowedAllTheSame() throws Exception {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      admin
+          .incrementalAlterConfigs(
+              Map.of(
+                  new ConfigResource(ConfigResource.Type.TOPIC, Topics.STATE.name()),
+                  Stream.of("delete.retention.ms", "max.compaction.lag.ms")
+                      .map(
+                          name ->
+                              new AlterConfigOp(
+                                  new ConfigEntry(name, ""), AlterConfigOp.OpType.DELETE))
+                      .toList()))
+          .all()
+          .get();
+    }
+
+    StringWriter check = new StringWriter();
+    assertEquals(1, run(check, "topics", "check"), check::toString);
+    assertTrue(
+        check
+            .toString()
+            .contains(
+                "weir.usage.state.v1 has delete.retention.ms=86400000, the catalogue says"
+                    + " 604800000"),
+        check::toString);
+    assertTrue(check.toString().contains("weir.usage.state.v1 has max.compaction.lag.ms="));
+    send(0, calls(ERASED, begun));
+    try (Aggregator one = start("one")) {
+      Await.until("all windows are closed", () -> areFinal(List.of(one), ERASED));
+      String said = said(3, "erase", ERASED, "--dry-run");
+      assertTrue(said.contains("then the keys of the rows, for PT24H"), said);
+      assertTrue(said.contains("compact the topic, which may be never: set max"), said);
     }
   }
 

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Tells what other places than the state topic hold of a client, and until when. */
 public final class Remains {
+  private static final String FOR_EVER = "for ever";
   private static final Duration LONGEST = Duration.ofDays(36_500);
 
   private Remains() {}
@@ -39,8 +40,8 @@ public final class Remains {
         line(
             Topics.STATE.name(),
             "what was erased, on the brokers' disks until they compact the topic, "
-                + length(admin, Topics.STATE, TopicConfig.MAX_COMPACTION_LAG_MS_CONFIG)
-                + " at most; then the keys of the rows, "
+                + compacted(length(admin, Topics.STATE, TopicConfig.MAX_COMPACTION_LAG_MS_CONFIG))
+                + "; then the keys of the rows, "
                 + length(admin, Topics.STATE, TopicConfig.DELETE_RETENTION_MS_CONFIG)
                 + " and until they compact it again"));
     lines.add(
@@ -62,6 +63,12 @@ public final class Remains {
     return String.format("  %-24s %s", place, what);
   }
 
+  private static String compacted(String length) {
+    return length.equals(FOR_EVER)
+        ? "which may be never: set max.compaction.lag.ms"
+        : length + " at most";
+  }
+
   private static String length(TopicAdmin admin, Topic topic, String setting)
       throws TopicAdminException {
     return length(admin.setting(topic, setting));
@@ -71,7 +78,7 @@ public final class Remains {
   static String length(@Nullable String millis) {
     long value = millis == null ? -1 : Long.parseLong(millis);
     if (value < 0 || value > LONGEST.toMillis()) {
-      return "for ever";
+      return FOR_EVER;
     }
     Duration length = Duration.ofMillis(value);
     return "for " + (length.toDays() >= 2 ? length.toDays() + " days" : length.toString());
