@@ -39,6 +39,7 @@ final class SecuredKafkaIT {
   @Test
   void calls_throughABrokerThatAllowsTheLeast_areCountedExactly() throws Exception {
     processes.assertCallsAreCountedExactly(CALLS);
+    processes.run("weir-admin", "clients", "erase", "nobody", "--yes");
   }
 
   @Test

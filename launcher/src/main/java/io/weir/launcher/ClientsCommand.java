@@ -28,8 +28,8 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description =
         "Publish what is set for single clients: their plan, the calendar of their quotas and bills,"
-            + " and their API keys.",
-    subcommands = ClientKeysCommand.class)
+            + " and their API keys; erase what is left of them.",
+    subcommands = {ClientKeysCommand.class, ClientEraseCommand.class})
 final class ClientsCommand {
   @ParentCommand
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
@@ -38,6 +38,10 @@ final class ClientsCommand {
   @Spec
   @SuppressWarnings("NullAway.Init")
   private CommandSpec spec;
+
+  WeirCommand weir() {
+    return weir;
+  }
 
   PublishedPolicies published() {
     return new PublishedPolicies(weir.kafka());

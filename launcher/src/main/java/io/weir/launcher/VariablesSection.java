@@ -58,6 +58,7 @@ final class VariablesSection {
           Map.entry("clients list", Set.of("WEIR_KAFKA")),
           Map.entry("clients set", Set.of("WEIR_KAFKA")),
           Map.entry("clients delete", Set.of("WEIR_KAFKA")),
+          Map.entry("clients erase", Set.of("WEIR_KAFKA", "WEIR_LATENESS")),
           Map.entry("clients keys create", Set.of("WEIR_KAFKA")),
           Map.entry("clients keys list", Set.of("WEIR_KAFKA")),
           Map.entry("clients keys revoke", Set.of("WEIR_KAFKA")),

@@ -83,6 +83,15 @@ final class VerifyIT {
     assertTrue(assertExit(1, "--after-reset").contains("and says other than there"));
   }
 
+  /** An erasure is never so early: whoever counts again would find the row. */
+  @Test
+  void rowErasedThoughItsCallsAreHeld_isFound() throws Exception {
+    topics.tombstones.add(topics.states.get(0));
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers("ledger says revision 1", "state topic says nothing");
+  }
+
   /** The first line says a period, the other lines another or none. */
   @Test
   void billingPeriodOfTheFirstLine_isNoDifference() throws Exception {

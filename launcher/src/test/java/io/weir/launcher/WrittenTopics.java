@@ -68,6 +68,10 @@ final class WrittenTopics {
   final List<ProducerRecord<byte @Nullable [], byte @Nullable []>> calls = new ArrayList<>();
   final List<LedgerRow> ledger = new ArrayList<>();
   final List<UsageState> states = new ArrayList<>();
+
+  /** What is erased of the states. */
+  final List<UsageState> tombstones = new ArrayList<>();
+
   final List<ProducerRecord<byte @Nullable [], byte @Nullable []>> quarantine = new ArrayList<>();
 
   /** Received, counted, duplicate, quarantined. */
@@ -360,6 +364,9 @@ final class WrittenTopics {
       records.add(
           typed(Topics.STATE, "usage", UsageStateCodec.key(state), UsageStateCodec.encode(state)));
     }
+    for (UsageState state : tombstones) {
+      records.add(typed(Topics.STATE, "usage", UsageStateCodec.key(state), null));
+    }
     records.add(
         typed(
             Topics.STATE,
@@ -410,7 +417,7 @@ final class WrittenTopics {
   }
 
   private ProducerRecord<byte @Nullable [], byte @Nullable []> typed(
-      Topic topic, String type, String name, byte[] value) {
+      Topic topic, String type, String name, byte @Nullable [] value) {
     ProducerRecord<byte @Nullable [], byte @Nullable []> record =
         new ProducerRecord<>(topic.name(), partition, bytes(name), value);
     record.headers().add("weir-type", bytes(type));

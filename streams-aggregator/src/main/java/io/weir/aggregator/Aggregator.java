@@ -158,6 +158,7 @@ public final class Aggregator implements AutoCloseable {
             instances::here,
             signal::signal,
             rankings.<TableObserver>map(observer -> observer).orElse(TableObserver.NONE),
+            topics.tombstonesKept(),
             metrics.registry());
     // reports are still answered while the counting stops, and the table is still followed while
     // reports are answered

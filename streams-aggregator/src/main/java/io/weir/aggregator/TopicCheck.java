@@ -8,6 +8,7 @@ import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.catalog.Topics;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -31,8 +32,9 @@ final class TopicCheck {
    * @param partitions number of partitions of each topic
    * @param stateTopicId id of the state topic; a topic that was deleted and recreated has another
    *     id
+   * @param tombstonesKept for how long Kafka keeps a tombstone of the state topic
    */
-  record Found(int partitions, String stateTopicId) {}
+  record Found(int partitions, String stateTopicId, Duration tombstonesKept) {}
 
   /**
    * Checks the topics.
@@ -41,7 +43,7 @@ final class TopicCheck {
    */
   static Found check(AggregatorConfig config) throws AggregatorStartException {
     try (TopicAdmin admin = TopicAdmin.connect(config.kafka())) {
-      Found found = found(admin.described());
+      Found found = found(admin);
       requireAppendTime(admin);
       requireCopies(admin, config);
       return found;
@@ -71,8 +73,27 @@ final class TopicCheck {
     LOG.info("fewer copies allowed by {}: {}", SingleCopy.VARIABLE, lacking);
   }
 
-  private static Found found(Map<String, TopicDescription> described)
-      throws AggregatorStartException {
+  /**
+   * Returns for how long tombstones of the state topic are kept. Any length is safe: an instance
+   * that was away for too long reads the topic anew, the earlier the shorter it is.
+   */
+  private static Duration tombstonesKept(TopicAdmin admin) throws TopicAdminException {
+    String millis = admin.setting(Topics.STATE, TopicConfig.DELETE_RETENTION_MS_CONFIG);
+    Duration kept = millis == null ? Duration.ZERO : Duration.ofMillis(Long.parseLong(millis));
+    if (kept.compareTo(Topics.STATE.tombstonesKept()) < 0) {
+      LOG.warn(
+          "topic {} keeps tombstones for {}, the catalogue says {}; an instance that was away for"
+              + " half as long reads the topic anew, see: weir topics check",
+          Topics.STATE.name(),
+          kept,
+          Topics.STATE.tombstonesKept());
+    }
+    return kept;
+  }
+
+  private static Found found(TopicAdmin admin)
+      throws AggregatorStartException, TopicAdminException {
+    Map<String, TopicDescription> described = admin.described();
     List<String> missing = new ArrayList<>();
     List<Integer> partitions = new ArrayList<>();
     for (Topic topic : Topics.all()) {
@@ -89,7 +110,7 @@ final class TopicCheck {
     requireAlike(missing, partitions);
     TopicDescription state =
         Objects.requireNonNull(described.get(Topics.STATE.name()), Topics.STATE.name());
-    return new Found(partitions.get(0), state.topicId().toString());
+    return new Found(partitions.get(0), state.topicId().toString(), tombstonesKept(admin));
   }
 
   private static void requireAlike(List<String> missing, List<Integer> partitions)

@@ -45,6 +45,13 @@ final class Account {
     return shownRevision != NOT_SHOWN;
   }
 
+  /** Takes back what the state topic was read to have. */
+  void showNothing() {
+    shown = new Tally();
+    shownRevision = NOT_SHOWN;
+    shownPeriod = null;
+  }
+
   /** Returns whether the ledger or the state topic has a row. */
   boolean hasRow() {
     return billedRevision > 0 || isShown();

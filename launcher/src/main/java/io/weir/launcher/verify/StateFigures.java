@@ -35,13 +35,12 @@ final class StateFigures {
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     String type = Batch.text(record, "weir-type");
     byte[] value = record.value();
-    if (value == null || type == null) {
-      return;
-    }
     try {
-      if (type.equals(PartitionProgressCodec.TYPE)) {
+      if (value == null) {
+        erase(record);
+      } else if (PartitionProgressCodec.TYPE.equals(type)) {
         progress.put(record.partition(), PartitionProgressCodec.decode(value));
-      } else if (type.equals(UsageStateCodec.TYPE)) {
+      } else if (UsageStateCodec.TYPE.equals(type)) {
         add(record, UsageStateCodec.decode(value));
       }
     } catch (MalformedRecordException malformed) {
@@ -71,6 +70,23 @@ final class StateFigures {
     account.shown.add(state.count());
     account.shownRevision = state.revision();
     account.shownPeriod = Billed.text(state.ownPeriod());
+  }
+
+  /** Takes back what a record before a tombstone has shown, if it was of a client. */
+  private void erase(ConsumerRecord<@Nullable String, byte @Nullable []> record)
+      throws MalformedRecordException {
+    String key = record.key();
+    if (key == null || !UsageStateCodec.isOfClient(key)) {
+      return;
+    }
+    UsageStateCodec.Row row = UsageStateCodec.decodeKey(key);
+    Account shown =
+        range.holds(row.key().client(), row.startEpochMillis())
+            ? accounts.find(Slot.of(row.key(), row.startEpochMillis(), record.partition()))
+            : null;
+    if (shown != null) {
+      shown.showNothing();
+    }
   }
 
   private static String where(ConsumerRecord<@Nullable String, byte @Nullable []> record) {

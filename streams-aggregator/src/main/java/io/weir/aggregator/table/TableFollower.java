@@ -8,6 +8,7 @@ import io.weir.topics.process.SupervisedThread;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -48,6 +49,9 @@ public final class TableFollower implements AutoCloseable {
   /** The name of the thread and of its clients of Kafka. */
   private static final String CLIENT = "weir-usage-table";
 
+  private static final String TOO_OLD =
+      "tombstones that were not read may be gone since it was last up to date";
+
   private static final Duration NAP = Duration.ofMillis(100);
   private static final Duration PAUSE_AFTER_FAILURE = Duration.ofSeconds(1);
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(10);
@@ -67,6 +71,7 @@ public final class TableFollower implements AutoCloseable {
 
   // used by the follower's thread alone
   private final Placement placement = new Placement();
+  private final HeldThrough held;
   private long placedNanos = System.nanoTime() - PLACEMENT_NANOS;
 
   private TableFollower(
@@ -75,9 +80,11 @@ public final class TableFollower implements AutoCloseable {
       Supplier<Set<Integer>> wanted,
       Runnable onChange,
       TableObserver observer,
+      Duration tombstonesKept,
       MeterRegistry registry) {
     this.store = store;
     this.kafka = kafka;
+    this.held = new HeldThrough(tombstonesKept, barriers, System::currentTimeMillis);
     this.wanted = wanted;
     this.onChange = onChange;
     this.observer = observer;
@@ -91,6 +98,8 @@ public final class TableFollower implements AutoCloseable {
    * @param wanted returns the partitions that are placed here; called several times a second
    * @param onChange called after the table has changed; must return quickly
    * @param observer follows the changes of the table
+   * @param tombstonesKept for how long Kafka keeps a tombstone of the topic; a partition that was
+   *     not read for half of that is read from its beginning
    * @param registry receives the metrics of the Kafka consumer
    */
   public static TableFollower start(
@@ -99,8 +108,10 @@ public final class TableFollower implements AutoCloseable {
       Supplier<Set<Integer>> wanted,
       Runnable onChange,
       TableObserver observer,
+      Duration tombstonesKept,
       MeterRegistry registry) {
-    TableFollower follower = new TableFollower(store, kafka, wanted, onChange, observer, registry);
+    TableFollower follower =
+        new TableFollower(store, kafka, wanted, onChange, observer, tombstonesKept, registry);
     follower.thread.start();
     return follower;
   }
@@ -207,15 +218,16 @@ public final class TableFollower implements AutoCloseable {
     while (!thread.isClosing()) {
       try {
         place(records);
+        held.ask(StateConsumer.assigned(records));
         barriers.findEnds(StateConsumer.assigned(records), ends);
         settle(records); // usually the ends are reached already
         boolean hasWork = observer.work();
-        take(poll(records, hasWork));
+        take(ofHeld(records, poll(records, hasWork)));
         settle(records);
       } catch (WakeupException somebodyAsks) {
         LOG.trace("asked");
       } catch (InvalidOffsetException gone) {
-        restart(records, gone.partitions());
+        restart(records, gone.partitions(), "the topic does not hold the offset that was reached");
       } finally {
         polling.set(false);
       }
@@ -229,7 +241,7 @@ public final class TableFollower implements AutoCloseable {
       return;
     }
     placedNanos = now;
-    Map<Integer, Long> positions = store.positions();
+    Map<Integer, TableStore.Position> positions = store.positions();
     Placement.Decision decision = placement.decide(wanted.get(), positions.keySet(), now);
     Set<TopicPartition> before = records.assignment();
     Set<TopicPartition> after = new HashSet<>();
@@ -246,11 +258,18 @@ public final class TableFollower implements AutoCloseable {
   }
 
   private void begin(
-      Consumer<byte[], byte[]> records, TopicPartition one, @Nullable Long position) {
+      Consumer<byte[], byte[]> records,
+      TopicPartition one,
+      TableStore.@Nullable Position position) {
     if (position == null) {
       records.seekToBeginning(List.of(one));
+      held.beginAnew(one.partition());
+    } else if (held.isTooOldAt(position.heldThroughEpochMillis())) {
+      restart(records, Set.of(one), TOO_OLD);
+      return;
     } else {
-      records.seek(one, position);
+      records.seek(one, position.offset());
+      held.begin(one.partition(), position.heldThroughEpochMillis());
     }
     observer.end(one.partition());
     readable.begin(one.partition());
@@ -258,6 +277,7 @@ public final class TableFollower implements AutoCloseable {
 
   private void forget(TopicPartition one) {
     readable.remove(one.partition());
+    held.end(one.partition());
     observer.end(one.partition());
   }
 
@@ -272,11 +292,12 @@ public final class TableFollower implements AutoCloseable {
 
   /**
    * Reads partitions again from the beginning: the topic does not contain the offset that was
-   * reached, so it was recreated.
+   * reached, so it was recreated; or tombstones may have been removed that were not read.
    */
-  private void restart(Consumer<byte[], byte[]> records, Set<TopicPartition> partitions) {
+  private void restart(
+      Consumer<byte[], byte[]> records, Collection<TopicPartition> partitions, String why) {
     for (TopicPartition one : partitions) {
-      LOG.warn("usage table reads partition={} again from its beginning", one.partition());
+      LOG.warn("usage table reads partition={} again from its beginning, {}", one.partition(), why);
       drop(one.partition());
       begin(records, one, null);
     }
@@ -292,19 +313,40 @@ public final class TableFollower implements AutoCloseable {
     return records.poll(hasWork || barriers.hasAsked() ? Duration.ZERO : NAP);
   }
 
-  private void take(ConsumerRecords<byte[], byte[]> records) {
+  /**
+   * Returns the polled records of those partitions that may be read on, and reads the others from
+   * the beginning. Asked after the poll, so that what it has brought was in the topic in time.
+   */
+  private Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> ofHeld(
+      Consumer<byte[], byte[]> records, ConsumerRecords<byte[], byte[]> polled) {
     polling.set(false);
+    Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> found = new HashMap<>();
+    for (TopicPartition one : polled.partitions()) {
+      if (held.isTooOld(one.partition())) {
+        restart(records, Set.of(one), TOO_OLD);
+      } else {
+        found.put(one, polled.records(one));
+      }
+    }
+    return found;
+  }
+
+  private void take(Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> records) {
     if (records.isEmpty()) {
       return;
     }
     try (TableStore.Changes changes = store.changes()) {
-      for (TopicPartition one : records.partitions()) {
-        List<ConsumerRecord<byte[], byte[]>> of = records.records(one);
+      for (Map.Entry<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> each :
+          records.entrySet()) {
+        TopicPartition one = each.getKey();
+        List<ConsumerRecord<byte[], byte[]>> of = each.getValue();
         for (ConsumerRecord<byte[], byte[]> record : newest(of)) {
           observer.change(one.partition(), record.key(), record.value());
           changes.put(one.partition(), record.key(), record.value());
         }
-        changes.position(one.partition(), of.get(of.size() - 1).offset() + 1);
+        changes.position(
+            one.partition(),
+            new TableStore.Position(of.get(of.size() - 1).offset() + 1, held.of(one.partition())));
       }
       changes.write();
     }
@@ -326,6 +368,26 @@ public final class TableFollower implements AutoCloseable {
   private void settle(Consumer<byte[], byte[]> records) {
     barriers.settle(partition -> StateConsumer.position(records, partition));
     readable.settle().forEach(observer::begin);
+    Set<Integer> read = held.settle();
+    if (!read.isEmpty()) {
+      renew(records, read);
+    }
+  }
+
+  /** Stores through which time partitions are held that have been read to their end. */
+  private void renew(Consumer<byte[], byte[]> records, Set<Integer> read) {
+    List<TopicPartition> tooOld =
+        read.stream().filter(held::isTooOld).map(StateConsumer::partition).toList();
+    try (TableStore.Changes changes = store.changes()) {
+      for (int partition : read) {
+        long offset = StateConsumer.position(records, partition);
+        if (offset != Barrier.UNKNOWN && !held.isTooOld(partition)) {
+          changes.position(partition, new TableStore.Position(offset, held.of(partition)));
+        }
+      }
+      changes.write();
+    }
+    restart(records, tooOld, TOO_OLD);
   }
 
   @Override

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.SortedMap;
@@ -44,6 +45,9 @@ public final class TableStore implements AutoCloseable {
 
   private static final int MAX_OPEN_FILES = 512;
 
+  /** Within which files are written anew, without the rows that were removed. */
+  private static final Duration REWRITTEN_WITHIN = Duration.ofDays(7);
+
   private final Options options;
   private final WriteOptions writeOptions = new WriteOptions();
   private final RocksDB db;
@@ -67,6 +71,7 @@ public final class TableStore implements AutoCloseable {
             .setCreateIfMissing(true)
             .setMaxTotalWalSize(MAX_WAL_BYTES)
             .setMaxOpenFiles(MAX_OPEN_FILES)
+            .setPeriodicCompactionSeconds(REWRITTEN_WITHIN.toSeconds())
             .setCompressionType(CompressionType.LZ4_COMPRESSION)
             .setInfoLogLevel(InfoLogLevel.WARN_LEVEL)
             .setKeepLogFileNum(2);
@@ -121,14 +126,23 @@ public final class TableStore implements AutoCloseable {
     }
   }
 
-  /** Returns how far each stored partition was read: the offset after the last record. */
-  public SortedMap<Integer, Long> positions() {
-    SortedMap<Integer, Long> positions = new TreeMap<>();
+  /**
+   * How far a partition was read.
+   *
+   * @param offset the offset after the last record
+   * @param heldThroughEpochMillis everything that was published before this time is held; 0 if it
+   *     is not known
+   */
+  public record Position(long offset, long heldThroughEpochMillis) {}
+
+  /** Returns how far each stored partition was read. */
+  public SortedMap<Integer, Position> positions() {
+    SortedMap<Integer, Position> positions = new TreeMap<>();
     scan(
         new byte[] {POSITION},
         new byte[] {RECORD},
         (key, value) -> {
-          positions.put(ByteBuffer.wrap(key, 1, Integer.BYTES).getInt(), number(value));
+          positions.put(ByteBuffer.wrap(key, 1, Integer.BYTES).getInt(), position(value));
           return null;
         });
     return positions;
@@ -210,9 +224,9 @@ public final class TableStore implements AutoCloseable {
     }
 
     /** Sets how far a partition was read. */
-    void position(int partition, long offset) {
+    void position(int partition, Position position) {
       try {
-        batch.put(positionKey(partition), number(offset));
+        batch.put(positionKey(partition), bytes(position));
       } catch (RocksDBException failed) {
         throw failure(failed);
       }
@@ -274,12 +288,18 @@ public final class TableStore implements AutoCloseable {
         .array();
   }
 
-  private static byte[] number(long value) {
-    return ByteBuffer.allocate(Long.BYTES).putLong(value).array();
+  private static byte[] bytes(Position position) {
+    return ByteBuffer.allocate(2 * Long.BYTES)
+        .putLong(position.offset())
+        .putLong(position.heldThroughEpochMillis())
+        .array();
   }
 
-  private static long number(byte[] value) {
-    return ByteBuffer.wrap(value).getLong();
+  private static Position position(byte[] value) {
+    ByteBuffer bytes = ByteBuffer.wrap(value);
+    long offset = bytes.getLong();
+    // versions that knew of no tombstones wrote the offset alone
+    return new Position(offset, bytes.hasRemaining() ? bytes.getLong() : 0);
   }
 
   @Override

@@ -17,6 +17,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 final class TableStoreTest {
+  private static final long HELD = 1_700_000_000_000L;
+
   @TempDir Path folder;
 
   @Test
@@ -29,7 +31,7 @@ final class TableStoreTest {
     try (TableStore store = TableStore.open(folder, "topic")) {
       assertArrayEquals(utf8("1"), store.get(3, utf8("a")));
       assertNull(store.get(2, utf8("a")));
-      assertEquals(Map.of(3, 7L), store.positions());
+      assertEquals(Map.of(3, new TableStore.Position(7, HELD)), store.positions());
       assertEquals(id, store.id());
     }
   }
@@ -74,7 +76,7 @@ final class TableStoreTest {
 
       assertNull(store.get(1, utf8("a")));
       assertArrayEquals(utf8("2"), store.get(2, utf8("a")));
-      assertEquals(Map.of(2, 1L), store.positions());
+      assertEquals(Map.of(2, new TableStore.Position(1, HELD)), store.positions());
     }
   }
 
@@ -116,7 +118,7 @@ final class TableStoreTest {
       TableStore store, int partition, String key, String value, long position) {
     try (TableStore.Changes changes = store.changes()) {
       changes.put(partition, utf8(key), utf8(value));
-      changes.position(partition, position);
+      changes.position(partition, new TableStore.Position(position, HELD));
       changes.write();
     }
   }

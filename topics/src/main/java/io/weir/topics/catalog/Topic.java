@@ -17,6 +17,10 @@ import org.apache.kafka.common.config.TopicConfig;
  * @param ownPartitions the number of partitions; 0 if it is that of the calls topic
  * @param uncompactedFor how long every record is kept before compaction may remove an older record
  *     of its key; zero for Kafka's default
+ * @param compactedWithin how long an older record of a key stays at most before compaction removes
+ *     it; zero for no bound
+ * @param tombstonesKept how long compaction leaves a tombstone, within which every reader must have
+ *     read it; zero for Kafka's default
  */
 public record Topic(
     String name,
@@ -25,7 +29,9 @@ public record Topic(
     Duration retention,
     boolean appendTime,
     int ownPartitions,
-    Duration uncompactedFor) {
+    Duration uncompactedFor,
+    Duration compactedWithin,
+    Duration tombstonesKept) {
 
   /** Largest record in any topic: a batch of calls with room to spare. */
   public static final int MAX_RECORD_BYTES = 4 * 1024 * 1024;
@@ -33,7 +39,16 @@ public record Topic(
   /** Creates a topic with as many partitions as the calls topic. */
   public Topic(
       String name, String purpose, String cleanupPolicy, Duration retention, boolean appendTime) {
-    this(name, purpose, cleanupPolicy, retention, appendTime, 0, Duration.ZERO);
+    this(
+        name,
+        purpose,
+        cleanupPolicy,
+        retention,
+        appendTime,
+        0,
+        Duration.ZERO,
+        Duration.ZERO,
+        Duration.ZERO);
   }
 
   /**
@@ -55,6 +70,13 @@ public record Topic(
     if (!uncompactedFor.isZero()) {
       configs.put(
           TopicConfig.MIN_COMPACTION_LAG_MS_CONFIG, Long.toString(uncompactedFor.toMillis()));
+    }
+    if (!compactedWithin.isZero()) {
+      configs.put(
+          TopicConfig.MAX_COMPACTION_LAG_MS_CONFIG, Long.toString(compactedWithin.toMillis()));
+    }
+    if (!tombstonesKept.isZero()) {
+      configs.put(TopicConfig.DELETE_RETENTION_MS_CONFIG, Long.toString(tombstonesKept.toMillis()));
     }
     configs.put(
         TopicConfig.MESSAGE_TIMESTAMP_TYPE_CONFIG, appendTime ? "LogAppendTime" : "CreateTime");

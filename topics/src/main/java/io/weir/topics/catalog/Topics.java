@@ -36,14 +36,22 @@ public final class Topics {
           Duration.ofDays(400),
           false);
 
-  /** The newest figures of every key and window. */
+  /**
+   * The newest figures of every key and window. What was erased of a client is gone from the disks
+   * of the brokers within a week or so, and an aggregator that was away for some days still reads
+   * of it.
+   */
   public static final Topic STATE =
       new Topic(
           "weir.usage.state.v1",
           "newest figures of every key and window",
           "compact",
           Duration.ZERO,
-          false);
+          false,
+          0,
+          Duration.ZERO,
+          Duration.ofDays(7),
+          Duration.ofDays(7));
 
   /**
    * The true state of buckets that the decision cache has wrong. A correction that is older than
@@ -92,7 +100,9 @@ public final class Topics {
           Duration.ZERO,
           false,
           1,
-          CHANGES_KEPT);
+          CHANGES_KEPT,
+          Duration.ZERO,
+          Duration.ZERO);
 
   /** What is set for single clients, and who changed it when. */
   public static final Topic CLIENTS =
@@ -103,7 +113,9 @@ public final class Topics {
           Duration.ZERO,
           false,
           1,
-          CHANGES_KEPT);
+          CHANGES_KEPT,
+          Duration.ZERO,
+          Duration.ZERO);
 
   private static final List<Topic> ALL =
       List.of(CALLS, LEDGER, STATE, CORRECTIONS, SETTLEMENTS, QUARANTINE, POLICIES, CLIENTS);

@@ -22,6 +22,9 @@ public final class UsageStateCodec {
    */
   private static final String OTHERS = "@others";
 
+  private static final int PARTS = 4;
+  private static final int START_DIGITS = 15;
+
   /** The value of the header {@code weir-type} on a state record. */
   public static final String TYPE = "usage";
 
@@ -77,7 +80,46 @@ public final class UsageStateCodec {
 
   /** Returns the client whose figures have this key. */
   public static String client(String key) {
-    return URLDecoder.decode(key.substring(0, key.indexOf('/')), StandardCharsets.UTF_8);
+    return decodedName(key.substring(0, key.indexOf('/')));
+  }
+
+  /**
+   * What a key names.
+   *
+   * @param key the usage key
+   * @param startEpochMillis start of the window
+   */
+  public record Row(UsageKey key, long startEpochMillis) {}
+
+  /**
+   * Decodes the key of a client's figures, as of a tombstone, which has no value.
+   *
+   * @throws MalformedRecordException if it is not the key of a client's figures
+   */
+  public static Row decodeKey(String key) throws MalformedRecordException {
+    String[] parts = key.split("/", -1);
+    if (parts.length != PARTS || !isStart(parts[3])) {
+      throw new MalformedRecordException("not the key of a usage state: " + key);
+    }
+    try {
+      String client = decodedName(parts[0]);
+      String meter = decodedName(parts[1]);
+      UsageKey named =
+          parts[2].equals(OTHERS)
+              ? UsageKey.others(client, meter)
+              : new UsageKey(client, meter, decodedName(parts[2]));
+      return new Row(named, Long.parseLong(parts[3]));
+    } catch (IllegalArgumentException noNames) {
+      throw new MalformedRecordException("not the key of a usage state: " + key, noNames);
+    }
+  }
+
+  private static boolean isStart(String text) {
+    return text.length() == START_DIGITS && text.chars().allMatch(c -> c >= '0' && c <= '9');
+  }
+
+  private static String decodedName(String encoded) {
+    return URLDecoder.decode(encoded, StandardCharsets.UTF_8);
   }
 
   /** Returns the record's value. */

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher.erase;
+
+import io.weir.launcher.verify.TopicReader;
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.UsageState;
+import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.PartitionProgressCodec;
+import io.weir.topics.wire.UsageStateCodec;
+import java.util.Collections;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import java.util.function.LongConsumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The newest rows of one client in a partition of the state topic, in the order of their keys, from
+ * one key on and at most so many that they fit into memory; and how far the partition is counted.
+ * Filled by one reading of the partition from its beginning. Not thread-safe.
+ */
+final class ClientRows {
+  private final String prefix;
+  private final String fromKey;
+  private final int maxRows;
+  private final TreeMap<String, ClientRow> rows = new TreeMap<>();
+
+  /** The least key that was left out since there were too many; null if none was. */
+  private @Nullable String leftOut;
+
+  private long countedThroughEpochMillis;
+  private long closedThroughEpochMillis;
+  private @Nullable String malformed;
+
+  /**
+   * Creates rows that are still to be read.
+   *
+   * @param client the client, whose name may be the beginning of another's
+   * @param fromKey rows with lesser keys are left out; empty for none
+   * @param maxRows most rows that are held
+   */
+  ClientRows(String client, String fromKey, int maxRows) {
+    this.prefix = UsageStateCodec.prefix(client);
+    this.fromKey = fromKey;
+    this.maxRows = maxRows;
+  }
+
+  /**
+   * Reads everything that is committed now.
+   *
+   * @param progress receives the number of offsets passed, and of all
+   * @throws ErasureFailedException if a record of the client cannot be read
+   */
+  void read(TopicReader reader, Progress progress) throws ErasureFailedException {
+    Map<Integer, Long> ends = reader.ends();
+    long all = reader.size(ends);
+    LongConsumer passed = done -> progress.passed(done, all);
+    reader.read(ends, this::take, passed);
+    if (malformed != null) {
+      throw new ErasureFailedException(malformed);
+    }
+  }
+
+  /** Receives how far a reading has come. */
+  interface Progress {
+    void passed(long offsets, long all);
+  }
+
+  /** Takes the next record of the partition. */
+  void take(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    String key = record.key();
+    if (key == null) {
+      return;
+    }
+    try {
+      if (key.startsWith(prefix)) {
+        takeRow(key, record);
+      } else if (key.equals(PartitionProgressCodec.key(record.partition()))) {
+        takeProgress(record);
+      }
+    } catch (MalformedRecordException notOurs) {
+      malformed =
+          record.topic()
+              + "-"
+              + record.partition()
+              + "-"
+              + record.offset()
+              + " cannot be read, and nothing is erased: "
+              + notOurs.getMessage();
+    }
+  }
+
+  private void takeRow(String key, ConsumerRecord<@Nullable String, byte @Nullable []> record)
+      throws MalformedRecordException {
+    byte[] value = record.value();
+    if (value == null) {
+      rows.remove(key);
+    } else if (key.compareTo(fromKey) >= 0 && (leftOut == null || key.compareTo(leftOut) < 0)) {
+      rows.put(key, row(UsageStateCodec.decode(value), record.timestamp()));
+      if (rows.size() > maxRows) {
+        leftOut = rows.pollLastEntry().getKey();
+      }
+    }
+  }
+
+  private static ClientRow row(UsageState state, long atEpochMillis) {
+    return new ClientRow(
+        state.window().startEpochMillis(),
+        state.window().endEpochMillis(),
+        state.status() != UsageState.Status.RUNNING,
+        state.count().lastOffset(),
+        atEpochMillis);
+  }
+
+  private void takeProgress(ConsumerRecord<@Nullable String, byte @Nullable []> record)
+      throws MalformedRecordException {
+    byte[] value = record.value();
+    if (value != null) {
+      PartitionProgress progress = PartitionProgressCodec.decode(value);
+      closedThroughEpochMillis = progress.closedThroughEpochMillis();
+      countedThroughEpochMillis = record.timestamp();
+    }
+  }
+
+  /** Returns the rows by their keys. */
+  NavigableMap<String, ClientRow> rows() {
+    return Collections.unmodifiableNavigableMap(rows);
+  }
+
+  /** Returns the key from which on further rows are to be read; null if there are none. */
+  @Nullable String next() {
+    return leftOut;
+  }
+
+  long countedThroughEpochMillis() {
+    return countedThroughEpochMillis;
+  }
+
+  long closedThroughEpochMillis() {
+    return closedThroughEpochMillis;
+  }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.table;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Through which time partitions are held, and when they must be read anew. */
+final class HeldThroughTest {
+  private static final long DAY = Duration.ofDays(1).toMillis();
+  private static final long MINUTE = Duration.ofMinutes(1).toMillis();
+  private static final int PARTITION = 1;
+  private static final long END = 10;
+
+  private final Barriers barriers = new Barriers();
+  private long now = 1_000 * DAY;
+  private final HeldThrough held = new HeldThrough(Duration.ofDays(7), barriers, () -> now);
+
+  @Test
+  void partitionAwayForLessThanHalfOfWhatTombstonesAreKept_isReadOn() {
+    assertFalse(held.isTooOldAt(now - 3 * DAY));
+    assertTrue(held.isTooOldAt(now - 4 * DAY));
+  }
+
+  @Test
+  void partitionOfWhichNothingIsKnown_isReadAnew() {
+    assertTrue(held.isTooOldAt(0));
+    assertTrue(held.isTooOld(PARTITION));
+  }
+
+  @Test
+  void clockThatWasSetBackALittle_makesNothingTooOld_andByDaysDoes() {
+    assertFalse(held.isTooOldAt(now + MINUTE));
+    assertTrue(held.isTooOldAt(now + 4 * DAY));
+  }
+
+  @Test
+  void partitionReadToItsEnd_isHeldThroughTheTimeItWasAsked_notThatOfTheAnswer() {
+    held.begin(PARTITION, now - DAY);
+    long asked = now;
+    held.ask(List.of(PARTITION));
+    barriers.findEnds(Set.of(PARTITION), partitions -> Map.of(PARTITION, END));
+    now += 5 * MINUTE;
+    barriers.settle(partition -> END);
+
+    assertEquals(Set.of(PARTITION), held.settle());
+    assertEquals(asked, held.of(PARTITION));
+    assertEquals(Set.of(), held.settle());
+  }
+
+  @Test
+  void partitionBehindItsEnd_isNotHeldThroughMore() {
+    held.begin(PARTITION, now - DAY);
+    held.ask(List.of(PARTITION));
+    barriers.findEnds(Set.of(PARTITION), partitions -> Map.of(PARTITION, END));
+    barriers.settle(partition -> END - 1);
+
+    assertEquals(Set.of(), held.settle());
+    assertEquals(now - DAY, held.of(PARTITION));
+  }
+
+  @Test
+  void kafkaAway_renewsNothing_andIsAskedAgain() {
+    held.begin(PARTITION, now - DAY);
+    held.ask(List.of(PARTITION));
+    barriers.findEnds(Set.of(PARTITION), partitions -> Map.of());
+    assertEquals(Set.of(), held.settle());
+
+    now += MINUTE;
+    assertTrue(renews());
+  }
+
+  @Test
+  void isAskedOnceAMinute() {
+    held.begin(PARTITION, now - DAY);
+    assertTrue(renews());
+    now += MINUTE - 1;
+    assertFalse(renews());
+    now += 1;
+    assertTrue(renews());
+  }
+
+  /** Kafka was away for so long; that it is there again is to be known at once. */
+  @Test
+  void partitionThatBecameTooOld_isAskedAtOnce_andIsNotRenewed() {
+    held.begin(PARTITION, now);
+    assertTrue(renews());
+    now += 4 * DAY;
+    long before = held.of(PARTITION);
+    assertTrue(renews());
+    assertTrue(renews(), "again, though a minute has not passed");
+
+    assertTrue(held.isTooOld(PARTITION));
+    assertEquals(before, held.of(PARTITION));
+  }
+
+  @Test
+  void readingFromTheBeginning_mustComeToTheEndInTime() {
+    held.beginAnew(PARTITION);
+    assertFalse(held.isTooOld(PARTITION));
+    now += 4 * DAY;
+    assertTrue(held.isTooOld(PARTITION));
+  }
+
+  @Test
+  void topicThatKeepsNoTombstones_isNotReadAnewForEver() {
+    HeldThrough none = new HeldThrough(Duration.ZERO, barriers, () -> now);
+    none.beginAnew(PARTITION);
+    now += 3_000;
+
+    assertFalse(none.isTooOld(PARTITION));
+  }
+
+  private boolean renews() {
+    held.ask(List.of(PARTITION));
+    barriers.findEnds(Set.of(PARTITION), partitions -> Map.of(PARTITION, END));
+    barriers.settle(partition -> END);
+    return held.settle().contains(PARTITION);
+  }
+}
