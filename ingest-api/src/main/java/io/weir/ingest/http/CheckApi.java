@@ -147,7 +147,12 @@ public final class CheckApi implements AutoCloseable {
     this.openMeterEventDirectly = new Direct(false, events::openMeterOne);
     this.openMeterEventsDirectly = new Direct(true, events::openMeterBatch);
     this.rateLimits =
-        new RateLimits(parts.gate(), settings.rateLimits(), verdictFields::ofRateLimit);
+        new RateLimits(
+            parts.gate(),
+            parts.settler(),
+            settings.rateLimits(),
+            verdictFields::ofRateLimit,
+            statistics.registry());
     this.rateLimitDirectly =
         new Direct(false, new RateLimitRoute(rateLimits, settings.unknownMembers())::handle);
     this.settle = new SettleRoute(parts.settler(), settings.unknownMembers());

@@ -5,9 +5,14 @@ import io.envoyproxy.envoy.config.core.v3.HeaderValue;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.CheckOutcome;
+import io.weir.ingest.gate.Descriptor;
 import io.weir.ingest.gate.LimitStatus;
+import io.weir.ingest.settle.Settler;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,13 +22,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides requests of Envoy's rate limit service. Each descriptor is a call of its own, decided and
- * recorded as one of {@code POST /v1/check}; a request is over the limit if one of them is.
+ * recorded as one of {@code POST /v1/check}; a request is over the limit if one of them is. A
+ * descriptor whose hits are given back is none: calls that took them are settled.
  * Thread-safe; blocks no thread.
  */
 public final class RateLimits {
   private final CheckGate gate;
   private final DescriptorReader reader;
   private final HeaderFields fields;
+  private final @Nullable NegativeHits negativeHits;
 
   /** Returns what an answer's header fields tell of a decided call. */
   public interface HeaderFields {
@@ -56,12 +63,19 @@ public final class RateLimits {
   /**
    * Creates the service.
    *
+   * @param settler settles calls whose hits are given back
    * @param fields tells the header fields that Envoy adds to the answer to its caller
    */
-  public RateLimits(CheckGate gate, RateLimitSettings settings, HeaderFields fields) {
+  public RateLimits(
+      CheckGate gate,
+      Settler settler,
+      RateLimitSettings settings,
+      HeaderFields fields,
+      MeterRegistry registry) {
     this.gate = gate;
-    this.reader = new DescriptorReader(settings.clientKeys());
+    this.reader = new DescriptorReader(settings.clientKeys(), settings.negativeHits());
     this.fields = fields;
+    this.negativeHits = settings.negativeHits() ? new NegativeHits(settler, registry) : null;
   }
 
   /**
@@ -78,13 +92,45 @@ public final class RateLimits {
     List<DescriptorReader.Asked> asked = reader.read(request);
     List<CompletableFuture<CheckOutcome>> pending = new ArrayList<>(asked.size());
     for (DescriptorReader.Asked each : asked) {
-      pending.add(
-          each.isPeek()
-              ? gate.submitPeek(each.call(), patience)
-              : gate.submit(each.call(), patience));
+      pending.add(submit(each, patience));
     }
     return CompletableFuture.allOf(pending.toArray(CompletableFuture[]::new))
-        .thenApply(all -> verdict(pending.stream().map(CompletableFuture::join).toList()));
+        .thenApply(all -> verdict(asked, pending.stream().map(CompletableFuture::join).toList()));
+  }
+
+  private CompletableFuture<CheckOutcome> submit(
+      DescriptorReader.Asked asked, @Nullable Duration patience) {
+    if (asked.isPeek()) {
+      return gate.submitPeek(asked.call(), patience);
+    }
+    NegativeHits negative = negativeHits;
+    if (negative == null) {
+      return gate.submit(asked.call(), patience);
+    }
+    if (asked.negativeHits() > 0) {
+      return negative
+          .giveBack(asked.call().facts(), asked.negativeHits())
+          .thenCompose(
+              refused ->
+                  refused.isEmpty()
+                      ? gate.submitPeek(asked.call(), patience)
+                      : CompletableFuture.completedFuture(
+                          new CheckOutcome.NotKept(refused.get())));
+    }
+    CompletableFuture<CheckOutcome> decided = gate.submit(asked.call(), patience);
+    // what a limit of the request has counted is in no record, so it cannot be given back
+    return hasOwnLimit(asked.call())
+        ? decided
+        : decided.thenApply(
+            outcome -> {
+              negative.remember(outcome);
+              return outcome;
+            });
+  }
+
+  private static boolean hasOwnLimit(Call call) {
+    Descriptor descriptor = call.descriptor();
+    return descriptor != null && descriptor.limit() != null;
   }
 
   /**
@@ -97,10 +143,15 @@ public final class RateLimits {
     return decide(RateLimitJson.read(body, ignoresUnknown), null);
   }
 
-  private Verdict verdict(List<CheckOutcome> outcomes) {
+  private Verdict verdict(List<DescriptorReader.Asked> asked, List<CheckOutcome> outcomes) {
     RateLimitResponse.Builder response = RateLimitResponse.newBuilder().setOverallCode(Code.OK);
     CheckOutcome.Decided deciding = null;
-    for (CheckOutcome outcome : outcomes) {
+    for (int i = 0; i < outcomes.size(); i++) {
+      CheckOutcome outcome = outcomes.get(i);
+      if (asked.get(i).negativeHits() > 0 && !(outcome instanceof CheckOutcome.NotKept)) {
+        response.addStatuses(givenBack(outcome));
+        continue;
+      }
       if (!(outcome instanceof CheckOutcome.Decided decided)) {
         return new Verdict.NotTold(outcome);
       }
@@ -119,6 +170,16 @@ public final class RateLimits {
                       HeaderValue.newBuilder().setKey(name).setValue(value)));
     }
     return new Verdict.Told(response.build());
+  }
+
+  /**
+   * Returns the status of a descriptor whose hits are given back: it is within its limits, whatever
+   * is left of them, also if that is not known.
+   */
+  private static DescriptorStatus givenBack(CheckOutcome peeked) {
+    return peeked instanceof CheckOutcome.Decided decided
+        ? DescriptorStatuses.of(decided).toBuilder().setCode(Code.OK).build()
+        : DescriptorStatus.newBuilder().setCode(Code.OK).build();
   }
 
   /**
