@@ -60,7 +60,12 @@ final class DescriptorReader {
    * @param isPeek whether nothing is to be taken and nothing to be recorded
    * @param negativeHits how many hits are to be given back; 0 if none
    */
-  record Asked(Call call, boolean isPeek, long negativeHits) {}
+  record Asked(Call call, boolean isPeek, long negativeHits) {
+    /** Returns the same about a call that stands beside others. */
+    Asked of(Call beside) {
+      return new Asked(beside, isPeek, negativeHits);
+    }
+  }
 
   /** Reads all descriptors of a request, in their order. */
   List<Asked> read(RateLimitRequest request) throws InvalidRequestException {

@@ -89,13 +89,22 @@ public final class RateLimits {
    */
   public CompletableFuture<Verdict> decide(RateLimitRequest request, @Nullable Duration patience)
       throws InvalidRequestException {
-    List<DescriptorReader.Asked> asked = reader.read(request);
+    List<DescriptorReader.Asked> asked = besideEachOther(reader.read(request));
     List<CompletableFuture<CheckOutcome>> pending = new ArrayList<>(asked.size());
     for (DescriptorReader.Asked each : asked) {
       pending.add(submit(each, patience));
     }
     return CompletableFuture.allOf(pending.toArray(CompletableFuture[]::new))
         .thenApply(all -> verdict(asked, pending.stream().map(CompletableFuture::join).toList()));
+  }
+
+  private List<DescriptorReader.Asked> besideEachOther(List<DescriptorReader.Asked> asked) {
+    List<Call> calls = gate.besideEachOther(asked.stream().map(one -> one.call()).toList());
+    List<DescriptorReader.Asked> beside = new ArrayList<>(asked.size());
+    for (int i = 0; i < asked.size(); i++) {
+      beside.add(asked.get(i).of(calls.get(i)));
+    }
+    return beside;
   }
 
   private CompletableFuture<CheckOutcome> submit(

@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param value its value; with {@code *} at its end any value that begins so; null for any value
  * @param limit what it limits; null if nothing
  * @param isShadow whether the limit denies nothing
+ * @param name the name of the limit, which several limits may have; null if it has none
+ * @param replaces names of limits whose place this one takes
  * @param children the descriptors below it
  */
 record LimitNode(
@@ -19,8 +21,11 @@ record LimitNode(
     @Nullable String value,
     @Nullable Limit limit,
     boolean isShadow,
+    @Nullable String name,
+    List<String> replaces,
     List<LimitNode> children) {
   LimitNode {
+    replaces = List.copyOf(replaces);
     children = List.copyOf(children);
   }
 
