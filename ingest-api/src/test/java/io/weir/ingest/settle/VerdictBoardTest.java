@@ -64,17 +64,17 @@ final class VerdictBoardTest {
   @Test
   void whenTold_forVeryMany_passesOnTheNewestTenThousand_andLeavesWaitersAlone() {
     List<SettlementVerdict> told = new ArrayList<>();
-    var waiting = CompletableFuture.supplyAsync(() -> board.await(at(0), Await.PATIENCE));
+    var waiting = CompletableFuture.supplyAsync(() -> board.await(at(20_000), Await.PATIENCE));
     for (long line = 1; line <= 10_001; line++) {
       board.whenTold(at(line), told::add);
     }
     for (long line = 2; line <= 10_001; line++) {
       board.tell(verdict(line));
     }
-    board.tell(verdict(0));
+    board.tell(verdict(20_000));
 
     assertEquals(10_000, told.size());
-    assertEquals(verdict(0), waiting.join());
+    assertEquals(verdict(20_000), waiting.join());
   }
 
   private static UsagePosition at(long line) {

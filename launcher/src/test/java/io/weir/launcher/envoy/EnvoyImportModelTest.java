@@ -92,13 +92,13 @@ final class EnvoyImportModelTest {
       PolicyMatcher matcher = PolicyMatcher.of(((PolicyFile.Content.Valid) content).policies());
       for (int i = 0; i < 40; i++) {
         List<List<String[]>> request = new ArrayList<>();
-        for (int j = random.nextInt(3); j >= 0; j--) {
+        for (int j = random.nextInt(8); j >= 0; j--) {
           request.add(entries(random));
         }
-        List<List<Long>> wanted = walk(config, request);
+        List<List<Long>> wanted = walkTogether(config, request);
         assertEquals(
             wanted,
-            selected(matcher, request),
+            selectedTogether(matcher, request),
             "seed "
                 + seed
                 + " "
@@ -117,12 +117,12 @@ final class EnvoyImportModelTest {
   private static void nameLimits(Random random, JsonNode parent) {
     for (JsonNode node : parent.path("descriptors")) {
       if (node.path("rate_limit") instanceof ObjectNode limit) {
-        String name = "n" + random.nextInt(4);
-        if (random.nextBoolean()) {
+        String name = "n" + random.nextInt(3);
+        if (random.nextInt(4) > 0) {
           limit.put("name", name);
         }
-        String other = "n" + random.nextInt(4);
-        if (random.nextInt(3) == 0 && !other.equals(name)) {
+        String other = "n" + random.nextInt(3);
+        if (random.nextInt(4) > 0 && !other.equals(name)) {
           limit.putArray("replaces").addObject().put("name", other);
         }
       }
@@ -130,7 +130,7 @@ final class EnvoyImportModelTest {
     }
   }
 
-  private static List<List<Long>> walk(ObjectNode config, List<List<String[]>> request) {
+  private static List<List<Long>> walkTogether(ObjectNode config, List<List<String[]>> request) {
     List<String> replaced = new ArrayList<>();
     for (List<String[]> entries : request) {
       JsonNode limit = node(config, entries).path("rate_limit");
@@ -149,7 +149,7 @@ final class EnvoyImportModelTest {
   }
 
   /** What a node finds for each descriptor, beside the others. */
-  private static List<List<Long>> selected(PolicyMatcher matcher, List<List<String[]>> request) {
+  private static List<List<Long>> selectedTogether(PolicyMatcher matcher, List<List<String[]>> request) {
     Set<String> replaced = new HashSet<>();
     for (List<String[]> entries : request) {
       CallFacts facts = facts(entries);
