@@ -142,16 +142,15 @@ public final class EnvoyImport {
       add(domain, path, LimitNode.Limit.NONE, false);
     }
     for (LimitNode hidden : general.children()) {
-      List<LimitNode> taken =
-          specific.children().stream().filter(child -> child.covers(hidden)).toList();
-      if (taken.isEmpty()) {
+      LimitNode taken = specific.childFor(hidden);
+      if (taken == null) {
         for (List<LimitNode> below : hidden.limitedPaths()) {
           List<LimitNode> whole = new ArrayList<>(path);
           whole.addAll(below);
           add(domain, whole, LimitNode.Limit.NONE, false);
         }
       } else {
-        taken.forEach(child -> addGuards(domain, with(path, hidden), child, hidden));
+        addGuards(domain, with(path, hidden), taken, hidden);
       }
     }
   }

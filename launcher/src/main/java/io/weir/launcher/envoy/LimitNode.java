@@ -3,6 +3,7 @@ package io.weir.launcher.envoy;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,6 +51,26 @@ record LimitNode(
         || (theirs != null
             && (theirs.equals(value)
                 || (isBeginning() && theirs.startsWith(value.substring(0, value.length() - 1)))));
+  }
+
+  /**
+   * Returns the child that is gone down to for the values of another node: one of the same value,
+   * else the first of a beginning of it, else that of any value; null if there is none.
+   */
+  @Nullable LimitNode childFor(LimitNode other) {
+    LimitNode found = null;
+    for (LimitNode child : children) {
+      if (!child.covers(other)) {
+        continue;
+      }
+      if (Objects.equals(child.value, other.value)) {
+        return child;
+      }
+      if (found == null || (found.value == null && child.value != null)) {
+        found = child;
+      }
+    }
+    return found;
   }
 
   /** Returns whether the value stands for all that begin so. */

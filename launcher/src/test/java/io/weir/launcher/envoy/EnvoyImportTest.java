@@ -282,6 +282,27 @@ final class EnvoyImportTest {
         List.of("f1: domain is 'shop', as in a file before it"), read(shop, shop).problems());
   }
 
+  /** The value is taken by its beginning, whose limit a policy without one would hide. */
+  @Test
+  void add_valueThatABeginningTakes_isNotSaidToBeUnlimited() {
+    assertEquals(
+        List.of("shop;a=x;b=y*", "shop;a;b=yz", "shop;a;b", "shop;a=x;b"),
+        names(
+            """
+            domain: shop
+            descriptors:
+              - key: a
+                value: x
+                descriptors:
+                  - {key: b}
+                  - {key: b, value: "y*", rate_limit: {unit: day, requests_per_unit: 6}}
+              - key: a
+                descriptors:
+                  - {key: b, value: yz, rate_limit: {unit: day, requests_per_unit: 9}}
+                  - {key: b, rate_limit: {unit: day, requests_per_unit: 8}}
+            """));
+  }
+
   /** A name may be that of several limits, and of none, which there replaces nothing. */
   @Test
   void add_replaces_namesThePoliciesOfTheLimitsOfThatName() {
