@@ -170,8 +170,7 @@ final class PoliciesCommandTest {
 
     assertEquals(
         0,
-        command.execute(
-            "policies", "explain", "--client=a", "--endpoint=slow", file.toString()));
+        command.execute("policies", "explain", "--client=a", "--endpoint=slow", file.toString()));
     String told = printed.toString();
     assertTrue(told.contains(" 1. slow"), told);
     assertTrue(told.contains(", replaces all\n"), told);
@@ -197,8 +196,7 @@ final class PoliciesCommandTest {
     assertEquals(1, command.execute("policies", "import", "--envoy", config.toString()));
     assertEquals("", printed.toString());
     assertEquals(
-        config
-            + ": descriptors[0].rate_limit.quota_mode has no counterpart\n1 problem\n",
+        config + ": descriptors[0].rate_limit.quota_mode has no counterpart\n1 problem\n",
         errors.toString());
     errors.getBuffer().setLength(0);
     assertEquals(1, command.execute("policies", "import", "--envoy", "nowhere.yml"));

@@ -154,14 +154,14 @@ final class NegativeHitsIT {
     }
     ExecutorService threads = Executors.newFixedThreadPool(4);
     try {
-      Callable<Void> caller =
+      Callable<Integer> caller =
           () -> {
             for (int i = 0; i < 15; i++) {
               node.giveBack("threads", 2);
             }
-            return null;
+            return 15;
           };
-      for (Future<Void> each : threads.invokeAll(Collections.nCopies(4, caller))) {
+      for (Future<Integer> each : threads.invokeAll(Collections.nCopies(4, caller))) {
         each.get();
       }
     } finally {
@@ -175,8 +175,7 @@ final class NegativeHitsIT {
         http.send(
             HttpRequest.newBuilder(URI.create(node.url + "/metrics")).build(),
             HttpResponse.BodyHandlers.ofString());
-    List<String> lines =
-        metrics.body().lines().filter(line -> line.startsWith(name)).toList();
+    List<String> lines = metrics.body().lines().filter(line -> line.startsWith(name)).toList();
     assertEquals(1, lines.size(), metrics::body);
     return (long) Double.parseDouble(lines.get(0).substring(name.length()));
   }
@@ -215,8 +214,7 @@ final class NegativeHitsIT {
                       Topics.LATENESS,
                       Await.PATIENCE)
                   .verify(begin, Instant.now(), null, (what, done, total) -> {});
-          return last[0].openWindows() == 0
-              && last[0].quantity().equals(BigInteger.valueOf(units));
+          return last[0].openWindows() == 0 && last[0].quantity().equals(BigInteger.valueOf(units));
         });
     assertEquals(List.of(), last[0].differences());
     assertEquals(0, last[0].refused());

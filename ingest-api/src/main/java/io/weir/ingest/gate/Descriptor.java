@@ -41,8 +41,7 @@ import org.jspecify.annotations.Nullable;
  * @param replaced names of policies for descriptors whose place policies of other descriptors of
  *     the request take
  */
-public record Descriptor(
-    List<String> entries, @Nullable PolicyLimit limit, Set<String> replaced) {
+public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<String> replaced) {
   /** The attribute that holds the domain of the request. */
   public static final String DOMAIN = PolicyMatch.DESCRIPTOR_DOMAIN;
 
@@ -90,8 +89,7 @@ public record Descriptor(
     if (isOfDescriptors && limit != null) {
       return false;
     }
-    return ofOwn.contains(policy.name())
-        || (isOfDescriptors && replaced.contains(policy.name()));
+    return ofOwn.contains(policy.name()) || (isOfDescriptors && replaced.contains(policy.name()));
   }
 
   /**

@@ -15,8 +15,8 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Whether what policies, plans and clients name is there, and fits, and no two clients have the same API key.
- * Stateless and thread-safe.
+ * Whether what policies, plans and clients name is there, and fits, and no two clients have the
+ * same API key. Stateless and thread-safe.
  */
 public final class PolicyReferences {
   /** Most problems that are returned; so many usually have one common cause. */

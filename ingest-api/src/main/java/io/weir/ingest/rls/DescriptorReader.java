@@ -181,8 +181,7 @@ final class DescriptorReader {
     return descriptor.toBuilder()
         .mergeUnknownFields(
             UnknownFieldSet.newBuilder()
-                .addField(
-                    IS_NEGATIVE_HITS, UnknownFieldSet.Field.newBuilder().addVarint(1).build())
+                .addField(IS_NEGATIVE_HITS, UnknownFieldSet.Field.newBuilder().addVarint(1).build())
                 .build())
         .build();
   }

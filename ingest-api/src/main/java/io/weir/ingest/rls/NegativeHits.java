@@ -67,9 +67,8 @@ final class NegativeHits {
    *     call is known
    */
   CompletableFuture<Optional<Recorded.Refused>> giveBack(CallFacts facts, long hits) {
-    RecentCalls.Found found =
-        calls.take(RecentCalls.Owner.of(facts), hits, System.nanoTime());
-    unknown.increment(hits - found.hits());
+    RecentCalls.Found found = calls.take(RecentCalls.Owner.of(facts), hits, System.nanoTime());
+    unknown.increment((double) (hits - found.hits()));
     if (found.calls().isEmpty()) {
       return CompletableFuture.completedFuture(Optional.empty());
     }
@@ -81,17 +80,17 @@ final class NegativeHits {
   private Optional<Recorded.Refused> count(List<Recorded> results, long hits) {
     for (Recorded result : results) {
       if (!(result instanceof Recorded.Durable)) {
-        notRecorded.increment(hits);
+        notRecorded.increment((double) hits);
         return result instanceof Recorded.Refused why ? Optional.of(why) : Optional.empty();
       }
     }
-    settled.increment(hits);
+    settled.increment((double) hits);
     return Optional.empty();
   }
 
   private void told(Settler.KnownCall call, SettlementVerdict verdict) {
     if (verdict.outcome() != Outcome.STANDS) {
-      refused.increment(call.call().cost() - call.actualCost());
+      refused.increment((double) (call.call().cost() - call.actualCost()));
     }
   }
 }

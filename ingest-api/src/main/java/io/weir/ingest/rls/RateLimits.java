@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Decides requests of Envoy's rate limit service. Each descriptor is a call of its own, decided and
  * recorded as one of {@code POST /v1/check}; a request is over the limit if one of them is. A
- * descriptor whose hits are given back is none: calls that took them are settled.
- * Thread-safe; blocks no thread.
+ * descriptor whose hits are given back is none: calls that took them are settled. Thread-safe;
+ * blocks no thread.
  */
 public final class RateLimits {
   private final CheckGate gate;
@@ -123,8 +123,7 @@ public final class RateLimits {
               refused ->
                   refused.isEmpty()
                       ? gate.submitPeek(asked.call(), patience)
-                      : CompletableFuture.completedFuture(
-                          new CheckOutcome.NotKept(refused.get())));
+                      : CompletableFuture.completedFuture(new CheckOutcome.NotKept(refused.get())));
     }
     CompletableFuture<CheckOutcome> decided = gate.submit(asked.call(), patience);
     // what a limit of the request has counted is in no record, so it cannot be given back

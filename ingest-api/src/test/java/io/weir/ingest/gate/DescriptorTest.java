@@ -200,8 +200,7 @@ final class DescriptorTest {
 
     assertEquals(List.of("general"), applied(descriptor, general, every));
     assertEquals(List.of("specific", "every"), applied(descriptor, general, specific, every));
-    assertEquals(
-        List.of("specific"), applied(descriptor, replacing(specific, "every"), every));
+    assertEquals(List.of("specific"), applied(descriptor, replacing(specific, "every"), every));
   }
 
   @Test

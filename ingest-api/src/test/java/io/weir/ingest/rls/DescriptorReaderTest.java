@@ -259,14 +259,12 @@ final class DescriptorReaderTest {
     assertEquals(
         "descriptors[0].is_negative_hits must not stand beside limit: what such a limit has counted"
             + " is in no record",
-        refusal(
-            new DescriptorReader(List.of(), true), withLimit(asked, 5, RateLimitUnit.MINUTE)));
+        refusal(new DescriptorReader(List.of(), true), withLimit(asked, 5, RateLimitUnit.MINUTE)));
   }
 
   private static String refusal(DescriptorReader by, RateLimitDescriptor descriptor) {
     return String.valueOf(
-        assertThrows(
-                InvalidRequestException.class, () -> by.read(Requests.of(descriptor)))
+        assertThrows(InvalidRequestException.class, () -> by.read(Requests.of(descriptor)))
             .getMessage());
   }
 }

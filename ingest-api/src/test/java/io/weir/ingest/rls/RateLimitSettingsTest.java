@@ -28,7 +28,8 @@ final class RateLimitSettingsTest {
     RateLimitSettings settings =
         read(Map.of("WEIR_GRPC_PORT", "0", "WEIR_RLS_CLIENT_KEYS", "user_id, tenant"));
 
-    assertEquals(new RateLimitSettings("127.0.0.1", 0, List.of("user_id", "tenant"), false), settings);
+    assertEquals(
+        new RateLimitSettings("127.0.0.1", 0, List.of("user_id", "tenant"), false), settings);
     assertRefused("WEIR_GRPC_HOST is 0.0.0.0", "WEIR_GRPC_PORT", "1", "WEIR_GRPC_HOST", "0.0.0.0");
     assertEquals(
         "0.0.0.0", read(Map.of("WEIR_GRPC_PORT", "1", "WEIR_UNPROTECTED", "allow")).host());

@@ -155,8 +155,7 @@ final class RecentCallsTest {
   void randomCalls_areTakenAsByTheSlowWay() {
     long seed = new Random().nextLong();
     Random random = new Random(seed);
-    List<Owner> owners =
-        List.of(PATH, new Owner("a", "e", "calls"), new Owner("a", "e2", "calls"));
+    List<Owner> owners = List.of(PATH, new Owner("a", "e", "calls"), new Owner("a", "e2", "calls"));
     RecentCalls fast = new RecentCalls(40, RecentCalls.MAX_BYTES);
     List<Slow> slow = new ArrayList<>();
     long now = Long.MAX_VALUE - 3 * HOUR;

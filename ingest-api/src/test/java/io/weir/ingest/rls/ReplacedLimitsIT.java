@@ -112,8 +112,7 @@ final class ReplacedLimitsIT {
     RateLimitDescriptor report = descriptor("path", "/report/3");
     assertEquals(
         List.of("reads", "one path"),
-        limits(
-            withLimit(read, 7, RateLimitUnit.HOUR), withLimit(report, 8, RateLimitUnit.HOUR)));
+        limits(withLimit(read, 7, RateLimitUnit.HOUR), withLimit(report, 8, RateLimitUnit.HOUR)));
     assertEquals(
         List.of("reads", "one path"), limits(withLimit(read, 6, RateLimitUnit.HOUR), report));
   }

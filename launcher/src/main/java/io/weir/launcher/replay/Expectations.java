@@ -185,9 +185,7 @@ final class Expectations {
      * @param surely whether those others match surely, or only perhaps
      */
     private Set<String> replaced(MatchedPolicies matched, boolean surely) {
-      return matched
-          .without(policy -> uncertain.contains(policy.name()) == surely)
-          .replaced();
+      return matched.without(policy -> uncertain.contains(policy.name()) == surely).replaced();
     }
 
     private Expectation.Bucket bucket(MatchedPolicy match, Set<String> perhapsReplaced) {

@@ -410,8 +410,7 @@ final class Recount implements AutoCloseable {
    * Returns whether a line stands in the batch that is being added, before another one, and was
    * counted.
    */
-  private boolean isCountedInBatch(
-      int partition, UsagePosition line, Batch batch, int beforeLine) {
+  private boolean isCountedInBatch(int partition, UsagePosition line, Batch batch, int beforeLine) {
     return line.partition() == partition
         && line.nodeEpoch() == batch.epoch()
         && line.node().equals(batch.node())

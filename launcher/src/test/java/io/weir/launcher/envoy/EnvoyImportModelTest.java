@@ -149,7 +149,8 @@ final class EnvoyImportModelTest {
   }
 
   /** What a node finds for each descriptor, beside the others. */
-  private static List<List<Long>> selectedTogether(PolicyMatcher matcher, List<List<String[]>> request) {
+  private static List<List<Long>> selectedTogether(
+      PolicyMatcher matcher, List<List<String[]>> request) {
     Set<String> replaced = new HashSet<>();
     for (List<String[]> entries : request) {
       CallFacts facts = facts(entries);

@@ -70,10 +70,8 @@ final class ReplacedPoliciesTest {
     Policy all = policy("all");
 
     assertEquals(
-        List.of("tried"),
-        names("x", all, policy("tried", List.of(), PolicyMode.SHADOW, "all")));
-    assertEquals(
-        List.of("all"), names("x", all, policy("off", List.of(), PolicyMode.OFF, "all")));
+        List.of("tried"), names("x", all, policy("tried", List.of(), PolicyMode.SHADOW, "all")));
+    assertEquals(List.of("all"), names("x", all, policy("off", List.of(), PolicyMode.OFF, "all")));
   }
 
   @Test
@@ -100,8 +98,7 @@ final class ReplacedPoliciesTest {
         new PolicySet(
             1,
             List.of(policy("all"), policy("pro", "all")),
-            new Clients(
-                Map.of(), Map.of("pro", Set.of("pro")), null, UnknownClients.ALLOW));
+            new Clients(Map.of(), Map.of("pro", Set.of("pro")), null, UnknownClients.ALLOW));
 
     assertEquals(List.of("all"), names("x", set));
   }
