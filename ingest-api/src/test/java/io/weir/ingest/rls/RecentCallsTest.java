@@ -172,7 +172,7 @@ final class RecentCallsTest {
           slow.remove(0);
         }
       } else {
-        long hits = 1 + random.nextInt(15);
+        long hits = 1L + random.nextInt(15);
         Found found = fast.take(owner, hits, now);
         List<String> expected = slowly(slow, owner, hits);
         assertEquals(expected, told(found), "seed " + seed + " step " + step);
