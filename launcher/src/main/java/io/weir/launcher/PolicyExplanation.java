@@ -13,6 +13,7 @@ import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.MatchedPolicies;
 import io.weir.limits.policy.MatchedPolicy;
+import io.weir.limits.policy.NameList;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMatcher;
@@ -41,8 +42,10 @@ final class PolicyExplanation {
   }
 
   void print(PrintWriter out, Instant now) {
-    MatchedPolicies all = PolicyMatcher.of(set).match(call, now.toEpochMilli());
-    MatchedPolicies matched = selected(all, now);
+    PolicyMatcher matcher = PolicyMatcher.of(set);
+    MatchedPolicies all = matcher.matchAll(call, now.toEpochMilli());
+    MatchedPolicies specific = specific(all, now);
+    MatchedPolicies matched = applying(matcher, all, now);
     out.printf(
         "client %s, endpoint %s, meter %s%s%s%n",
         client,
@@ -101,26 +104,51 @@ final class PolicyExplanation {
       }
     }
     Set<String> evaluated = names(matched);
+    Set<String> applied = names(specific);
     Set<String> fitting = names(all);
     for (Policy policy : set.policies()) {
       if (!evaluated.contains(policy.name())) {
         out.printf(
             "  - %-20s %s%n",
             policy.name(),
-            fitting.contains(policy.name())
-                ? "not asked: a policy that is more specific is for the descriptor"
-                : whyNot(policy, matched.leftOut()));
+            applied.contains(policy.name())
+                ? "not asked: its place is taken by " + replacers(policy, specific)
+                : fitting.contains(policy.name())
+                    ? "not asked: a policy that is more specific is for the descriptor"
+                    : whyNot(policy, matched.leftOut()));
       }
     }
   }
 
-  /** Returns the policies that apply to a call that stands for a descriptor, or to any other. */
-  private MatchedPolicies selected(MatchedPolicies all, Instant now) {
+  /** Returns the descriptor for which the call stands; null if it is any other call. */
+  private @Nullable Descriptor descriptor() {
     String keys = call.attributes().get(Descriptor.KEYS);
-    return keys == null
-        ? all
-        : new Descriptor(EntryNames.of(EntryNames.split(keys)), null)
-            .select(all, call, now.toEpochMilli());
+    return keys == null ? null : new Descriptor(EntryNames.of(EntryNames.split(keys)), null);
+  }
+
+  /** Returns the policies that are specific enough for the call. */
+  private MatchedPolicies specific(MatchedPolicies all, Instant now) {
+    Descriptor descriptor = descriptor();
+    return descriptor == null ? all : descriptor.select(all, call, now.toEpochMilli());
+  }
+
+  /** Returns the policies that apply to the call. */
+  private MatchedPolicies applying(PolicyMatcher matcher, MatchedPolicies all, Instant now) {
+    Descriptor descriptor = descriptor();
+    return descriptor == null
+        ? matcher.match(call, now.toEpochMilli())
+        : descriptor.apply(all, call, now.toEpochMilli());
+  }
+
+  /** Returns the names of the policies that take the place of one. */
+  private static String replacers(Policy replaced, MatchedPolicies specific) {
+    return NameList.of(
+        specific.evaluated().stream()
+            .map(MatchedPolicy::policy)
+            .filter(policy -> policy.replaces().contains(replaced.name()))
+            .map(Policy::name)
+            .toList(),
+        "and");
   }
 
   private static Set<String> names(MatchedPolicies matched) {

@@ -38,6 +38,9 @@ final class PolicyText {
     if (policy.debtCapTokens() != policy.limit().capacityTokens()) {
       line.append(", debt cap ").append(policy.debtCapTokens());
     }
+    if (!policy.replaces().isEmpty()) {
+      line.append(", replaces ").append(NameList.of(policy.replaces(), "and"));
+    }
     return line.toString();
   }
 

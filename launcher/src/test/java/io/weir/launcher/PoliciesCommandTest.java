@@ -153,12 +153,39 @@ final class PoliciesCommandTest {
   }
 
   @Test
+  void explain_ofAReplacedPolicy_namesTheOneThatTakesItsPlace() throws IOException {
+    Path file =
+        Files.writeString(
+            folder.resolve("replaces.yml"),
+            """
+            policies:
+              - {name: all, limit: {algorithm: fixed-window, limit: 9, window: PT1M}}
+              - name: slow
+                match: {endpoint: [slow]}
+                limit: {algorithm: fixed-window, limit: 2, window: PT1M}
+                replaces: [all]
+            """);
+    StringWriter printed = new StringWriter();
+    CommandLine command = WeirCommand.commandLine(Map.of()).setOut(new PrintWriter(printed, true));
+
+    assertEquals(
+        0,
+        command.execute("policies", "explain", "--client=a", "--endpoint=slow", file.toString()));
+    String told = printed.toString();
+    assertTrue(told.contains(" 1. slow"), told);
+    assertTrue(told.contains(", replaces all\n"), told);
+    assertFalse(told.contains(" 2. "), told);
+    assertTrue(
+        told.contains("  - all                  not asked: its place is taken by slow\n"), told);
+  }
+
+  @Test
   void import_ofWhatHasNoCounterpart_namesFileAndPath_andPrintsNoPolicy() throws IOException {
     Path config =
         Files.writeString(
             folder.resolve("ratelimit.yml"),
             "{domain: shop, descriptors: [{key: a, rate_limit: {unit: day, requests_per_unit: 1,"
-                + " replaces: [{name: b}]}}]}");
+                + " quota_mode: true}}]}");
     StringWriter printed = new StringWriter();
     StringWriter errors = new StringWriter();
     CommandLine command =
@@ -169,9 +196,7 @@ final class PoliciesCommandTest {
     assertEquals(1, command.execute("policies", "import", "--envoy", config.toString()));
     assertEquals("", printed.toString());
     assertEquals(
-        config
-            + ": descriptors[0].rate_limit.replaces has no counterpart: the limits of all"
-            + " descriptors of a request apply\n1 problem\n",
+        config + ": descriptors[0].rate_limit.quota_mode has no counterpart\n1 problem\n",
         errors.toString());
     errors.getBuffer().setLength(0);
     assertEquals(1, command.execute("policies", "import", "--envoy", "nowhere.yml"));

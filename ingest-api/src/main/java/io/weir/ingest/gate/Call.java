@@ -5,6 +5,7 @@ import io.weir.limits.IpAddress;
 import io.weir.limits.SlotClaim;
 import io.weir.limits.policy.CallFacts;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -35,6 +36,13 @@ public record Call(
     return id != null || newId != null
         ? this
         : new Call(facts, cost, null, newIds.get(), descriptor);
+  }
+
+  /** Returns the same call beside those of other descriptors, whose policies replace some. */
+  Call beside(Set<String> replaced) {
+    return descriptor == null
+        ? this
+        : new Call(facts, cost, id, newId, descriptor.beside(replaced));
   }
 
   /**

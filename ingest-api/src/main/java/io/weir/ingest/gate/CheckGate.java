@@ -22,7 +22,9 @@ import io.weir.topics.model.DecidedBy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
@@ -180,6 +182,34 @@ public final class CheckGate {
   /** Returns the metrics of this gate. */
   GateStatistics statistics() {
     return statistics;
+  }
+
+  /**
+   * Returns the calls of one request of Envoy's rate limit service as they are to be decided beside
+   * each other: a policy that applies to one of them takes the place of those that it names for all
+   * of them. That is seen by the policies in force now; each call is decided by those in force
+   * then.
+   *
+   * @param calls calls that stand for descriptors
+   */
+  public List<Call> besideEachOther(List<Call> calls) {
+    PolicyMatcher snapshot = policies.get();
+    if (calls.size() < 2 || !snapshot.replaces()) {
+      return calls;
+    }
+    long nowEpochMillis = nowEpochMillis();
+    Set<String> replaced = new HashSet<>();
+    for (Call call : calls) {
+      Descriptor descriptor = call.descriptor();
+      if (descriptor != null) {
+        replaced.addAll(
+            descriptor
+                .select(
+                    snapshot.matchAll(call.facts(), nowEpochMillis), call.facts(), nowEpochMillis)
+                .replaced());
+      }
+    }
+    return replaced.isEmpty() ? calls : calls.stream().map(one -> one.beside(replaced)).toList();
   }
 
   /** Decides and records a call, and waits for the outcome. */
@@ -621,9 +651,11 @@ public final class CheckGate {
   }
 
   private static MatchedPolicies match(PolicyMatcher snapshot, Call call, long nowEpochMillis) {
-    MatchedPolicies matched = snapshot.match(call.facts(), nowEpochMillis);
     Descriptor descriptor = call.descriptor();
-    return descriptor == null ? matched : descriptor.select(matched, call.facts(), nowEpochMillis);
+    return descriptor == null
+        ? snapshot.match(call.facts(), nowEpochMillis)
+        : descriptor.apply(
+            snapshot.matchAll(call.facts(), nowEpochMillis), call.facts(), nowEpochMillis);
   }
 
   /** Judges a call that is let through if it is allowed, and holds its slots then. */

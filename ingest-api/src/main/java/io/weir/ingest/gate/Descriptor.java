@@ -17,6 +17,7 @@ import io.weir.limits.policy.PolicyMode;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,10 +32,16 @@ import org.jspecify.annotations.Nullable;
  * policy that looks at {@value #KEYS} is more specific than one that does not. Policies that are
  * equally specific apply together. All other policies apply as they do to every call.
  *
+ * <p>Policies that apply take the place of those that they name, of the call itself and, if those
+ * are written for descriptors, of the other descriptors of the request. A policy whose limit is
+ * replaced by one that came with a descriptor has no part in that.
+ *
  * @param entries the names of the attributes that hold the values of the entries, in their order
  * @param limit the limit that takes the place of the policies' limits; null if theirs apply
+ * @param replaced names of policies for descriptors whose place policies of other descriptors of
+ *     the request take
  */
-public record Descriptor(List<String> entries, @Nullable PolicyLimit limit) {
+public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<String> replaced) {
   /** The attribute that holds the domain of the request. */
   public static final String DOMAIN = PolicyMatch.DESCRIPTOR_DOMAIN;
 
@@ -48,10 +55,45 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit) {
 
   public Descriptor {
     entries = List.copyOf(entries);
+    replaced = Set.copyOf(replaced);
+  }
+
+  /** Creates the descriptor of a request that has no other one. */
+  public Descriptor(List<String> entries, @Nullable PolicyLimit limit) {
+    this(entries, limit, Set.of());
+  }
+
+  /** Returns the same descriptor beside others, whose policies take the place of some. */
+  Descriptor beside(Set<String> names) {
+    return new Descriptor(entries, limit, names);
   }
 
   /**
-   * Returns the policies that apply to the call, of those that match it.
+   * Returns the policies that apply to the call, of those that match it: the most specific ones,
+   * without those whose place others take.
+   *
+   * @param matched all policies that match, also those that others replace
+   * @param nowEpochMillis time by the cache's clock; determines the period of a limit that replaces
+   *     others
+   */
+  public MatchedPolicies apply(MatchedPolicies matched, CallFacts facts, long nowEpochMillis) {
+    MatchedPolicies selected = select(matched, facts, nowEpochMillis);
+    Set<String> ofOwn = selected.replaced();
+    return ofOwn.isEmpty() && replaced.isEmpty()
+        ? selected
+        : selected.without(policy -> isReplaced(policy, ofOwn));
+  }
+
+  private boolean isReplaced(Policy policy, Set<String> ofOwn) {
+    boolean isOfDescriptors = policy.match().isOfDescriptors();
+    if (isOfDescriptors && limit != null) {
+      return false;
+    }
+    return ofOwn.contains(policy.name()) || (isOfDescriptors && replaced.contains(policy.name()));
+  }
+
+  /**
+   * Returns the policies that are specific enough for the call, of those that match it.
    *
    * @param nowEpochMillis time by the cache's clock; determines the period of a limit that replaces
    *     others

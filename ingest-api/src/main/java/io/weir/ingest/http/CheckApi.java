@@ -162,7 +162,12 @@ public final class CheckApi implements AutoCloseable {
     this.openMeterEventDirectly = new Direct(false, events::openMeterOne);
     this.openMeterEventsDirectly = new Direct(true, events::openMeterBatch);
     this.rateLimits =
-        new RateLimits(parts.gate(), settings.rateLimits(), verdictFields::ofRateLimit);
+        new RateLimits(
+            parts.gate(),
+            parts.settler(),
+            settings.rateLimits(),
+            verdictFields::ofRateLimit,
+            statistics.registry());
     this.rateLimitDirectly =
         new Direct(
             false,

@@ -140,6 +140,11 @@ public final class HttpStatistics {
         statistics -> statistics.bodies.bytes());
   }
 
+  /** Returns the registry of the metrics, for those of routes. */
+  MeterRegistry registry() {
+    return registry;
+  }
+
   private void gauge(
       MeterRegistry registry,
       String name,

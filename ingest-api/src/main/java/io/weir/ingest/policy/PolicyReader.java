@@ -43,6 +43,7 @@ final class PolicyReader {
           "on_cold_cache",
           "debt_cap",
           "lease",
+          "replaces",
           PolicyFile.EFFECTIVE_FROM);
 
   private static final Set<String> CLIENT_FIELDS =
@@ -196,6 +197,7 @@ final class PolicyReader {
               + (algorithm == LimitAlgorithm.SLIDING_LOG ? "sliding logs" : "slots")
               + ", so they are not restored");
     }
+    List<String> replaces = replaces(node.path("replaces"), path + ".replaces", name);
     fields.instant(node, path, PolicyFile.EFFECTIVE_FROM);
     if (fields.count() > problemsBefore
         || limit == null
@@ -214,7 +216,23 @@ final class PolicyReader {
         cold,
         debtCap < 0 ? limit.capacityTokens() : debtCap,
         lease,
-        ipPrefix);
+        ipPrefix,
+        replaces);
+  }
+
+  private List<String> replaces(JsonNode list, String path, String name) {
+    if (list.isMissingNode()) {
+      return List.of();
+    }
+    Set<String> names = names(list, path);
+    if (names.contains(name)) {
+      fields.problem(path + " names the policy itself");
+    }
+    if (names.size() > Policy.MAX_REPLACES) {
+      fields.problem(
+          path + " must name at most " + Policy.MAX_REPLACES + ", names " + names.size());
+    }
+    return List.copyOf(names);
   }
 
   private void refuseWhatNeedsRecords(JsonNode node, String path, @Nullable ColdCacheMode cold) {

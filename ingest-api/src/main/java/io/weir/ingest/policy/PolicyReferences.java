@@ -15,8 +15,8 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Whether what plans and clients name is there, and fits, and no two clients have the same API key.
- * Stateless and thread-safe.
+ * Whether what policies, plans and clients name is there, and fits, and no two clients have the
+ * same API key. Stateless and thread-safe.
  */
 public final class PolicyReferences {
   /** Most problems that are returned; so many usually have one common cause. */
@@ -29,6 +29,18 @@ public final class PolicyReferences {
     Map<String, Policy> byName = new HashMap<>();
     policies.forEach(policy -> byName.put(policy.name(), policy));
     List<String> problems = new ArrayList<>();
+    for (Policy policy : policies) {
+      for (String replaced : policy.replaces()) {
+        if (!byName.containsKey(replaced) && problems.size() < MAX_PROBLEMS) {
+          problems.add(
+              "policy '"
+                  + Shown.cut(policy.name())
+                  + "'.replaces names '"
+                  + Shown.cut(replaced)
+                  + "', which is no policy");
+        }
+      }
+    }
     for (Map.Entry<String, Set<String>> plan : new TreeMap<>(clients.plans()).entrySet()) {
       for (String policy : plan.getValue()) {
         if (!byName.containsKey(policy)) {

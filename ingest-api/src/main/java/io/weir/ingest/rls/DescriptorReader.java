@@ -40,18 +40,32 @@ final class DescriptorReader {
   private static final int IS_NEGATIVE_HITS = 4;
 
   private final Set<String> clientKeys;
+  private final boolean givesBack;
 
-  DescriptorReader(List<String> clientKeys) {
+  /**
+   * Creates a reader.
+   *
+   * @param clientKeys keys of entries whose value is the name of the client
+   * @param givesBack whether hits may be given back
+   */
+  DescriptorReader(List<String> clientKeys, boolean givesBack) {
     this.clientKeys = Set.copyOf(clientKeys);
+    this.givesBack = givesBack;
   }
 
   /**
    * A descriptor as it is asked about.
    *
-   * @param call the call for which it stands
+   * @param call the call for which it stands; of cost 1, if it takes nothing
    * @param isPeek whether nothing is to be taken and nothing to be recorded
+   * @param negativeHits how many hits are to be given back; 0 if none
    */
-  record Asked(Call call, boolean isPeek) {}
+  record Asked(Call call, boolean isPeek, long negativeHits) {
+    /** Returns the same about a call that stands beside others. */
+    Asked of(Call beside) {
+      return new Asked(beside, isPeek, negativeHits);
+    }
+  }
 
   /** Reads all descriptors of a request, in their order. */
   List<Asked> read(RateLimitRequest request) throws InvalidRequestException {
@@ -79,7 +93,7 @@ final class DescriptorReader {
   private Asked read(String domain, RateLimitDescriptor descriptor, String path, long ofRequest)
       throws InvalidRequestException {
     requireCount(path + ".entries", descriptor.getEntriesCount(), MAX_ENTRIES);
-    refuseNegative(descriptor, path);
+    boolean isNegative = isNegative(descriptor, path);
     long hits =
         descriptor.hasHitsAddend()
             ? hits(descriptor.getHitsAddend().getValue(), path + ".hits_addend")
@@ -112,8 +126,11 @@ final class DescriptorReader {
             CallEvent.DEFAULT_METER,
             ip,
             attributes);
+    boolean takes = hits > 0 && !isNegative;
     return new Asked(
-        new Call(facts, Math.max(1, hits), null, null, new Descriptor(names, limit)), hits == 0);
+        new Call(facts, takes ? hits : 1, null, null, new Descriptor(names, limit)),
+        hits == 0,
+        isNegative ? hits : 0);
   }
 
   private static List<String> keys(RateLimitDescriptor descriptor, String path)
@@ -140,23 +157,33 @@ final class DescriptorReader {
     return -1;
   }
 
-  /**
-   * Hits cannot be given back: a bucket holds what the records say, and a record of a call cannot
-   * say less than nothing.
-   */
-  private static void refuseNegative(RateLimitDescriptor descriptor, String path)
+  /** Returns whether hits are given back; of a field that is sent twice the last one holds. */
+  private boolean isNegative(RateLimitDescriptor descriptor, String path)
       throws InvalidRequestException {
-    UnknownFieldSet others = descriptor.getUnknownFields();
-    if (others.hasField(IS_NEGATIVE_HITS)
-        && others.getField(IS_NEGATIVE_HITS).getVarintList().stream().anyMatch(is -> is != 0)) {
-      throw negativeHits(path);
+    List<Long> sent = descriptor.getUnknownFields().getField(IS_NEGATIVE_HITS).getVarintList();
+    if (sent.isEmpty() || sent.get(sent.size() - 1) == 0) {
+      return false;
     }
+    String field = path + ".is_negative_hits";
+    if (!givesBack) {
+      throw new InvalidRequestException(
+          field, "is not supported by this node: " + RateLimitSettings.NEGATIVE_HITS + " is off");
+    }
+    if (descriptor.hasLimit()) {
+      throw new InvalidRequestException(
+          field, "must not stand beside limit: what such a limit has counted is in no record");
+    }
+    return true;
   }
 
-  static InvalidRequestException negativeHits(String path) {
-    return new InvalidRequestException(
-        path + ".is_negative_hits",
-        "is not supported: hits are given back by settling the call that took them");
+  /** Returns a descriptor whose hits are to be given back. */
+  static RateLimitDescriptor negative(RateLimitDescriptor descriptor) {
+    return descriptor.toBuilder()
+        .mergeUnknownFields(
+            UnknownFieldSet.newBuilder()
+                .addField(IS_NEGATIVE_HITS, UnknownFieldSet.Field.newBuilder().addVarint(1).build())
+                .build())
+        .build();
   }
 
   private static long hits(long unsigned, String field) throws InvalidRequestException {

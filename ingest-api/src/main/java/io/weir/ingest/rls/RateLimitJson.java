@@ -15,6 +15,8 @@ import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
+import java.util.Set;
 
 /**
  * Reads requests and writes answers in the JSON form of Protocol Buffers: names in camel case or as
@@ -54,7 +56,7 @@ final class RateLimitJson {
     if (!(tree instanceof ObjectNode request)) {
       throw new InvalidRequestException("", "the body must be one JSON object");
     }
-    takeNegativeHits(request);
+    Set<Integer> negative = takeNegativeHits(request);
     JsonFormat.Parser parser = JsonFormat.parser();
     RateLimitRequest.Builder read = RateLimitRequest.newBuilder();
     try {
@@ -63,11 +65,19 @@ final class RateLimitJson {
       throw new InvalidRequestException(
           "", "the body is no RateLimitRequest: " + invalid.getMessage());
     }
+    for (int index : negative) {
+      read.setDescriptors(index, DescriptorReader.negative(read.getDescriptors(index)));
+    }
     return read.build();
   }
 
-  /** Takes out a member that is younger than the messages that this is compiled with. */
-  private static void takeNegativeHits(ObjectNode request) throws InvalidRequestException {
+  /**
+   * Takes out a member that is younger than the messages that this is compiled with.
+   *
+   * @return the descriptors of which it is true, by their numbers from 0
+   */
+  private static Set<Integer> takeNegativeHits(ObjectNode request) throws InvalidRequestException {
+    Set<Integer> negative = new HashSet<>();
     int index = 0;
     for (JsonNode descriptor : request.path("descriptors")) {
       if (descriptor instanceof ObjectNode members) {
@@ -81,12 +91,13 @@ final class RateLimitJson {
                 "descriptors[" + index + "].is_negative_hits", "must be true or false");
           }
           if (value.booleanValue()) {
-            throw DescriptorReader.negativeHits("descriptors[" + index + "]");
+            negative.add(index);
           }
         }
       }
       index++;
     }
+    return negative;
   }
 
   /** Returns an answer in JSON. */

@@ -15,10 +15,13 @@ import org.jspecify.annotations.Nullable;
  * @param host the address that the gRPC port binds
  * @param port the gRPC port, 0 for any free one; null if there is none
  * @param clientKeys keys of descriptor entries whose value is the name of the client
+ * @param negativeHits whether hits are given back
  */
-public record RateLimitSettings(String host, @Nullable Integer port, List<String> clientKeys) {
+public record RateLimitSettings(
+    String host, @Nullable Integer port, List<String> clientKeys, boolean negativeHits) {
   /** No gRPC port, and no keys that name clients. */
-  public static final RateLimitSettings OFF = new RateLimitSettings("127.0.0.1", null, List.of());
+  public static final RateLimitSettings OFF =
+      new RateLimitSettings("127.0.0.1", null, List.of(), false);
 
   /** Sets the port. */
   public static final String PORT = "WEIR_GRPC_PORT";
@@ -28,6 +31,15 @@ public record RateLimitSettings(String host, @Nullable Integer port, List<String
 
   /** Names the keys of entries that name clients. */
   public static final String CLIENT_KEYS = "WEIR_RLS_CLIENT_KEYS";
+
+  /** Says whether hits are given back. */
+  public static final String NEGATIVE_HITS = "WEIR_RLS_NEGATIVE_HITS";
+
+  /** Whether something is done. */
+  private enum Switch {
+    ON,
+    OFF
+  }
 
   public RateLimitSettings {
     clientKeys = List.copyOf(clientKeys);
@@ -43,7 +55,8 @@ public record RateLimitSettings(String host, @Nullable Integer port, List<String
     return new RateLimitSettings(
         isOn ? access.host(settings, HOST) : OFF.host,
         isOn ? settings.port(PORT, 0) : null,
-        clientKeys(settings.text(CLIENT_KEYS, "")));
+        clientKeys(settings.text(CLIENT_KEYS, "")),
+        settings.choice(NEGATIVE_HITS, Switch.OFF) == Switch.ON);
   }
 
   private static List<String> clientKeys(String list) {
@@ -72,6 +85,8 @@ public record RateLimitSettings(String host, @Nullable Integer port, List<String
   public String toString() {
     return (port == null ? "off" : host + ":" + port)
         + " client_keys="
-        + String.join(",", clientKeys);
+        + String.join(",", clientKeys)
+        + " negative_hits="
+        + (negativeHits ? "on" : "off");
   }
 }

@@ -5,10 +5,15 @@ import io.envoyproxy.envoy.config.core.v3.HeaderValue;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.CallTrace;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.CheckOutcome;
+import io.weir.ingest.gate.Descriptor;
 import io.weir.ingest.gate.LimitStatus;
+import io.weir.ingest.settle.Settler;
 import io.weir.ingest.trace.RequestTrace;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,13 +24,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides requests of Envoy's rate limit service. Each descriptor is a call of its own, decided and
- * recorded as one of {@code POST /v1/check}; a request is over the limit if one of them is.
- * Thread-safe; blocks no thread.
+ * recorded as one of {@code POST /v1/check}; a request is over the limit if one of them is. A
+ * descriptor whose hits are given back is none: calls that took them are settled. Thread-safe;
+ * blocks no thread.
  */
 public final class RateLimits {
   private final CheckGate gate;
   private final DescriptorReader reader;
   private final HeaderFields fields;
+  private final @Nullable NegativeHits negativeHits;
 
   /** Returns what an answer's header fields tell of a decided call. */
   public interface HeaderFields {
@@ -58,12 +65,19 @@ public final class RateLimits {
   /**
    * Creates the service.
    *
+   * @param settler settles calls whose hits are given back
    * @param fields tells the header fields that Envoy adds to the answer to its caller
    */
-  public RateLimits(CheckGate gate, RateLimitSettings settings, HeaderFields fields) {
+  public RateLimits(
+      CheckGate gate,
+      Settler settler,
+      RateLimitSettings settings,
+      HeaderFields fields,
+      MeterRegistry registry) {
     this.gate = gate;
-    this.reader = new DescriptorReader(settings.clientKeys());
+    this.reader = new DescriptorReader(settings.clientKeys(), settings.negativeHits());
     this.fields = fields;
+    this.negativeHits = settings.negativeHits() ? new NegativeHits(settler, registry) : null;
   }
 
   /**
@@ -79,17 +93,57 @@ public final class RateLimits {
   public CompletableFuture<Verdict> decide(
       RateLimitRequest request, @Nullable Duration patience, @Nullable RequestTrace trace)
       throws InvalidRequestException {
-    List<DescriptorReader.Asked> asked = reader.read(request);
+    List<DescriptorReader.Asked> asked = besideEachOther(reader.read(request));
     List<CompletableFuture<CheckOutcome>> pending = new ArrayList<>(asked.size());
     for (DescriptorReader.Asked each : asked) {
       CallTrace ofCall = trace == null ? null : trace.ofCall(pending.size(), asked.size());
-      pending.add(
-          each.isPeek()
-              ? gate.submitPeek(each.call(), patience, ofCall)
-              : gate.submit(each.call(), patience, ofCall));
+      pending.add(submit(each, patience, ofCall));
     }
     return CompletableFuture.allOf(pending.toArray(CompletableFuture[]::new))
-        .thenApply(all -> verdict(pending.stream().map(CompletableFuture::join).toList()));
+        .thenApply(all -> verdict(asked, pending.stream().map(CompletableFuture::join).toList()));
+  }
+
+  private List<DescriptorReader.Asked> besideEachOther(List<DescriptorReader.Asked> asked) {
+    List<Call> calls = gate.besideEachOther(asked.stream().map(one -> one.call()).toList());
+    List<DescriptorReader.Asked> beside = new ArrayList<>(asked.size());
+    for (int i = 0; i < asked.size(); i++) {
+      beside.add(asked.get(i).of(calls.get(i)));
+    }
+    return beside;
+  }
+
+  private CompletableFuture<CheckOutcome> submit(
+      DescriptorReader.Asked asked, @Nullable Duration patience, @Nullable CallTrace trace) {
+    if (asked.isPeek()) {
+      return gate.submitPeek(asked.call(), patience, trace);
+    }
+    NegativeHits negative = negativeHits;
+    if (negative == null) {
+      return gate.submit(asked.call(), patience, trace);
+    }
+    if (asked.negativeHits() > 0) {
+      return negative
+          .giveBack(asked.call().facts(), asked.negativeHits())
+          .thenCompose(
+              refused ->
+                  refused.isEmpty()
+                      ? gate.submitPeek(asked.call(), patience, trace)
+                      : CompletableFuture.completedFuture(new CheckOutcome.NotKept(refused.get())));
+    }
+    CompletableFuture<CheckOutcome> decided = gate.submit(asked.call(), patience, trace);
+    // what a limit of the request has counted is in no record, so it cannot be given back
+    return hasOwnLimit(asked.call())
+        ? decided
+        : decided.thenApply(
+            outcome -> {
+              negative.remember(outcome);
+              return outcome;
+            });
+  }
+
+  private static boolean hasOwnLimit(Call call) {
+    Descriptor descriptor = call.descriptor();
+    return descriptor != null && descriptor.limit() != null;
   }
 
   /**
@@ -104,10 +158,15 @@ public final class RateLimits {
     return decide(RateLimitJson.read(body, ignoresUnknown), null, trace);
   }
 
-  private Verdict verdict(List<CheckOutcome> outcomes) {
+  private Verdict verdict(List<DescriptorReader.Asked> asked, List<CheckOutcome> outcomes) {
     RateLimitResponse.Builder response = RateLimitResponse.newBuilder().setOverallCode(Code.OK);
     CheckOutcome.Decided deciding = null;
-    for (CheckOutcome outcome : outcomes) {
+    for (int i = 0; i < outcomes.size(); i++) {
+      CheckOutcome outcome = outcomes.get(i);
+      if (asked.get(i).negativeHits() > 0 && !(outcome instanceof CheckOutcome.NotKept)) {
+        response.addStatuses(givenBack(outcome));
+        continue;
+      }
       if (!(outcome instanceof CheckOutcome.Decided decided)) {
         return new Verdict.NotTold(outcome);
       }
@@ -126,6 +185,16 @@ public final class RateLimits {
                       HeaderValue.newBuilder().setKey(name).setValue(value)));
     }
     return new Verdict.Told(response.build());
+  }
+
+  /**
+   * Returns the status of a descriptor whose hits are given back: it is within its limits, whatever
+   * is left of them, also if that is not known.
+   */
+  private static DescriptorStatus givenBack(CheckOutcome peeked) {
+    return peeked instanceof CheckOutcome.Decided decided
+        ? DescriptorStatuses.of(decided).toBuilder().setCode(Code.OK).build()
+        : DescriptorStatus.newBuilder().setCode(Code.OK).build();
   }
 
   /**

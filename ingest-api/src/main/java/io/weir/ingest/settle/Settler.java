@@ -16,6 +16,11 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Standing;
+import io.weir.topics.model.UsagePosition;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
 
 /**
  * Settles calls: finds the call, records its actual cost, and waits for the aggregator's verdict.
@@ -35,6 +40,15 @@ public final class Settler {
     this.statistics = new SettleStatistics(registry);
   }
 
+  /**
+   * A call of this node that is to be settled, of which everything is known.
+   *
+   * @param call the call as it was recorded, which was allowed
+   * @param position the position at which it was recorded
+   * @param actualCost the cost at which to bill it, 0 to {@link CallEvent#MAX_QUANTITY}
+   */
+  public record KnownCall(CallEvent call, UsagePosition position, long actualCost) {}
+
   /** Returns the counts of outcomes. */
   SettleStatistics statistics() {
     return statistics;
@@ -49,6 +63,45 @@ public final class Settler {
     SettleOutcome outcome = settle(finder.find(query), actualCost);
     statistics.count(outcome);
     return outcome;
+  }
+
+  /**
+   * Records settlements of calls that need not be searched for, and returns without waiting. The
+   * aggregator judges them as those of {@link #settle}: of each call the first settlement counts.
+   *
+   * @param calls at most {@value CallLog#MAX_CALLS}
+   * @param told called with each call and the aggregator's verdict on it, by a thread that must not
+   *     be blocked; not called for one that was not recorded, nor if the verdict does not arrive
+   * @return completed with one result per call in the same order, by a thread that must not be
+   *     blocked; the settlements are kept or refused together
+   */
+  public CompletableFuture<List<Recorded>> submit(
+      List<KnownCall> calls, BiConsumer<KnownCall, SettlementVerdict> told) {
+    Ticket ticket = log.begin();
+    List<CallEvent> lines = new ArrayList<>(calls.size());
+    try {
+      for (KnownCall each : calls) {
+        lines.add(
+            each.call()
+                .settledAt(
+                    new Settlement(
+                        each.actualCost(), ticket.begunAtEpochMillis(), each.position())));
+      }
+    } catch (RuntimeException | Error failed) {
+      ticket.abandon();
+      throw failed;
+    }
+    return log.submit(ticket, lines)
+        .thenApply(
+            results -> {
+              for (int i = 0; i < results.size(); i++) {
+                KnownCall call = calls.get(i);
+                if (results.get(i) instanceof Recorded.Durable durable) {
+                  verdicts.whenTold(durable.position(), verdict -> told.accept(call, verdict));
+                }
+              }
+              return results;
+            });
   }
 
   private SettleOutcome settle(Finding finding, long actualCost) {

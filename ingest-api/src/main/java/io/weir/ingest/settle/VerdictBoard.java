@@ -11,11 +11,12 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes verdicts to the threads that wait for them. A verdict that arrives before it is waited for
- * is kept, so that either may come first. Thread-safe.
+ * Passes verdicts to the threads that wait for them, and to those who are to be called. A verdict
+ * that arrives before it is asked for is kept, so that either may come first. Thread-safe.
  */
 final class VerdictBoard {
   /** Most verdicts that are kept or waited for; beyond it the oldest is discarded. */
@@ -33,6 +34,17 @@ final class VerdictBoard {
         }
       };
 
+  private final Map<UsagePosition, Consumer<SettlementVerdict>> toBeCalled =
+      new LinkedHashMap<>() {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(
+            Map.Entry<UsagePosition, Consumer<SettlementVerdict>> eldest) {
+          return size() > MAX_KEPT;
+        }
+      };
+
   /**
    * Creates an empty board.
    *
@@ -42,9 +54,35 @@ final class VerdictBoard {
     this.places = new Semaphore(maxWaiting);
   }
 
-  /** Publishes a verdict to the thread that waits for it, now or later. */
+  /** Publishes a verdict to the one who asks for it, now or later. */
   void tell(SettlementVerdict verdict) {
-    of(verdict.position()).complete(verdict);
+    Consumer<SettlementVerdict> told;
+    synchronized (this) {
+      told = toBeCalled.remove(verdict.position());
+      if (told == null) {
+        of(verdict.position()).complete(verdict);
+      }
+    }
+    if (told != null) {
+      told.accept(verdict);
+    }
+  }
+
+  /** Calls someone with a verdict: at once if it has arrived, else when it arrives. */
+  void whenTold(UsagePosition settlement, Consumer<SettlementVerdict> told) {
+    SettlementVerdict arrived = null;
+    synchronized (this) {
+      CompletableFuture<SettlementVerdict> known = kept.get(settlement);
+      if (known != null && known.isDone()) {
+        kept.remove(settlement);
+        arrived = known.join();
+      } else {
+        toBeCalled.put(settlement, told);
+      }
+    }
+    if (arrived != null) {
+      told.accept(arrived);
+    }
   }
 
   /** Waits for a verdict. Returns null if it does not arrive in time or too many threads wait. */

@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
@@ -87,6 +88,11 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   @Override
   public @Nullable SettlementVerdict await(UsagePosition settlement) {
     return board.await(settlement, PATIENCE);
+  }
+
+  @Override
+  public void whenTold(UsagePosition settlement, Consumer<SettlementVerdict> told) {
+    board.whenTold(settlement, told);
   }
 
   /** Follows the topic with one consumer after another. */

@@ -22,6 +22,7 @@ import java.time.ZoneOffset;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -163,5 +164,56 @@ final class DescriptorTest {
 
   private static FixedWindow window(long tokens) {
     return new FixedWindow(tokens, 60, FixedWindow.Alignment.EPOCH, ZoneOffset.UTC);
+  }
+
+  private static Policy replacing(Policy policy, String... replaces) {
+    return new Policy(
+        policy.name(),
+        policy.match(),
+        policy.key(),
+        policy.limit(),
+        policy.mode(),
+        policy.onCacheFailure(),
+        policy.onColdCache(),
+        policy.debtCapTokens(),
+        policy.lease(),
+        policy.ipPrefix(),
+        List.of(replaces));
+  }
+
+  private static List<String> applied(Descriptor descriptor, Policy... policies) {
+    CallFacts facts = facts("1", "x");
+    MatchedPolicies all =
+        PolicyMatcher.of(new PolicySet(3, List.of(policies))).matchAll(facts, NOW);
+    return descriptor.apply(all, facts, NOW).evaluated().stream()
+        .map(match -> match.policy().name())
+        .toList();
+  }
+
+  /** A policy that is not specific enough does not apply, so it takes no place either. */
+  @Test
+  void replaced_areThoseThatAPolicyNames_whichIsSpecificEnough() {
+    Policy general = replacing(policy("general", "envoy.domain", "shop"), "every");
+    Policy specific = policy("specific", "envoy.domain", "shop", "a", "1");
+    Policy every = policy("every");
+    Descriptor descriptor = new Descriptor(List.of("a", "b"), null);
+
+    assertEquals(List.of("general"), applied(descriptor, general, every));
+    assertEquals(List.of("specific", "every"), applied(descriptor, general, specific, every));
+    assertEquals(List.of("specific"), applied(descriptor, replacing(specific, "every"), every));
+  }
+
+  @Test
+  void replacedByOtherDescriptors_arePoliciesForDescriptorsAlone_withoutALimitOfTheRequest() {
+    Policy ofDescriptors = policy("of-descriptors", "envoy.domain", "shop");
+    Policy every = policy("every");
+    Set<String> both = Set.of("of-descriptors", "every");
+
+    assertEquals(
+        List.of("every"),
+        applied(new Descriptor(List.of("a", "b"), null, both), ofDescriptors, every));
+    assertEquals(
+        List.of("of-descriptors", "every"),
+        applied(new Descriptor(List.of("a", "b"), TEN, both), ofDescriptors, every));
   }
 }

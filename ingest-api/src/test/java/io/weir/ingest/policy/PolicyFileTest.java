@@ -38,6 +38,40 @@ final class PolicyFileTest {
       "limit: {algorithm: token-bucket, capacity: 100, refill_tokens: 100, refill_period: PT1M}";
 
   @Test
+  void parse_replaces_areNamesOfOtherPolicies() {
+    PolicySet set =
+        valid(
+            """
+            policies:
+              - {name: a, LIMIT, replaces: [b, c]}
+              - {name: b, LIMIT, replaces: [a]}
+              - {name: c, LIMIT, replaces: []}
+            """
+                .replace("LIMIT", LIMIT));
+    assertEquals(
+        List.of(List.of("b", "c"), List.of("a"), List.of()),
+        set.policies().stream().map(Policy::replaces).toList());
+
+    List<String> problems =
+        invalid(
+            """
+            policies:
+              - {name: a, LIMIT, replaces: [a]}
+              - {name: b, LIMIT, replaces: [c, c]}
+              - {name: c, LIMIT, replaces: b}
+              - {name: d, LIMIT, replaces: [1]}
+            """
+                .replace("LIMIT", LIMIT));
+    assertHolds(problems, "policies[0].replaces names the policy itself");
+    assertHolds(problems, "policies[1].replaces[1] is named twice");
+    assertHolds(problems, "policies[2].replaces must be a list of names of policies");
+    assertHolds(problems, "policies[3].replaces[0] must be a string");
+    assertHolds(
+        invalid("policies: [{name: a, LIMIT, replaces: [none]}]".replace("LIMIT", LIMIT)),
+        "policy 'a'.replaces names 'none', which is no policy");
+  }
+
+  @Test
   void parse_plansClientsAndTheirLimits() {
     PolicySet set =
         valid(

@@ -55,6 +55,7 @@ final class PolicySchemaTest {
                   "[client, client]",
                   "[port]",
                   "c")),
+          entry("replaces", List.of("[]", "[a, b]", "[a, a]", "a", "[1]")),
           entry(
               "limit",
               List.of(

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 final class DescriptorReaderTest {
-  private final DescriptorReader reader = new DescriptorReader(List.of("user_id", "tenant"));
+  private final DescriptorReader reader = new DescriptorReader(List.of("user_id", "tenant"), false);
 
   private Call call(RateLimitDescriptor descriptor) {
     return read(Requests.of(descriptor)).get(0).call();
@@ -223,5 +223,48 @@ final class DescriptorReaderTest {
     assertEquals(
         message,
         assertThrows(InvalidRequestException.class, () -> reader.read(request)).getMessage());
+  }
+
+  @Test
+  void read_negativeHits_areNoCall_andAPeekIfTheyAreNone() throws InvalidRequestException {
+    DescriptorReader givesBack = new DescriptorReader(List.of(), true);
+    RateLimitDescriptor asked = descriptor("path", "/x");
+    RateLimitRequest request =
+        Requests.of(
+            asked,
+            Requests.negative(asked),
+            Requests.negative(withHits(asked, 7)),
+            Requests.negative(withHits(asked, 0)));
+    List<DescriptorReader.Asked> read = givesBack.read(request);
+
+    assertEquals(
+        List.of(0L, 1L, 7L, 0L), read.stream().map(DescriptorReader.Asked::negativeHits).toList());
+    assertEquals(
+        List.of(false, false, false, true),
+        read.stream().map(DescriptorReader.Asked::isPeek).toList());
+    assertEquals(1, read.get(2).call().cost());
+    List<DescriptorReader.Asked> ofRequest =
+        givesBack.read(request.toBuilder().setHitsAddend(5).build());
+    assertEquals(5, ofRequest.get(1).negativeHits());
+    assertEquals(5, ofRequest.get(0).call().cost());
+  }
+
+  @Test
+  void read_negativeHits_areRefusedWithoutTheSetting_andBesideALimit() {
+    RateLimitDescriptor asked = Requests.negative(descriptor("path", "/x"));
+    assertEquals(
+        "descriptors[0].is_negative_hits is not supported by this node: WEIR_RLS_NEGATIVE_HITS is"
+            + " off",
+        refusal(reader, asked));
+    assertEquals(
+        "descriptors[0].is_negative_hits must not stand beside limit: what such a limit has counted"
+            + " is in no record",
+        refusal(new DescriptorReader(List.of(), true), withLimit(asked, 5, RateLimitUnit.MINUTE)));
+  }
+
+  private static String refusal(DescriptorReader by, RateLimitDescriptor descriptor) {
+    return String.valueOf(
+        assertThrows(InvalidRequestException.class, () -> by.read(Requests.of(descriptor)))
+            .getMessage());
   }
 }

@@ -40,10 +40,16 @@ final class RateLimitJsonTest {
 
     assertThrows(InvalidRequestException.class, () -> read(json, false));
     assertEquals("shop", read(json, true).getDomain());
-    String negative = "{\"domain\":\"shop\",\"descriptors\":[{},{\"isNegativeHits\":true}]}";
-    InvalidRequestException refused =
-        assertThrows(InvalidRequestException.class, () -> read(negative, true));
-    assertEquals("descriptors[1].is_negative_hits", refused.field());
+  }
+
+  @Test
+  void read_negativeHits_becomeTheFieldThatIsSentOverGrpc() throws InvalidRequestException {
+    for (String name : List.of("isNegativeHits", "is_negative_hits")) {
+      RateLimitRequest request =
+          read("{\"domain\":\"shop\",\"descriptors\":[{},{\"" + name + "\":true}]}", false);
+      assertEquals(Requests.negative(Requests.descriptor()), request.getDescriptors(1), name);
+      assertEquals(Requests.descriptor(), request.getDescriptors(0), name);
+    }
   }
 
   @Test
@@ -66,7 +72,7 @@ final class RateLimitJsonTest {
 
   @Test
   void read_unpairedSurrogates_haveEndpointsOfTheirOwn() throws InvalidRequestException {
-    DescriptorReader reader = new DescriptorReader(List.of("user"));
+    DescriptorReader reader = new DescriptorReader(List.of("user"), false);
 
     for (String key : List.of("path", "user")) {
       var one = reader.read(read(surrogate(key, "\\ud800"), false)).get(0).call().facts();

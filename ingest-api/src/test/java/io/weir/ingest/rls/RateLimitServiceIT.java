@@ -452,8 +452,8 @@ final class RateLimitServiceIT {
             Requests.of(withHits(good, -1)),
             "descriptors[0].limit.unit must be a unit of time, is 0",
             Requests.of(withLimit(good, 1, RateLimitUnit.UNKNOWN)),
-            "descriptors[1].is_negative_hits is not supported: hits are given back by settling the"
-                + " call that took them",
+            "descriptors[1].is_negative_hits is not supported by this node: WEIR_RLS_NEGATIVE_HITS is"
+                + " off",
             Requests.of(good, Requests.negative(good)));
 
     wrong.forEach(

@@ -9,6 +9,8 @@ import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Outcome;
 import io.weir.topics.model.UsagePosition;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
@@ -41,6 +43,38 @@ final class VerdictBoardTest {
     assertNull(board.await(at(1), Duration.ZERO));
     board.tell(verdict(2));
     assertEquals(verdict(2), board.await(at(2), Duration.ZERO));
+  }
+
+  @Test
+  void whenTold_verdictBeforeOrAfterwards_isPassedOnOnce() {
+    List<SettlementVerdict> told = new ArrayList<>();
+    board.tell(verdict(1));
+    board.whenTold(at(1), told::add);
+    assertEquals(List.of(verdict(1)), told);
+
+    board.whenTold(at(2), told::add);
+    board.tell(verdict(3));
+    assertEquals(List.of(verdict(1)), told);
+    board.tell(verdict(2));
+    board.tell(verdict(2));
+    assertEquals(List.of(verdict(1), verdict(2)), told);
+  }
+
+  /** Verdicts that are passed on take no room of those that threads wait for. */
+  @Test
+  void whenTold_forVeryMany_passesOnTheNewestTenThousand_andLeavesWaitersAlone() {
+    List<SettlementVerdict> told = new ArrayList<>();
+    var waiting = CompletableFuture.supplyAsync(() -> board.await(at(20_000), Await.PATIENCE));
+    for (long line = 1; line <= 10_001; line++) {
+      board.whenTold(at(line), told::add);
+    }
+    for (long line = 2; line <= 10_001; line++) {
+      board.tell(verdict(line));
+    }
+    board.tell(verdict(20_000));
+
+    assertEquals(10_000, told.size());
+    assertEquals(verdict(20_000), waiting.join());
   }
 
   private static UsagePosition at(long line) {

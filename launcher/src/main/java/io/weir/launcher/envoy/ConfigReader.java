@@ -7,6 +7,7 @@ import io.weir.limits.Names;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -29,8 +30,6 @@ final class ConfigReader {
 
   private static final Map<String, String> WITHOUT_COUNTERPART =
       Map.of(
-          "replaces",
-          "has no counterpart: the limits of all descriptors of a request apply",
           "share_threshold",
           "has no counterpart: each value has a bucket of its own",
           "quota_mode",
@@ -94,14 +93,17 @@ final class ConfigReader {
   private LimitNode node(JsonNode node, String path) {
     if (!node.isObject()) {
       problem(path, "must be a mapping");
-      return new LimitNode("", null, null, false, List.of());
+      return new LimitNode("", null, null, false, null, List.of(), List.of());
     }
     refuseUnknown(node, path, Set.of("key", "value", "rate_limit", "shadow_mode", "descriptors"));
+    String name = text(node.path("rate_limit").path("name"), path + ".rate_limit.name");
     return new LimitNode(
         key(node.path("key"), path + ".key"),
         value(node.path("value"), path + ".value"),
         limit(node.path("rate_limit"), path + ".rate_limit"),
         flag(node, path, "shadow_mode"),
+        name == null || name.isEmpty() ? null : name,
+        replaces(node.path("rate_limit").path("replaces"), path + ".rate_limit.replaces", name),
         descriptors(node, path + "."));
   }
 
@@ -160,6 +162,35 @@ final class ConfigReader {
     return null;
   }
 
+  /** Returns the names of the limits whose place one takes, each once. */
+  private List<String> replaces(JsonNode list, String path, @Nullable String ofItself) {
+    Set<String> names = new LinkedHashSet<>();
+    if (list.isMissingNode() || list.isNull()) {
+      return List.of();
+    }
+    if (!list.isArray()) {
+      problem(path, "must be a list");
+      return List.of();
+    }
+    for (int i = 0; i < list.size(); i++) {
+      String here = path + "[" + i + "]";
+      if (!list.get(i).isObject()) {
+        problem(here, "must be a mapping with a name");
+        continue;
+      }
+      refuseUnknown(list.get(i), here, Set.of("name"));
+      String name = text(list.get(i).path("name"), here + ".name");
+      if (name == null || name.isEmpty()) {
+        problem(here + ".name", "is missing");
+      } else if (name.equals(ofItself)) {
+        problem(here + ".name", "is the name of the same limit");
+      } else {
+        names.add(name);
+      }
+    }
+    return List.copyOf(names);
+  }
+
   private LimitNode.@Nullable Limit limit(JsonNode node, String path) {
     if (node.isMissingNode() || node.isNull()) {
       return null;
@@ -168,7 +199,7 @@ final class ConfigReader {
       problem(path, "must be a mapping");
       return null;
     }
-    refuseUnknown(node, path, Set.of("unit", "requests_per_unit", "unlimited", "name"));
+    refuseUnknown(node, path, Set.of("unit", "requests_per_unit", "unlimited", "name", "replaces"));
     if (flag(node, path, "unlimited")) {
       if (node.has("unit") || node.has("requests_per_unit")) {
         problem(path, "is unlimited, and has unit or requests_per_unit");

@@ -8,8 +8,10 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.ingest.gate.Descriptor;
 import io.weir.ingest.rls.EndpointName;
 import io.weir.ingest.rls.EntryNames;
+import io.weir.limits.policy.Policy;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,6 +34,13 @@ public final class EnvoyImport {
 
   private final Map<String, ObjectNode> policies = new LinkedHashMap<>();
   private final List<String> domains = new ArrayList<>();
+
+  /** The policies of limits that have a name, by that, of one domain. */
+  private final Map<String, List<String>> named = new HashMap<>();
+
+  /** The names of limits whose place policies take, by the policy, of one domain. */
+  private final Map<String, List<String>> replacing = new LinkedHashMap<>();
+
   private final List<String> problems = new ArrayList<>();
 
   /**
@@ -52,8 +61,35 @@ public final class EnvoyImport {
       return;
     }
     domains.add(domain.name());
+    named.clear();
+    replacing.clear();
     addLimits(domain.name(), List.of(), domain.descriptors());
     addGuards(domain.name(), List.of(), domain.descriptors());
+    replacing.forEach((policy, limits) -> addReplaced(file, policy, limits));
+  }
+
+  /** Names the policies whose place one takes; a name that no limit of the domain has is none. */
+  private void addReplaced(String file, String policy, List<String> limits) {
+    List<String> replaced =
+        limits.stream()
+            .flatMap(limit -> named.getOrDefault(limit, List.of()).stream())
+            .distinct()
+            .toList();
+    if (replaced.size() > Policy.MAX_REPLACES) {
+      problems.add(
+          file
+              + ": '"
+              + policy
+              + "' replaces "
+              + replaced.size()
+              + " limits, and a policy may replace at most "
+              + Policy.MAX_REPLACES);
+    }
+    ObjectNode node = policies.get(policy);
+    if (node != null && !replaced.isEmpty()) {
+      ArrayNode list = node.putArray("replaces");
+      replaced.forEach(list::add);
+    }
   }
 
   /** Returns what cannot be turned into policies, each with its file and its path there. */
@@ -73,7 +109,14 @@ public final class EnvoyImport {
       List<LimitNode> path = with(above, node);
       LimitNode.Limit limit = node.limit();
       if (limit != null) {
-        add(domain, path, limit, node.isShadow());
+        String policy = add(domain, path, limit, node.isShadow());
+        String name = node.name();
+        if (name != null) {
+          named.computeIfAbsent(name, first -> new ArrayList<>()).add(policy);
+        }
+        if (!node.replaces().isEmpty()) {
+          replacing.put(policy, node.replaces());
+        }
       }
       addLimits(domain, path, node.children());
     }
@@ -99,16 +142,15 @@ public final class EnvoyImport {
       add(domain, path, LimitNode.Limit.NONE, false);
     }
     for (LimitNode hidden : general.children()) {
-      List<LimitNode> taken =
-          specific.children().stream().filter(child -> child.covers(hidden)).toList();
-      if (taken.isEmpty()) {
+      LimitNode taken = specific.childFor(hidden);
+      if (taken == null) {
         for (List<LimitNode> below : hidden.limitedPaths()) {
           List<LimitNode> whole = new ArrayList<>(path);
           whole.addAll(below);
           add(domain, whole, LimitNode.Limit.NONE, false);
         }
       } else {
-        taken.forEach(child -> addGuards(domain, with(path, hidden), child, hidden));
+        addGuards(domain, with(path, hidden), taken, hidden);
       }
     }
   }
@@ -119,8 +161,8 @@ public final class EnvoyImport {
     return longer;
   }
 
-  /** Adds a policy, unless there is one for the same descriptors. */
-  private void add(String domain, List<LimitNode> path, LimitNode.Limit limit, boolean isShadow) {
+  /** Adds a policy, unless there is one for the same descriptors; returns its name. */
+  private String add(String domain, List<LimitNode> path, LimitNode.Limit limit, boolean isShadow) {
     EndpointName name = new EndpointName(domain);
     for (LimitNode node : path) {
       String value = node.value();
@@ -133,6 +175,7 @@ public final class EnvoyImport {
       }
     }
     policies.computeIfAbsent(name.name(), added -> policy(added, domain, path, limit, isShadow));
+    return name.name();
   }
 
   private static ObjectNode policy(

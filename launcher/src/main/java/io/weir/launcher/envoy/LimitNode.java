@@ -3,6 +3,7 @@ package io.weir.launcher.envoy;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param value its value; with {@code *} at its end any value that begins so; null for any value
  * @param limit what it limits; null if nothing
  * @param isShadow whether the limit denies nothing
+ * @param name the name of the limit, which several limits may have; null if it has none
+ * @param replaces names of limits whose place this one takes
  * @param children the descriptors below it
  */
 record LimitNode(
@@ -19,8 +22,11 @@ record LimitNode(
     @Nullable String value,
     @Nullable Limit limit,
     boolean isShadow,
+    @Nullable String name,
+    List<String> replaces,
     List<LimitNode> children) {
   LimitNode {
+    replaces = List.copyOf(replaces);
     children = List.copyOf(children);
   }
 
@@ -45,6 +51,26 @@ record LimitNode(
         || (theirs != null
             && (theirs.equals(value)
                 || (isBeginning() && theirs.startsWith(value.substring(0, value.length() - 1)))));
+  }
+
+  /**
+   * Returns the child that is gone down to for the values of another node: one of the same value,
+   * else the first of a beginning of it, else that of any value; null if there is none.
+   */
+  @Nullable LimitNode childFor(LimitNode other) {
+    LimitNode found = null;
+    for (LimitNode child : children) {
+      if (!child.covers(other)) {
+        continue;
+      }
+      if (Objects.equals(child.value, other.value)) {
+        return child;
+      }
+      if (found == null || (found.value == null && child.value != null)) {
+        found = child;
+      }
+    }
+    return found;
   }
 
   /** Returns whether the value stands for all that begin so. */

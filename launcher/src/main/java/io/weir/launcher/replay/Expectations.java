@@ -147,21 +147,27 @@ final class Expectations {
           policy.onColdCache(),
           policy.debtCapTokens(),
           policy.lease(),
-          policy.ipPrefix());
+          policy.ipPrefix(),
+          policy.replaces());
     }
 
     Expectation match(CallFacts call, long epochMillis) {
-      MatchedPolicies matched = possible.match(call, epochMillis);
+      MatchedPolicies matched = possible.matchAll(call, epochMillis);
+      Set<String> surelyReplaced = replaced(matched, true);
+      Set<String> perhapsReplaced = replaced(matched, false);
       List<Expectation.Bucket> buckets = new ArrayList<>();
       long from = segment.fromMillis();
       long until = segment.untilMillis();
       boolean isSurelyMatched = false;
       boolean isPerhapsMatched = false;
       for (MatchedPolicy each : matched.evaluated()) {
-        Expectation.Bucket bucket = bucket(each);
-        buckets.add(bucket);
-        isSurelyMatched |= bucket.isCertain() && bucket.enforced();
+        Expectation.Bucket bucket = bucket(each, perhapsReplaced);
+        isSurelyMatched |= !uncertain.contains(each.policy().name()) && bucket.enforced();
         isPerhapsMatched |= bucket.enforced();
+        if (surelyReplaced.contains(each.policy().name())) {
+          continue; // it has matched, but another policy takes its place
+        }
+        buckets.add(bucket);
         if (each.period() != null) {
           from = Math.max(from, each.period().startEpochSecond() * MILLIS_PER_SECOND);
           until = Math.min(until, each.period().endEpochSecond() * MILLIS_PER_SECOND);
@@ -173,7 +179,16 @@ final class Expectations {
       return new Expectation(from, until, !matched.leftOut().isEmpty(), buckets);
     }
 
-    private Expectation.Bucket bucket(MatchedPolicy match) {
+    /**
+     * Returns the names of the policies whose place others take.
+     *
+     * @param surely whether those others match surely, or only perhaps
+     */
+    private Set<String> replaced(MatchedPolicies matched, boolean surely) {
+      return matched.without(policy -> uncertain.contains(policy.name()) == surely).replaced();
+    }
+
+    private Expectation.Bucket bucket(MatchedPolicy match, Set<String> perhapsReplaced) {
       Policy policy = match.policy();
       String name = policy.name();
       return new Expectation.Bucket(
@@ -183,7 +198,7 @@ final class Expectations {
           rates.number(Rate.of(match.bucket().limit())),
           match.bucket().limit().capacityTokens(),
           policy.mode() == PolicyMode.ENFORCE,
-          !uncertain.contains(name),
+          !uncertain.contains(name) && !perhapsReplaced.contains(name),
           policy.isRecorded() && !ofAddresses.contains(name),
           policy.denies(),
           policy.onCacheFailure(),

@@ -332,7 +332,9 @@ final class Recount implements AutoCloseable {
       Slot slot = slotOf(line, record.partition());
       UsagePosition settledCall = line.settledCall();
       require(
-          settledCall == null || isCounted(part, record.partition(), settledCall),
+          settledCall == null
+              || isCounted(part, record.partition(), settledCall)
+              || isCountedInBatch(record.partition(), settledCall, batch, lineNumber),
           "the call that it settles was not counted");
       Account account = accounts.of(slot);
       long believed = part.broker().believedEpochMillis();
@@ -402,6 +404,19 @@ final class Recount implements AutoCloseable {
   private boolean isCounted(RecountedPartition part, int partition, UsagePosition line) {
     return line.partition() == partition
         && (seen.isReplayed(line) || (part.mayHaveRead(line) && !seen.isRefused(line)));
+  }
+
+  /**
+   * Returns whether a line stands in the batch that is being added, before another one, and was
+   * counted.
+   */
+  private boolean isCountedInBatch(int partition, UsagePosition line, Batch batch, int beforeLine) {
+    return line.partition() == partition
+        && line.nodeEpoch() == batch.epoch()
+        && line.node().equals(batch.node())
+        && line.line() > batch.linesBefore()
+        && line.line() < batch.linesBefore() + beforeLine
+        && !seen.isRefused(line);
   }
 
   private static UsagePosition position(int partition, Batch batch, int line) {

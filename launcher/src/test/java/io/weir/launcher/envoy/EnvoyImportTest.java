@@ -3,6 +3,7 @@ package io.weir.launcher.envoy;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.ingest.policy.PolicyFile;
 import io.weir.ingest.policy.YamlTree;
 import java.util.ArrayList;
@@ -281,13 +282,86 @@ final class EnvoyImportTest {
         List.of("f1: domain is 'shop', as in a file before it"), read(shop, shop).problems());
   }
 
+  /** The value is taken by its beginning, whose limit a policy without one would hide. */
+  @Test
+  void add_valueThatABeginningTakes_isNotSaidToBeUnlimited() {
+    assertEquals(
+        List.of("shop;a=x;b=y*", "shop;a;b=yz", "shop;a;b", "shop;a=x;b"),
+        names(
+            """
+            domain: shop
+            descriptors:
+              - key: a
+                value: x
+                descriptors:
+                  - {key: b}
+                  - {key: b, value: "y*", rate_limit: {unit: day, requests_per_unit: 6}}
+              - key: a
+                descriptors:
+                  - {key: b, value: yz, rate_limit: {unit: day, requests_per_unit: 9}}
+                  - {key: b, rate_limit: {unit: day, requests_per_unit: 8}}
+            """));
+  }
+
+  /** A name may be that of several limits, and of none, which there replaces nothing. */
+  @Test
+  void add_replaces_namesThePoliciesOfTheLimitsOfThatName() {
+    JsonNode policies =
+        read("""
+            domain: shop
+            descriptors:
+              - key: a
+                value: x
+                rate_limit: {unit: day, requests_per_unit: 5, name: small, replaces: [{name: c}]}
+              - {key: a, value: y, rate_limit: {unit: day, requests_per_unit: 6, name: small}}
+              - key: b
+                rate_limit:
+                  unlimited: true
+                  replaces: [{name: small}, {name: nobody}, {name: small}]
+              - {key: c, rate_limit: {unit: day, requests_per_unit: 7, replaces: [{name: none}]}}
+            """)
+            .policies()
+            .path("policies");
+
+    assertEquals("[\"shop;a=x\",\"shop;a=y\"]", policies.get(2).path("replaces").toString());
+    assertEquals(
+        List.of(false, false, true, false),
+        List.of(
+            policies.get(0).has("replaces"),
+            policies.get(1).has("replaces"),
+            policies.get(2).has("replaces"),
+            policies.get(3).has("replaces")));
+  }
+
+  @Test
+  void add_wrongReplaces_isNamedByItsPath() {
+    assertEquals(
+        List.of(
+            "f0: descriptors[0].rate_limit.replaces[0].name is the name of the same limit",
+            "f0: descriptors[0].rate_limit.replaces[1].name is missing",
+            "f0: descriptors[0].rate_limit.replaces[2] must be a mapping with a name",
+            "f0: descriptors[0].rate_limit.replaces[3].limit is not known",
+            "f0: descriptors[1].rate_limit.replaces must be a list"),
+        read("""
+                domain: shop
+                descriptors:
+                  - key: a
+                    rate_limit:
+                      unit: day
+                      requests_per_unit: 5
+                      name: own
+                      replaces: [{name: own}, {}, other, {name: b, limit: 1}]
+                  - {key: b, rate_limit: {unit: day, requests_per_unit: 5, replaces: {name: a}}}
+                """)
+            .problems());
+  }
+
   @Test
   void add_whatHasNoCounterpart_isNamedByItsPath() {
     assertEquals(
         List.of(
             "f0: weight is not known",
-            "f0: descriptors[0].rate_limit.replaces has no counterpart: the limits of all"
-                + " descriptors of a request apply",
+            "f0: descriptors[0].rate_limit.quota_mode has no counterpart",
             "f0: descriptors[0].rate_limit.requests_per_unit must be a number from 0 to 4294967295",
             "f0: descriptors[0].rate_limit.unit must be second, minute, hour, day, week, month or"
                 + " year",
@@ -310,7 +384,7 @@ final class EnvoyImportTest {
                     rate_limit:
                       unit: fortnight
                       requests_per_unit: 4294967296
-                      replaces: [{name: b}]
+                      quota_mode: true
                     descriptors:
                       - {value: "x*y", share_threshold: true}
                   - {key: b, shadow_mode: maybe}

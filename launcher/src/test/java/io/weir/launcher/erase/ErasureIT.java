@@ -45,8 +45,7 @@ final class ErasureIT {
   /** So long ago that no call would be taken. */
   private static final long START = WINDOW_MILLIS * 1_900_000;
 
-  private static final long COUNTED_THROUGH =
-      START + WINDOWS * WINDOW_MILLIS + LATENESS.toMillis();
+  private static final long COUNTED_THROUGH = START + WINDOWS * WINDOW_MILLIS + LATENESS.toMillis();
 
   private final TestKafka kafka = TestKafka.borrow();
 
@@ -88,7 +87,8 @@ final class ErasureIT {
   void openTransaction_isWaitedFor_beforeItIsProven() throws Exception {
     create();
     write("acme");
-    try (KafkaProducer<byte[], byte[]> counting = producer(Map.of("transactional.id", "counting"))) {
+    try (KafkaProducer<byte[], byte[]> counting =
+        producer(Map.of("transactional.id", "counting"))) {
       counting.initTransactions();
       counting.beginTransaction();
       counting.send(row("other", 0)).get();
@@ -100,8 +100,7 @@ final class ErasureIT {
                   return erase(
                       100,
                       (what, done, total) ->
-                          isWritten.compareAndSet(
-                              false, what.equals("erasing") && done == total));
+                          isWritten.compareAndSet(false, what.equals("erasing") && done == total));
                 } catch (ErasureFailedException failed) {
                   throw new IllegalStateException(failed);
                 }
@@ -121,7 +120,9 @@ final class ErasureIT {
     create();
     write("acme");
     try (KafkaProducer<byte[], byte[]> producer = producer(Map.of())) {
-      producer.send(record("acme/calls/-/000000000000000", "{}".getBytes(StandardCharsets.UTF_8), 0)).get();
+      producer
+          .send(record("acme/calls/-/000000000000000", "{}".getBytes(StandardCharsets.UTF_8), 0))
+          .get();
     }
 
     ErasureFailedException failed =
@@ -175,8 +176,7 @@ final class ErasureIT {
             1,
             UsageCount.ZERO,
             true);
-    return record(
-        UsageStateCodec.key(state), UsageStateCodec.encode(state), start + WINDOW_MILLIS);
+    return record(UsageStateCodec.key(state), UsageStateCodec.encode(state), start + WINDOW_MILLIS);
   }
 
   private void writeProgress(long countedThrough) throws Exception {
@@ -203,7 +203,8 @@ final class ErasureIT {
   }
 
   private static ProducerRecord<byte[], byte[]> record(String key, byte[] value, long at) {
-    return new ProducerRecord<>(Topics.STATE.name(), 0, at, key.getBytes(StandardCharsets.UTF_8), value);
+    return new ProducerRecord<>(
+        Topics.STATE.name(), 0, at, key.getBytes(StandardCharsets.UTF_8), value);
   }
 
   private KafkaProducer<byte[], byte[]> producer(Map<String, Object> further) {

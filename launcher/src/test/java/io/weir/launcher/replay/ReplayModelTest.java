@@ -115,6 +115,29 @@ final class ReplayModelTest {
     }
   }
 
+  /** Also where the policy that takes a place looks at what is not recorded. */
+  @Test
+  void policiesThatTakeThePlaceOfOthers_areEqual() throws IOException {
+    String[] policies = {
+      "{'name':'burst','limit':{'capacity':10,'refill_tokens':7,'refill_period':'PT3S'}}",
+      "{'name':'calls','match':{'meter':['calls']},'replaces':['burst'],"
+          + "'limit':{'capacity':5,'refill_tokens':1,'refill_period':'PT1S'}}",
+      "{'name':'region','match':{'meter':['jobs'],'attributes':{'region':['eu']}},"
+          + "'replaces':['burst','jobs'],"
+          + "'limit':{'capacity':4,'refill_tokens':1,'refill_period':'PT1S'}}",
+      "{'name':'jobs','match':{'meter':['jobs']},"
+          + "'limit':{'capacity':6,'refill_tokens':2,'refill_period':'PT1S'}}",
+    };
+    for (long seed = 0; seed < 20; seed++) {
+      History history =
+          new History(seed, History.Trouble.NONE, policies, new String[0][], 0).run(STEPS);
+      ReplayReport report = replay(history, seed);
+
+      assertEquals(List.of(), report.differences(), "seed " + seed);
+      assertTrue(report.equalStamps() > 50, "seed " + seed);
+    }
+  }
+
   @Test
   void troubledHistories_areExplained() throws IOException {
     Map<Cause, Long> named = new EnumMap<>(Cause.class);

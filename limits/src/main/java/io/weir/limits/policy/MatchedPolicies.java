@@ -5,7 +5,10 @@ import io.weir.limits.BillingCalendar;
 import io.weir.limits.SlotClaim;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +31,27 @@ public record MatchedPolicies(
   public MatchedPolicies {
     evaluated = List.copyOf(evaluated);
     leftOut = List.copyOf(leftOut);
+  }
+
+  /** Returns the names of the policies whose place those of this call take. */
+  public Set<String> replaced() {
+    Set<String> names = Set.of();
+    for (MatchedPolicy match : evaluated) {
+      if (!match.policy().replaces().isEmpty()) {
+        names = names.isEmpty() ? new HashSet<>() : names;
+        names.addAll(match.policy().replaces());
+      }
+    }
+    return names;
+  }
+
+  /** Returns the same without the evaluated policies of which a test is true. */
+  public MatchedPolicies without(Predicate<Policy> isReplaced) {
+    List<MatchedPolicy> rest =
+        evaluated.stream().filter(match -> !isReplaced.test(match.policy())).toList();
+    return rest.size() == evaluated.size()
+        ? this
+        : new MatchedPolicies(policiesVersion, rest, leftOut, billing);
   }
 
   /** Returns whether no policy matches, so that there is nothing to check. */

@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param debtCapTokens how far below zero a correction may take a bucket; 0 to 2^53 − 1
  * @param lease how nodes may take tokens of a token bucket in advance; null if they may not
  * @param ipPrefix which addresses share a bucket, if the key contains IP
+ * @param replaces names of policies whose place this one takes for the calls to which it applies
  */
 public record Policy(
     String name,
@@ -32,9 +33,21 @@ public record Policy(
     ColdCacheMode onColdCache,
     long debtCapTokens,
     @Nullable LeaseTerms lease,
-    IpPrefix ipPrefix) {
+    IpPrefix ipPrefix,
+    List<String> replaces) {
+  /** Most policies whose place one policy takes. */
+  public static final int MAX_REPLACES = 100;
+
   public Policy {
     Names.require("name", name);
+    replaces = List.copyOf(replaces);
+    if (replaces.contains(name)) {
+      throw new IllegalArgumentException("replaces must not name the policy itself");
+    }
+    if (replaces.size() > MAX_REPLACES) {
+      throw new IllegalArgumentException(
+          "replaces must name at most " + MAX_REPLACES + ", names " + replaces.size());
+    }
     key = List.copyOf(key);
     if (key.stream().distinct().count() != key.size()) {
       throw new IllegalArgumentException("key must not repeat a part, is " + key);
@@ -66,6 +79,32 @@ public record Policy(
       throw new IllegalArgumentException(
           "lease of " + lease.tokens() + " tokens is above the capacity");
     }
+  }
+
+  /** Creates a policy that takes the place of no other. */
+  public Policy(
+      String name,
+      PolicyMatch match,
+      List<KeyPart> key,
+      PolicyLimit limit,
+      PolicyMode mode,
+      FailureMode onCacheFailure,
+      ColdCacheMode onColdCache,
+      long debtCapTokens,
+      @Nullable LeaseTerms lease,
+      IpPrefix ipPrefix) {
+    this(
+        name,
+        match,
+        key,
+        limit,
+        mode,
+        onCacheFailure,
+        onColdCache,
+        debtCapTokens,
+        lease,
+        ipPrefix,
+        List.of());
   }
 
   /** Creates a policy by which each address that its key tells apart is a caller. */
@@ -129,7 +168,8 @@ public record Policy(
         onColdCache,
         debtCapTokens,
         lease,
-        ipPrefix);
+        ipPrefix,
+        replaces);
   }
 
   /**
@@ -147,7 +187,8 @@ public record Policy(
         ColdCacheMode.ALLOW,
         debtCapTokens,
         null,
-        ipPrefix);
+        ipPrefix,
+        replaces);
   }
 
   /**
@@ -177,7 +218,8 @@ public record Policy(
         onColdCache,
         cap,
         fits ? lease : null,
-        ipPrefix);
+        ipPrefix,
+        replaces);
   }
 
   /**

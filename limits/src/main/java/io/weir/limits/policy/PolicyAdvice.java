@@ -106,6 +106,17 @@ public final class PolicyAdvice {
         .forEach((name, patterns) -> lookAtPatterns(policy, "attributes." + name, patterns));
     lookAtMeter(policy);
     policies.stream()
+        .filter(other -> other.replaces().contains(policy.name()))
+        .filter(other -> policy.replaces().contains(other.name()))
+        .findFirst()
+        .ifPresent(
+            other ->
+                advise(
+                    policy,
+                    "and '"
+                        + other.name()
+                        + "' take each other's place: a call that both match has neither limit"));
+    policies.stream()
         .filter(other -> !other.name().equals(policy.name()) && leavesNothingTo(other, policy))
         .findFirst()
         .ifPresent(
@@ -188,7 +199,8 @@ public final class PolicyAdvice {
         || !isForAllClientsOf(tight, policy)
         || !sharesBuckets(tight, policy)
         || !tight.limit().isNoWiderThan(policy.limit())
-        || !failsAlike(tight, policy)) {
+        || !failsAlike(tight, policy)
+        || policies.stream().anyMatch(other -> other.replaces().contains(tight.name()))) {
       return false;
     }
     boolean both =

@@ -42,6 +42,7 @@ public final class PolicyMatcher {
   private final Clients clients;
   private final ApiKeys apiKeys;
   private final SlotPolicies slotPolicies;
+  private final boolean replaces;
   private final Candidates withoutPlan;
   private final Map<String, Candidates> byPlan = new HashMap<>();
 
@@ -73,6 +74,7 @@ public final class PolicyMatcher {
             .filter(policy -> policy.mode() != PolicyMode.OFF)
             .map(CompiledPolicy::of)
             .toList();
+    this.replaces = all.stream().anyMatch(compiled -> !compiled.policy.replaces().isEmpty());
     this.periodic = new HashMap<>();
     Map<String, CompiledPolicy> byName = new HashMap<>();
     for (CompiledPolicy policy : all) {
@@ -207,13 +209,31 @@ public final class PolicyMatcher {
     return match(new CallFacts(client, endpoint, meter), nowEpochMillis);
   }
 
+  /** Returns whether a policy that is not off takes the place of others. */
+  public boolean replaces() {
+    return replaces;
+  }
+
   /**
    * Returns the policies of a call, with its buckets. A policy whose key has a part that the call
-   * does not have is not for the call.
+   * does not have is not for the call, and one whose place another one takes that matches is left
+   * away, also if a third one takes the place of that.
    *
    * @param nowEpochMillis time by the cache's clock; determines the period
    */
   public MatchedPolicies match(CallFacts call, long nowEpochMillis) {
+    return match(call, nowEpochMillis, replaces);
+  }
+
+  /**
+   * Returns the policies that match a call as {@link #match(CallFacts, long)} does, with those
+   * whose place others take.
+   */
+  public MatchedPolicies matchAll(CallFacts call, long nowEpochMillis) {
+    return match(call, nowEpochMillis, false);
+  }
+
+  private MatchedPolicies match(CallFacts call, long nowEpochMillis, boolean leavesReplaced) {
     String client = call.client();
     ClientSettings settings = clients.settings().get(client);
     String plan = clients.planOf(settings);
@@ -236,6 +256,11 @@ public final class PolicyMatcher {
     // a shadow policy changes no verdict
     if (refusalOfUnmatched != null && matched.stream().noneMatch(CompiledPolicy::enforced)) {
       matched.add(refusalOfUnmatched);
+    }
+    if (leavesReplaced) {
+      Set<String> replaced = new HashSet<>();
+      matched.forEach(match -> replaced.addAll(match.policy.replaces()));
+      matched.removeIf(match -> replaced.contains(match.policy.name()));
     }
     List<Policy> leftOut = matched.size() > Check.MAX_BUCKETS ? leaveOut(matched) : List.of();
     BillingCalendar calendar = settings == null ? null : billing.get(client);

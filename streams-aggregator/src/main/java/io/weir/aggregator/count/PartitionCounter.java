@@ -75,6 +75,12 @@ public final class PartitionCounter {
   private @Nullable String lastClient;
   private boolean lastClientIsOurs;
 
+  /** The batch whose lines are being taken; null between batches and in replays of lines. */
+  private @Nullable BatchHeader taking;
+
+  /** The number, in that batch, of the line that is being taken. */
+  private int takingLine;
+
   /**
    * The stores of a partition.
    *
@@ -312,7 +318,9 @@ public final class PartitionCounter {
    * @param judge gives what is known of a line, by its number in the batch, from 1
    */
   private void takeLines(BatchHeader header, byte[] value, IntFunction<Arrival> judge) {
+    taking = header;
     for (int line = 1; line <= lines.count(); line++) {
+      takingLine = line;
       state.received++;
       String reason =
           switch (judge.apply(line)) {
@@ -327,6 +335,7 @@ public final class PartitionCounter {
         refuseLine(value, line, reason);
       }
     }
+    taking = null;
   }
 
   private void refuseLine(byte[] value, int line, String reason) {
@@ -411,7 +420,19 @@ public final class PartitionCounter {
   }
 
   private boolean isCounted(UsagePosition call) {
-    return call.partition() == partition && settled.isCounted(call, state.appendEpochMillis);
+    return call.partition() == partition
+        && (settled.isCounted(call, state.appendEpochMillis)
+            || (isTakenBefore(call) && settled.isCountedNow(call, state.appendEpochMillis)));
+  }
+
+  /** Returns whether a line stands in the batch that is being taken, before the current line. */
+  private boolean isTakenBefore(UsagePosition line) {
+    BatchHeader batch = taking;
+    return batch != null
+        && batch.nodeEpoch() == line.nodeEpoch()
+        && batch.node().equals(line.node())
+        && line.line() > batch.linesBefore()
+        && line.line() < batch.linesBefore() + takingLine;
   }
 
   /** Returns why an event cannot be in this partition at this time, or null if it can. */

@@ -62,6 +62,14 @@ final class SettledCalls {
         || ids.find(key(REPLAYED_LINE, line), appendEpochMillis) != null;
   }
 
+  /**
+   * Returns whether a line was counted that has been taken in the current record, whose lines are
+   * noted in their journal only when all are taken.
+   */
+  boolean isCountedNow(UsagePosition line, long appendEpochMillis) {
+    return nodes.judge(line) == Arrival.NEW && !isRefused(line, appendEpochMillis);
+  }
+
   private boolean isRefused(UsagePosition line, long appendEpochMillis) {
     return ids.find(key(REFUSED_LINE, line), appendEpochMillis) != null;
   }

@@ -94,6 +94,46 @@ final class SettledCallTest {
     assertEquals(List.of(12L), billed());
   }
 
+  /** A node that knows the line of a call settles it before the batch of the call is sent. */
+  @Test
+  void settlementInTheBatchOfItsCall_stands_behindTheCallOnly() {
+    CallEvent call = Calls.allowed("a", "acme", 8, T + 1);
+    CallEvent next = Calls.allowed("b", "acme", 5, T + 2);
+    take(T + 100, call, settled(call, 3, 1), settled(next, 0, 4), next);
+
+    assertEquals(
+        List.of(
+            verdict(2, Outcome.STANDS, new Standing(3, place(2)), null),
+            verdict("b", 3, Outcome.REFUSED, null, "the call that is settled was not counted")),
+        memory.verdicts);
+    assertEquals(List.of(8L), billed());
+    assertEquals(new Counters(4, 3, 0, 0, 1), counters());
+  }
+
+  @Test
+  void settlementInTheBatchOfARefusedCall_isNotCredited() {
+    CallEvent future = Calls.allowed("a", "acme", 8, T + 400_000);
+    take(T + 100, future, settled(future, 0, 1));
+
+    assertEquals(new Counters(2, 0, 0, 0, 2), counters());
+    assertEquals(List.of(), billed());
+  }
+
+  /** The line before is known from an earlier batch, and the one behind it is new. */
+  @Test
+  void settlementInABatchThatIsInPartKnown_stands() {
+    CallEvent first = Calls.allowed("a", "acme", 8, T + 1);
+    CallEvent second = Calls.allowed("b", "acme", 5, T + 2);
+    take(T + 100, first);
+    lines = 0;
+    take(T + 200, first, second, settled(first, 7, 1), settled(second, 1, 2));
+
+    assertEquals(
+        List.of(Outcome.STANDS, Outcome.STANDS),
+        memory.verdicts.stream().map(SettlementVerdict::outcome).toList());
+    assertEquals(List.of(8L), billed());
+  }
+
   @Test
   void unchangedCost_settlesTheCall() {
     CallEvent call = Calls.allowed("a", "acme", 8, T + 1);
