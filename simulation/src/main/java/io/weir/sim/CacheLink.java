@@ -324,7 +324,7 @@ final class CacheLink implements DecisionCache, CacheLife, SimulatedRedis.Subscr
               "a late release of " + node.name(),
               () -> {
                 if (!redis.isAway()) {
-                  Decision unheard = redis.release(check);
+                  var unused = redis.release(check);
                 }
               });
       return CompletableFuture.completedFuture(
