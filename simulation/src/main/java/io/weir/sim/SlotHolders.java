@@ -33,6 +33,7 @@ final class SlotHolders {
     HeldSlots slots = decided.slots();
     if (slots != null) {
       world.count("slots given to callers");
+      world.trace().note("gets slots", decided.call().id(), slots.token().claim().holder());
       holds(slots.token(), slots.leaseMicros(), decided.call().decidedBy(), disturbances);
     }
   }

@@ -31,7 +31,13 @@ final class SlotWitness {
       if (holders > world.slots()) {
         throw new InvariantBroken(
             Invariant.ADMITTED,
-            holders + " callers hold the " + world.slots() + " slots of " + key.text());
+            holders
+                + " callers hold the "
+                + world.slots()
+                + " slots of "
+                + key.text()
+                + ": "
+                + held);
       }
     }
   }

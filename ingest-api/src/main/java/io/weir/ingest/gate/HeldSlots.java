@@ -16,8 +16,10 @@ import org.jspecify.annotations.Nullable;
  * @param token names them
  * @param leaseMicros how long they are held without a renewal: the shortest of their leases
  * @param taken those of them that the call did not hold before
+ * @param ofThisTry whether nobody but this try of the call can hold them: its id is the node's, not
+ *     the caller's
  */
-public record HeldSlots(SlotToken token, long leaseMicros, List<SlotKey> taken) {
+public record HeldSlots(SlotToken token, long leaseMicros, List<SlotKey> taken, boolean ofThisTry) {
   public HeldSlots {
     taken = List.copyOf(taken);
   }
@@ -51,7 +53,7 @@ public record HeldSlots(SlotToken token, long leaseMicros, List<SlotKey> taken) 
       return null;
     }
     SlotToken token = new SlotToken(call.claim().until(decidedAtMicros + leaseMicros), keys);
-    return new HeldSlots(token, leaseMicros, taken);
+    return new HeldSlots(token, leaseMicros, taken, call.newId() != null);
   }
 
   private static String bucketOf(LimitStatus status, MatchedPolicies matched) {

@@ -182,9 +182,13 @@ public final class Slots {
     return release(token, token.keys(), true);
   }
 
-  /** Releases what a call has taken that is not let through after all. Nobody waits for it. */
+  /**
+   * Releases what a call has taken that is not let through after all. Nobody waits for it, so it
+   * may come late; by then slots of a caller's own id may be those of another try, and are left to
+   * it, or to their lease.
+   */
   void giveUp(HeldSlots held) {
-    if (!held.taken().isEmpty()) {
+    if (held.ofThisTry() && !held.taken().isEmpty()) {
       var unused = release(held.token(), held.taken(), false);
     }
   }
