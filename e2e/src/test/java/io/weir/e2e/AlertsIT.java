@@ -50,7 +50,7 @@ final class AlertsIT {
   private static final Pattern UNIT_IN_HELP =
       Pattern.compile(
           "(answers|batches|buckets|bytes|calls|checks|connections|corrections|decisions"
-              + "|events|exceptions|heartbeats|journals|lines|loads|names|nodes|partitions|policies|rebalances"
+              + "|events|exceptions|heartbeats|hits|journals|lines|loads|names|nodes|partitions|policies|rebalances"
               + "|records|renewals|requests|restorations|rows|share|slots|spans|tokens|writes|1 when) .*");
 
   /** What begins like a metric and is of the ledger in SQL, or the claim of a token. */
