@@ -146,7 +146,7 @@ final class ReplacedPoliciesTest {
             policy(
                 "p" + i,
                 random.nextBoolean() ? List.of() : List.of("e" + random.nextInt(2)),
-                PolicyMode.values()[random.nextInt(3)],
+                List.of(PolicyMode.values()).get(random.nextInt(3)),
                 others.toArray(String[]::new)));
       }
       for (String endpoint : List.of("e0", "e1", "e2")) {
