@@ -146,7 +146,7 @@ final class HeldThroughTest {
     assertFalse(endless.isTooOld(PARTITION));
     for (int late = 1; late <= 70; late++) {
       held.beginAnew(PARTITION);
-      now += 8 * DAY << Math.min(late, 21);
+      now += (8 * DAY) << Math.min(late, 21);
     }
     held.beginAnew(PARTITION);
     assertFalse(held.isTooOld(PARTITION));
