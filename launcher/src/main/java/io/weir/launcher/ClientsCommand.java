@@ -142,6 +142,9 @@ final class ClientsCommand {
   /** Returns the key of a client that a command's argument names. */
   static PolicyKey key(String client, CommandSpec command) {
     String violation = Names.violation(client);
+    if (violation == null) {
+      violation = ArgumentText.violation(client, ArgumentText.encoding());
+    }
     if (violation != null) {
       throw new CommandLine.ParameterException(command.commandLine(), "CLIENT " + violation);
     }

@@ -210,6 +210,31 @@ final class EraseIT {
     }
   }
 
+  /** They hold names and figures of windows, which a deletion alone would leave on the disks. */
+  @Test
+  void changelogsOfTheCounting_areCompactedWithinAWeek() throws Exception {
+    send(0, calls(ERASED, begun));
+    try (Aggregator one = start("one");
+        Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      Await.until("all windows are closed", () -> areFinal(List.of(one), ERASED));
+      List<ConfigResource> changelogs =
+          admin.listTopics().names().get().stream()
+              .filter(name -> name.startsWith("erase-" + begun + "-"))
+              .map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name))
+              .toList();
+
+      assertFalse(changelogs.isEmpty());
+      admin
+          .describeConfigs(changelogs)
+          .all()
+          .get()
+          .forEach(
+              (topic, configs) ->
+                  assertEquals(
+                      "604800000", configs.get("max.compaction.lag.ms").value(), topic.name()));
+    }
+  }
+
   @Test
   void stateTopicOfAnEarlierVersion_isNamedByTheCheck_andFollowedAllTheSame() throws Exception {
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {

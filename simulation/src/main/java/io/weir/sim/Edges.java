@@ -62,6 +62,11 @@ interface Edges {
     return false;
   }
 
+  /** The cache releases the slots that a holder has. */
+  default CheckDecider.Outcome release(Check check, long nowEpochMicros, KeptBuckets kept) {
+    return CheckDecider.release(check, nowEpochMicros, kept);
+  }
+
   /** The cache decides a check. */
   default CheckDecider.Outcome decide(
       Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {

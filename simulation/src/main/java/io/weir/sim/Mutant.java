@@ -362,6 +362,17 @@ enum Mutant implements Edges {
     }
   },
 
+  SLOTS_UNRELEASED("a slot that is released is kept until its lease ends") {
+    @Override
+    public CheckDecider.Outcome release(Check check, long nowEpochMicros, KeptBuckets kept) {
+      return new CheckDecider.Outcome(
+          CheckDecider.release(check, nowEpochMicros, kept).decision(),
+          List.of(),
+          List.of(),
+          List.of());
+    }
+  },
+
   DENY_CHARGES("a call that is denied is charged where it can be") {
     @Override
     public CheckDecider.Outcome decide(

@@ -35,6 +35,7 @@ final class SimulatedRedis {
 
   private final SimClock clock;
   private final Edges edges;
+  private long releases;
   private final CacheWitness witness;
   private Memory memory = new Memory();
   private String life = "life0";
@@ -242,7 +243,20 @@ final class SimulatedRedis {
 
   /** Releases the slots that the holder has. */
   Decision release(Check check) {
-    return written(CheckDecider.release(check, clock.epochMicros(), new KeptNow()));
+    releases++;
+    return written(edges.release(check, clock.epochMicros(), new KeptNow()));
+  }
+
+  /** Returns how often it was asked to release slots. */
+  long releases() {
+    return releases;
+  }
+
+  /** Returns whether a holder has a slot at present. */
+  boolean isHeld(String bucket, String holder) {
+    SlotState kept = new KeptNow().slots(bucket);
+    Long until = kept == null ? null : kept.byHolder().get(holder);
+    return until != null && until > clock.epochMicros();
   }
 
   private Decision written(CheckDecider.Outcome outcome) {

@@ -80,10 +80,14 @@ final class SlotHolders {
 
   private void release(Node node, SlotToken token) {
     world.buckets().slots().leaves(token);
+    long releases = world.redis().releases();
     SlotOutcome outcome = node.releaseSlots(token);
     world.trace().note(node.name(), "releases", token.claim().holder(), said(outcome));
     if (outcome instanceof SlotOutcome.Released) {
       world.count("slots released");
+      if (world.redis().releases() > releases) { // else the node owes the cache the release
+        world.buckets().slots().released(token);
+      }
     } else if (isWorthAnotherTry(token)) {
       world
           .scheduler()

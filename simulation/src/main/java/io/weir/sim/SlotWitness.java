@@ -11,7 +11,8 @@ import java.util.Map;
 
 /**
  * Checks who holds slots, as the callers know it: at any time, by the cache's clock, no more of
- * them have been told by the cache that their lease still runs than there are slots.
+ * them have been told by the cache that their lease still runs than there are slots; and a slot
+ * that is released is free.
  */
 final class SlotWitness {
   private final World world;
@@ -58,6 +59,17 @@ final class SlotWitness {
   /** Notes that a caller does not rely on its slots any more. */
   void leaves(SlotToken token) {
     held.remove(token.claim().holder());
+  }
+
+  /** Notes that a caller was told that its slots are released, and that the cache was asked. */
+  void released(SlotToken token) {
+    for (SlotKey key : token.keys()) {
+      if (world.redis().isHeld(key.text(), token.claim().holder())) {
+        throw new InvariantBroken(
+            Invariant.LIVENESS,
+            token.claim().holder() + " has released its slot of " + key.text() + ", and holds it");
+      }
+    }
   }
 
   /** Term: a lease that had ended is over, though the clock was set back and shows it again. */

@@ -74,8 +74,8 @@ final class TopicCheck {
   }
 
   /**
-   * Returns for how long tombstones of the state topic are kept. Any length is safe: an instance
-   * that was away for too long reads the topic anew, the earlier the shorter it is.
+   * Returns for how long tombstones of the state topic are kept. An instance that was away for too
+   * long reads the topic anew, the earlier the shorter it is.
    */
   private static Duration tombstonesKept(TopicAdmin admin) throws TopicAdminException {
     String millis = admin.setting(Topics.STATE, TopicConfig.DELETE_RETENTION_MS_CONFIG);

@@ -83,13 +83,12 @@ public final class Erasure {
     } catch (TopicAdminException failed) {
       throw new ErasureFailedException(String.valueOf(failed.getMessage()), failed);
     }
-    long firstHeld = firstHeldOffset(partition);
     ErasureReport.Tally tally = new ErasureReport.Tally(partition);
     try (Tombstones tombstones =
         settings.dryRun() ? null : new Tombstones(settings.kafka(), partition)) {
       String from = "";
       do {
-        from = eraseFrom(from, partition, firstHeld, heldMillis, tombstones, tally);
+        from = eraseFrom(from, partition, heldMillis, tombstones, tally);
       } while (from != null);
     }
     return tally.report();
@@ -114,10 +113,16 @@ public final class Erasure {
     return value == null ? Reach.FOR_EVER : Long.parseLong(value);
   }
 
-  private long firstHeldOffset(int partition) {
+  private Reach reach(ClientRows found, int partition, long heldMillis) {
     try (TopicReader calls =
         new TopicReader(settings.kafka(), Topics.CALLS, one -> one == partition)) {
-      return calls.begins().getOrDefault(partition, 0L);
+      return new Reach(
+          settings.lateness().toMillis(),
+          found.countedThroughEpochMillis(),
+          found.closedThroughEpochMillis(),
+          calls.begins().getOrDefault(partition, 0L),
+          calls.ends().getOrDefault(partition, Long.MAX_VALUE),
+          heldMillis);
     }
   }
 
@@ -129,19 +134,12 @@ public final class Erasure {
   private @Nullable String eraseFrom(
       String from,
       int partition,
-      long firstHeld,
       long heldMillis,
       @Nullable Tombstones tombstones,
       ErasureReport.Tally tally)
       throws ErasureFailedException {
     ClientRows found = read(from, partition, "reading", -1);
-    Reach reach =
-        new Reach(
-            settings.lateness().toMillis(),
-            found.countedThroughEpochMillis(),
-            found.closedThroughEpochMillis(),
-            firstHeld,
-            heldMillis);
+    Reach reach = reach(found, partition, heldMillis); // after the rows, which may have changed
     List<String> over = new ArrayList<>();
     for (Map.Entry<String, ClientRow> one : found.rows().entrySet()) {
       ClientRow row = one.getValue();

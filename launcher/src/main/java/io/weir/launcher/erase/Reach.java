@@ -24,6 +24,9 @@ package io.weir.launcher.erase;
  * @param countedThroughEpochMillis the broker's time of the last record counted; 0 if none is
  * @param closedThroughEpochMillis every window that ends then or earlier is closed; 0 if none is
  * @param firstHeldOffset the first offset that the calls topic holds
+ * @param endOffset the offset after the last one that it holds, of a time after the row was read. A
+ *     row with a greater offset is of a topic that was deleted; the one that has its name now holds
+ *     none of its records
  * @param heldMillis for how long the calls topic holds a record at most; {@link #FOR_EVER}
  */
 record Reach(
@@ -31,6 +34,7 @@ record Reach(
     long countedThroughEpochMillis,
     long closedThroughEpochMillis,
     long firstHeldOffset,
+    long endOffset,
     long heldMillis) {
 
   /** Stands for a length of time, or a point in time, that never ends or comes. */
@@ -59,7 +63,7 @@ record Reach(
   }
 
   private boolean isHeld(ClientRow row) {
-    return row.lastOffset() >= firstHeldOffset;
+    return row.lastOffset() >= firstHeldOffset && row.lastOffset() < endOffset;
   }
 
   private long lateThrough(ClientRow row) {

@@ -48,7 +48,8 @@ public final class Remains {
         line(
             "aggregators",
             "what was erased, on their disks until the files are written anew, for a week at most;"
-                + " rows and ids to count with, for WEIR_LATENESS after their window"));
+                + " rows and ids to count with, for WEIR_LATENESS after their window, and until their"
+                + " files and changelog topics are written anew"));
     lines.add(line("Redis", "its buckets, until they are full or their period has ended"));
     lines.add(line("ingest nodes", "calls that Kafka does not have yet, in their journals"));
     return lines;

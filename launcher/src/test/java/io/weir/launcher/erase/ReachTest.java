@@ -15,10 +15,11 @@ final class ReachTest {
   private static final long LATENESS = 35 * DAY;
   private static final long HELD = 42 * DAY;
   private static final long LAST_OFFSET = 700;
+  private static final long CALLS_END = 1_000;
   private static final ClientRow ROW = new ClientRow(END - 900_000, END, true, LAST_OFFSET, END);
 
   private static Reach reach(long countedThrough, long closedThrough, long firstHeld) {
-    return new Reach(LATENESS, countedThrough, closedThrough, firstHeld, HELD);
+    return new Reach(LATENESS, countedThrough, closedThrough, firstHeld, CALLS_END, HELD);
   }
 
   @Test
@@ -40,6 +41,15 @@ final class ReachTest {
 
     assertFalse(reach.isOver(ROW));
     assertEquals(END + HELD, reach.overAt(ROW));
+  }
+
+  /** Its offset may never come again, and the row could never be erased. */
+  @Test
+  void callOfATopicThatWasDeleted_isNotHeldByTheOneThatWasCreatedAnew() {
+    Reach anew = new Reach(LATENESS, END + LATENESS, END, 0, LAST_OFFSET, HELD);
+    assertTrue(anew.isOver(ROW));
+    assertFalse(new Reach(LATENESS, END + LATENESS - 1, END, 0, LAST_OFFSET, HELD).isOver(ROW));
+    assertFalse(new Reach(LATENESS, END + LATENESS, END, 0, LAST_OFFSET + 1, HELD).isOver(ROW));
   }
 
   @Test
@@ -68,7 +78,7 @@ final class ReachTest {
 
   @Test
   void callsThatAreKeptForEver_areNeverOver() {
-    Reach reach = new Reach(LATENESS, END + LATENESS, END, 0, Reach.FOR_EVER);
+    Reach reach = new Reach(LATENESS, END + LATENESS, END, 0, CALLS_END, Reach.FOR_EVER);
 
     assertFalse(reach.isOver(ROW));
     assertEquals(Reach.FOR_EVER, reach.overAt(ROW));
@@ -78,12 +88,13 @@ final class ReachTest {
   @Test
   void callsThatWouldBeKeptForEver_butAreGone_areOver() {
     assertTrue(
-        new Reach(LATENESS, END + LATENESS, END, LAST_OFFSET + 1, Reach.FOR_EVER).isOver(ROW));
+        new Reach(LATENESS, END + LATENESS, END, LAST_OFFSET + 1, CALLS_END, Reach.FOR_EVER)
+            .isOver(ROW));
   }
 
   @Test
   void lengthsThatAddUpToMoreThanATime_areNoOverflow() {
-    Reach reach = new Reach(Long.MAX_VALUE, END, END, 0, Long.MAX_VALUE);
+    Reach reach = new Reach(Long.MAX_VALUE, END, END, 0, CALLS_END, Long.MAX_VALUE);
 
     assertFalse(reach.isOver(ROW));
     assertEquals(Long.MAX_VALUE, reach.overAt(ROW));

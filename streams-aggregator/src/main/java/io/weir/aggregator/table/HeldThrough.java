@@ -18,7 +18,9 @@ import java.util.function.LongSupplier;
  * partition that was held at 08:00 is read on at 19:00 and read anew at 21:00. Not thread-safe.
  *
  * <p>A reading from the beginning, too, must come to the end within the bound: a row that it has
- * read may be removed behind it.
+ * read may be removed behind it. One that does not is begun again with twice the bound, and so on:
+ * a table that may show an erased row is better than one that is never read to its end, as that of
+ * a topic would be whose tombstones are kept for a minute and which takes longer to be read.
  */
 final class HeldThrough {
   /** How often it is asked whether a partition is held now, unless the bound is short. */
@@ -27,12 +29,22 @@ final class HeldThrough {
   /** Shortest bound: a pause of the process must not make it read everything anew. */
   private static final Duration SHORTEST_BOUND = Duration.ofSeconds(4);
 
+  /** How often the bound is doubled at most. */
+  private static final int MOST_DOUBLED = 20;
+
   private final long boundMillis;
   private final long intervalMillis;
   private final Barriers barriers;
   private final LongSupplier clockEpochMillis;
   private final Map<Integer, Long> held = new HashMap<>();
   private final Map<Integer, Question> asked = new HashMap<>();
+
+  /**
+   * The partitions that are read from their beginning, by how often that has taken too long in
+   * succession.
+   */
+  private final Map<Integer, Integer> anew = new HashMap<>();
+
   private long askedEpochMillis;
 
   /** A barrier, and when it was put up: once it is reached, the partition is held through then. */
@@ -53,9 +65,18 @@ final class HeldThrough {
     this.clockEpochMillis = clockEpochMillis;
   }
 
-  /** Begins with a partition that is read from its beginning. */
-  void beginAnew(int partition) {
+  /**
+   * Begins with a partition that is read from its beginning.
+   *
+   * @return how often in succession that has taken too long before
+   */
+  int beginAnew(int partition) {
+    Integer before = anew.get(partition);
+    boolean isLate = before != null && isTooOld(partition);
+    int late = (before == null ? 0 : before) + (isLate ? 1 : 0);
     begin(partition, clockEpochMillis.getAsLong());
+    anew.put(partition, late);
+    return late;
   }
 
   /**
@@ -66,12 +87,14 @@ final class HeldThrough {
   void begin(int partition, long heldThroughEpochMillis) {
     held.put(partition, heldThroughEpochMillis);
     asked.remove(partition);
+    anew.remove(partition);
   }
 
   /** Ends with a partition. */
   void end(int partition) {
     held.remove(partition);
     asked.remove(partition);
+    anew.remove(partition);
   }
 
   /** Returns through which time a partition that has begun is held. */
@@ -81,13 +104,19 @@ final class HeldThrough {
 
   /** Returns whether a partition that has begun was last held too long ago to be read on. */
   boolean isTooOld(int partition) {
-    return isTooOldAt(of(partition));
+    int doubled = Math.min(anew.getOrDefault(partition, 0), MOST_DOUBLED);
+    long bound = boundMillis > Long.MAX_VALUE >> doubled ? Long.MAX_VALUE : boundMillis << doubled;
+    return isOutside(of(partition), bound);
   }
 
   /** Returns whether a partition that was last held at a time must not be read on. */
   boolean isTooOldAt(long heldThroughEpochMillis) {
+    return isOutside(heldThroughEpochMillis, boundMillis);
+  }
+
+  private boolean isOutside(long heldThroughEpochMillis, long bound) {
     long ago = clockEpochMillis.getAsLong() - heldThroughEpochMillis;
-    return ago > boundMillis || ago < -boundMillis; // or the clock was wrong then, or is now
+    return ago > bound || ago < -bound; // or the clock was wrong then, or is now
   }
 
   /** Asks from time to time, of partitions that are too old at once, whether they are held now. */
@@ -100,7 +129,7 @@ final class HeldThrough {
     for (int partition : followed) {
       if (held.containsKey(partition)
           && !asked.containsKey(partition)
-          && (isTime || isTooOld(partition))) {
+          && (isTime || isTooOldAt(of(partition)))) {
         Question question = new Question(new Barrier(partition), now);
         asked.put(partition, question);
         barriers.add(question.barrier());
@@ -128,6 +157,9 @@ final class HeldThrough {
         read.add(one.getKey());
         if (!isTooOld(one.getKey())) {
           held.put(one.getKey(), question.atEpochMillis());
+          if (!isTooOldAt(question.atEpochMillis())) {
+            anew.remove(one.getKey());
+          }
         }
       }
     }

@@ -3,6 +3,7 @@ package io.weir.aggregator.table;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
+import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.process.SupervisedThread;
 import java.nio.ByteBuffer;
@@ -263,7 +264,17 @@ public final class TableFollower implements AutoCloseable {
       TableStore.@Nullable Position position) {
     if (position == null) {
       records.seekToBeginning(List.of(one));
-      held.beginAnew(one.partition());
+      int late = held.beginAnew(one.partition());
+      if (late > 0) {
+        LOG.error(
+            "usage table of partition={} was not read to its end in half of the time for which {}"
+                + " keeps tombstones (delete.retention.ms), times_in_succession={}; it is given"
+                + " twice as long, and may show rows that were erased meanwhile. If Kafka was not"
+                + " away and no clock was set: keep them for longer",
+            one.partition(),
+            Topics.STATE.name(),
+            late);
+      }
     } else if (held.isTooOldAt(position.heldThroughEpochMillis())) {
       restart(records, Set.of(one), TOO_OLD);
       return;

@@ -4,6 +4,7 @@ package io.weir.aggregator.topology;
 import io.weir.topics.catalog.Copies;
 import io.weir.topics.catalog.SingleCopy;
 import io.weir.topics.catalog.Topic;
+import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -148,6 +149,9 @@ public record StreamsSettings(
     properties.put(
         StreamsConfig.topicPrefix(TopicConfig.MESSAGE_TIMESTAMP_AFTER_MAX_MS_CONFIG),
         Long.toString(Long.MAX_VALUE));
+    properties.put(
+        StreamsConfig.topicPrefix(TopicConfig.MAX_COMPACTION_LAG_MS_CONFIG),
+        Long.toString(Topics.STATE.compactedWithin().toMillis()));
     properties.put(
         StreamsConfig.mainConsumerPrefix(ConsumerConfig.GROUP_INSTANCE_ID_CONFIG), instance);
     properties.put(

@@ -108,6 +108,50 @@ final class HeldThroughTest {
     assertTrue(held.isTooOld(PARTITION));
   }
 
+  /** Else a topic whose tombstones are kept for a minute would be read for ever, and never told. */
+  @Test
+  void readingThatTakesLongerThanTheBound_isGivenMoreTime_andEnds() {
+    assertEquals(0, held.beginAnew(PARTITION));
+    now += 6 * DAY; // longer than the bound of three days and a half
+    assertTrue(held.isTooOld(PARTITION));
+
+    assertEquals(1, held.beginAnew(PARTITION));
+    held.ask(List.of(PARTITION));
+    barriers.findEnds(Set.of(PARTITION), partitions -> Map.of(PARTITION, END));
+    now += 6 * DAY;
+    assertFalse(held.isTooOld(PARTITION));
+    barriers.settle(partition -> END);
+    assertEquals(Set.of(PARTITION), held.settle());
+    assertFalse(held.isTooOld(PARTITION), "not read anew again at once");
+
+    assertTrue(renews(), "asked at once, for what was published while it was read");
+    assertEquals(now, held.of(PARTITION));
+    now += 4 * DAY;
+    assertTrue(held.isTooOld(PARTITION), "the bound is as before");
+    assertEquals(0, held.beginAnew(PARTITION));
+  }
+
+  @Test
+  void readingThatIsBegunAgainInTime_isGivenNoMoreTime() {
+    held.beginAnew(PARTITION);
+    now += DAY;
+
+    assertEquals(0, held.beginAnew(PARTITION));
+  }
+
+  @Test
+  void boundThatIsDoubledForEver_isNoOverflow() {
+    HeldThrough endless = new HeldThrough(Duration.ofMillis(Long.MAX_VALUE), barriers, () -> now);
+    endless.beginAnew(PARTITION);
+    assertFalse(endless.isTooOld(PARTITION));
+    for (int late = 1; late <= 70; late++) {
+      held.beginAnew(PARTITION);
+      now += (8 * DAY) << Math.min(late, 21);
+    }
+    held.beginAnew(PARTITION);
+    assertFalse(held.isTooOld(PARTITION));
+  }
+
   @Test
   void topicThatKeepsNoTombstones_isNotReadAnewForEver() {
     HeldThrough none = new HeldThrough(Duration.ZERO, barriers, () -> now);

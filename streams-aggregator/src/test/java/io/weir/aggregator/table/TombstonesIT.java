@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
@@ -128,6 +129,54 @@ final class TombstonesIT {
       Await.until("it is read anew", () -> store.get(PARTITION, ERASED_UNSEEN) == null);
       awaitRead(follower);
       assertArrayEquals(VALUE, store.get(PARTITION, ROW));
+    }
+  }
+
+  /** A table that takes longer to be read than a bound is not read for ever. */
+  @Test
+  @FullSuite(
+      reason =
+          "reads slowly; readingThatTakesLongerThanTheBound_isGivenMoreTime_andEnds always runs",
+      turn = 2)
+  void tableThatTakesLongerToBeRead_thanTombstonesAreKept_isRead() throws Exception {
+    TableObserver slow = new SlowObserver(Duration.ofSeconds(3));
+    try (TestKafka kafka = withRows(TestKafka.borrow());
+        TableStore store = open();
+        TableFollower follower =
+            TableFollower.start(
+                store,
+                KafkaConnection.to(kafka.bootstrapServers()),
+                () -> Set.of(PARTITION),
+                () -> {},
+                slow,
+                Duration.ZERO,
+                new SimpleMeterRegistry())) {
+      awaitRead(follower);
+
+      assertArrayEquals(VALUE, store.get(PARTITION, ROW));
+    }
+  }
+
+  /** Takes a while for each row, as a great table does for all. */
+  private record SlowObserver(Duration each) implements TableObserver {
+    @Override
+    public void begin(int partition) {
+      // it is the rows that take long
+    }
+
+    @Override
+    public void end(int partition) {
+      // it is the rows that take long
+    }
+
+    @Override
+    public void change(int partition, byte[] key, byte @Nullable [] value) {
+      LockSupport.parkNanos(each.toNanos());
+    }
+
+    @Override
+    public boolean work() {
+      return false;
     }
   }
 

@@ -137,6 +137,7 @@ final class OwnProperties {
         reasons,
         "topics are created by 'weir topics create', and with enough copies",
         "allow.auto.create.topics",
+        "max.compaction.lag.ms",
         "min.insync.replicas",
         "replication.factor");
     add(
