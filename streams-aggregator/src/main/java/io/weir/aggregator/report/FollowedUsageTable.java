@@ -59,11 +59,14 @@ final class FollowedUsageTable implements UsageTable {
   }
 
   /**
-   * Throws if the partition is not readable. Called after each read, since a partition may be
-   * dropped at any time, and stops being readable before it is dropped.
+   * Throws if the partition has not been here since a read began. Called after each read, since a
+   * partition may be dropped at any time, and stops being readable before it is dropped; it may be
+   * readable again by now.
+   *
+   * @param reading the number of its reading before the read
    */
-  private void requireWasHere(int partition) {
-    if (!isHere(partition)) {
+  private void requireWasHere(int partition, long reading) {
+    if (reading == 0 || follower.reading(partition) != reading) {
       throw missing(partition);
     }
   }
@@ -89,8 +92,9 @@ final class FollowedUsageTable implements UsageTable {
   }
 
   private <T> Optional<T> get(int partition, String key, Decoder<T> decoder) {
+    long reading = follower.reading(partition);
     byte[] value = store.get(partition, key.getBytes(StandardCharsets.UTF_8));
-    requireWasHere(partition);
+    requireWasHere(partition, reading);
     return value == null ? Optional.empty() : Optional.of(decoded(decoder, value));
   }
 
@@ -115,15 +119,17 @@ final class FollowedUsageTable implements UsageTable {
             fromEpochMillis,
             toEpochMillis,
             value -> into.accept(decoded(UsageStateCodec::decode, value)));
+    long reading = follower.reading(partition);
     store.scan(partition, scan.from(), scan.to(), scan);
-    requireWasHere(partition);
+    requireWasHere(partition, reading);
   }
 
   @Override
   public List<String> clients(int partition, String prefix, int max) {
     ClientScan scan = new ClientScan(prefix, max);
+    long reading = follower.reading(partition);
     store.scan(partition, scan.from(), scan.to(), scan);
-    requireWasHere(partition);
+    requireWasHere(partition, reading);
     return scan.clients();
   }
 

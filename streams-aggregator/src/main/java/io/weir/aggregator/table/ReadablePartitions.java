@@ -17,20 +17,31 @@ import org.slf4j.LoggerFactory;
 final class ReadablePartitions {
   private static final Logger LOG = LoggerFactory.getLogger(ReadablePartitions.class);
 
-  private final Set<Integer> readable = ConcurrentHashMap.newKeySet();
+  /** By partition, the number of the reading by which it was first read to its end. */
+  private final Map<Integer, Long> readable = new ConcurrentHashMap<>();
+
   private final Map<Integer, Barrier> firstReading = new HashMap<>();
   private final Barriers barriers;
+  private long readings;
 
   ReadablePartitions(Barriers barriers) {
     this.barriers = barriers;
   }
 
   boolean contains(int partition) {
-    return readable.contains(partition);
+    return readable.containsKey(partition);
   }
 
   Set<Integer> all() {
-    return Set.copyOf(readable);
+    return Set.copyOf(readable.keySet());
+  }
+
+  /**
+   * Returns the number of the reading of a partition that can be read: another one if it was
+   * dropped and read anew in between; 0 if it cannot be read.
+   */
+  long reading(int partition) {
+    return readable.getOrDefault(partition, 0L);
   }
 
   /** Begins to wait until a partition has been read to its end. */
@@ -64,7 +75,7 @@ final class ReadablePartitions {
     }
     firstReading.forEach(this::settle);
     Set<Integer> added = new HashSet<>(firstReading.keySet());
-    added.retainAll(readable);
+    added.retainAll(readable.keySet());
     firstReading.keySet().removeAll(added);
     return added;
   }
@@ -74,7 +85,7 @@ final class ReadablePartitions {
       return;
     }
     if (first.reached.getNow(Freshness.MISSING) == Freshness.UP_TO_DATE) {
-      readable.add(partition);
+      readable.put(partition, ++readings);
       LOG.info("usage table has partition={}", partition);
     } else {
       Barrier again = new Barrier(partition);

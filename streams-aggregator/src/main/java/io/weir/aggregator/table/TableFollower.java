@@ -131,6 +131,17 @@ public final class TableFollower implements AutoCloseable {
   }
 
   /**
+   * Returns the number of the reading of a partition. Who reads from the table compares it before
+   * and after: if it has changed, the partition was dropped meanwhile, and what was read may lack
+   * rows.
+   *
+   * @return 1 or more; 0 if the partition cannot be read
+   */
+  public long reading(int partition) {
+    return readable.reading(partition);
+  }
+
+  /**
    * Returns whether every partition that the table holds can be read; false for a moment after the
    * start.
    */

@@ -118,8 +118,15 @@ final class BarriersTest {
     readable.settle();
     assertEquals(Set.of(1), readable.all());
 
+    long reading = readable.reading(1);
+    assertTrue(reading > 0);
     readable.begin(1);
     assertFalse(readable.contains(1), "read anew");
+    assertEquals(0, readable.reading(1));
+    findEnds(Map.of(1, 9L));
+    barriers.settle(partition -> 9);
+    readable.settle();
+    assertTrue(readable.reading(1) > reading, "whoever reads meanwhile may lack rows");
   }
 
   private void findEnds(Map<Integer, Long> ends) {
