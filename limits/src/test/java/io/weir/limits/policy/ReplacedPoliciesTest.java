@@ -119,6 +119,24 @@ final class ReplacedPoliciesTest {
   }
 
   @Test
+  void policyInShadow_thatTakesThePlaceOfAnEnforcedOne_isNamed() {
+    Policy tried = policy("tried", List.of(), PolicyMode.SHADOW, "all", "off");
+    Policy off = policy("off", List.of(), PolicyMode.OFF);
+
+    assertEquals(
+        List.of(
+            "is in shadow, and takes the place of 'all' all the same: nothing limits a call in its"
+                + " place"),
+        PolicyAdvice.of(new PolicySet(1, List.of(policy("all"), tried, off))).stream()
+            .map(PolicyAdvice.Advice::text)
+            .toList());
+    assertEquals(
+        List.of(),
+        PolicyAdvice.of(
+            new PolicySet(1, List.of(policy("all"), policy("tried", "all"), off))));
+  }
+
+  @Test
   void copies_keepWhatTheyReplace() {
     Policy policy = policy("a", "b");
 
