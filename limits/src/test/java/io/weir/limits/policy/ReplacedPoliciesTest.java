@@ -19,6 +19,8 @@ import org.junit.jupiter.api.Test;
 final class ReplacedPoliciesTest {
   private static final TokenBucketLimit LIMIT = new TokenBucketLimit(10, 10, 1_000_000);
 
+  private static final List<PolicyMode> MODES = List.of(PolicyMode.values());
+
   private static Policy policy(
       String name, List<String> endpoints, PolicyMode mode, String... replaces) {
     return new Policy(
@@ -164,7 +166,7 @@ final class ReplacedPoliciesTest {
             policy(
                 "p" + i,
                 random.nextBoolean() ? List.of() : List.of("e" + random.nextInt(2)),
-                PolicyMode.values()[random.nextInt(3)],
+                MODES.get(random.nextInt(3)),
                 others.toArray(String[]::new)));
       }
       for (String endpoint : List.of("e0", "e1", "e2")) {
