@@ -190,7 +190,7 @@ public final class Access implements AutoCloseable {
 
   private Verdict verify(String token) {
     try {
-      SignedJWT signed = SignedJWT.parse(token);
+      SignedJWT signed = JwtVerifier.parse(token);
       if (!JwtVerifier.isWrittenAsItShould(token, signed)) {
         return UNKNOWN;
       }

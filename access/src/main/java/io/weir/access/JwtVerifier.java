@@ -11,7 +11,9 @@ import com.nimbusds.jose.proc.JWSVerificationKeySelector;
 import com.nimbusds.jose.proc.SecurityContext;
 import com.nimbusds.jose.util.Base64URL;
 import com.nimbusds.jwt.JWTClaimsSet;
+import com.nimbusds.jwt.JWTParser;
 import com.nimbusds.jwt.SignedJWT;
+import com.nimbusds.jwt.proc.BadJWTException;
 import com.nimbusds.jwt.proc.DefaultJWTClaimsVerifier;
 import com.nimbusds.jwt.proc.DefaultJWTProcessor;
 import java.text.ParseException;
@@ -36,6 +38,7 @@ public final class JwtVerifier {
           JWSAlgorithm.ES512);
 
   private final DefaultJWTProcessor<SecurityContext> processor = new DefaultJWTProcessor<>();
+  private final Set<String> required;
 
   /**
    * Creates a verifier.
@@ -45,6 +48,7 @@ public final class JwtVerifier {
    */
   public JwtVerifier(
       JWKSource<SecurityContext> keys, String issuer, String audience, Set<String> required) {
+    this.required = Set.copyOf(required);
     processor.setJWSKeySelector(new JWSVerificationKeySelector<>(ALGORITHMS, keys));
     processor.setJWSTypeVerifier(
         new DefaultJOSEObjectTypeVerifier<>(
@@ -77,6 +81,36 @@ public final class JwtVerifier {
    * @throws JOSEException if there are no keys, or the signature cannot be computed
    */
   public JWTClaimsSet verify(String token) throws ParseException, BadJOSEException, JOSEException {
-    return processor.process(token, null);
+    JWTClaimsSet claims = processor.process(parsed(token, JWTParser::parse), null);
+    for (String each : required) {
+      if (claims.getClaim(each) == null) { // the library is content with one that is null
+        throw new BadJWTException("JWT has no value of claim " + each);
+      }
+    }
+    return claims;
+  }
+
+  /**
+   * Reads a token that is to be signed, without looking at its signature.
+   *
+   * @throws ParseException if it is none, whatever it holds
+   */
+  public static SignedJWT parse(String token) throws ParseException {
+    return parsed(token, SignedJWT::parse);
+  }
+
+  private interface Parser<T> {
+    T parse(String token) throws ParseException;
+  }
+
+  /** The library throws faults for some tokens, such as one whose header is {@code null}. */
+  private static <T> T parsed(String token, Parser<T> parser) throws ParseException {
+    try {
+      return parser.parse(token);
+    } catch (RuntimeException fault) {
+      ParseException malformed = new ParseException("not the parts of a JWT", 0);
+      malformed.initCause(fault);
+      throw malformed;
+    }
   }
 }

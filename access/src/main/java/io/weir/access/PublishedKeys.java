@@ -10,6 +10,8 @@ import com.nimbusds.jose.jwk.source.JWKSource;
 import com.nimbusds.jose.proc.SecurityContext;
 import com.nimbusds.jose.util.DefaultResourceRetriever;
 import java.io.IOException;
+import java.net.HttpURLConnection;
+import java.net.URL;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -45,6 +47,9 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
   /** Longest wait to connect, and for each part of the answer. */
   private static final Duration PATIENCE = Duration.ofSeconds(1);
 
+  /** Longest time that an answer takes from the first wait to connect to its end. */
+  private static final Duration LONGEST_ANSWER = Duration.ofSeconds(5);
+
   /** Longest wait of somebody who asks for the newest keys. */
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(3);
 
@@ -53,8 +58,7 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
 
   private final JwksPlace place;
   private final Runnable onRemoved;
-  private final DefaultResourceRetriever issuer =
-      new DefaultResourceRetriever((int) PATIENCE.toMillis(), (int) PATIENCE.toMillis(), MAX_BYTES);
+  private final DefaultResourceRetriever issuer = new Retriever();
   private final @Nullable WatchedFile watched;
   private final @Nullable ScheduledExecutorService fetcher;
   private final Object lock = new Object();
@@ -69,6 +73,21 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
   // of the thread that fetches
   private long fetchedNanos;
   private String failure = "";
+
+  /** Ends an answer that comes so slowly, byte by byte, that no part of it is late. */
+  private static final class Retriever extends DefaultResourceRetriever {
+    Retriever() {
+      super((int) PATIENCE.toMillis(), (int) PATIENCE.toMillis(), MAX_BYTES);
+    }
+
+    @Override
+    protected HttpURLConnection openHTTPConnection(URL url) throws IOException {
+      HttpURLConnection connection = super.openHTTPConnection(url);
+      CompletableFuture.delayedExecutor(LONGEST_ANSWER.toMillis(), TimeUnit.MILLISECONDS)
+          .execute(connection::disconnect);
+      return connection;
+    }
+  }
 
   private PublishedKeys(JwksPlace place, Runnable onRemoved) throws IOException {
     this.place = place;

@@ -123,6 +123,12 @@ final class JwtTokensTest {
             .scopes());
   }
 
+  /** Whoever reaches a port could have them answered 500, with a stack trace in the log. */
+  @Test
+  void tokenOnWhichTheLibraryFails_isRefused() {
+    assertInstanceOf(Access.Refused.class, access.of("Bearer bnVsbA.e30.AA")); // a null header
+  }
+
   @Test
   void tokenForClients_readsTheirUsageAlone() throws Exception {
     Grant bound = granted(signed(claims().claim("weir_clients", List.of("acme", "b"))));

@@ -111,9 +111,9 @@ final class PolicyExplanation {
         out.printf(
             "  - %-20s %s%n",
             policy.name(),
-            applied.contains(policy.name())
+            applied.contains(policy.name()) && !matched.leftOut().contains(policy)
                 ? "not asked: its place is taken by " + replacers(policy, specific)
-                : fitting.contains(policy.name())
+                : fitting.contains(policy.name()) && !matched.leftOut().contains(policy)
                     ? "not asked: a policy that is more specific is for the descriptor"
                     : whyNot(policy, matched.leftOut()));
       }

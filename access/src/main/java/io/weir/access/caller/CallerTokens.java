@@ -243,7 +243,7 @@ public final class CallerTokens implements AutoCloseable {
   /** Returns null if the token's key is not known. */
   private @Nullable Verdict verdict(String token) {
     try {
-      SignedJWT signed = SignedJWT.parse(token);
+      SignedJWT signed = JwtVerifier.parse(token);
       // else one good token could be written in many ways, and displace others
       if (!JwtVerifier.isWrittenAsItShould(token, signed)) {
         return NOT_SIGNED;

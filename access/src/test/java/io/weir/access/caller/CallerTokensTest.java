@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.nimbusds.jose.JOSEObjectType;
 import com.nimbusds.jose.JWSAlgorithm;
 import com.nimbusds.jose.JWSHeader;
+import com.nimbusds.jose.JWSObject;
+import com.nimbusds.jose.Payload;
 import com.nimbusds.jose.crypto.ECDSASigner;
 import com.nimbusds.jose.crypto.MACSigner;
 import com.nimbusds.jose.jwk.ECKey;
@@ -97,6 +99,20 @@ final class CallerTokensTest {
     assertEquals(new Known(caller), verify(token));
 
     assertEquals(Optional.of(caller), tokens.known(token));
+  }
+
+  /** Whoever reaches the gateway could have them answered 500, with a stack trace in the log. */
+  @Test
+  void tokenOnWhichTheLibraryFails_isRefused() throws Exception {
+    assertRefused("bnVsbA.e30.AA", "is no signed JWT"); // its header is null
+    JWSObject withoutAnEnd =
+        new JWSObject(
+            new JWSHeader.Builder(JWSAlgorithm.ES256).keyID(issuer.key().getKeyID()).build(),
+            new Payload(
+                "{\"iss\":\"https://callers.example\",\"aud\":\"shop\",\"exp\":null,"
+                    + "\"org\":{\"id\":\"acme\"}}"));
+    withoutAnEnd.sign(new ECDSASigner(issuer.key()));
+    assertRefused(withoutAnEnd.serialize(), "does not say when it expires (exp)");
   }
 
   @Test

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Is told how a traced call, or the calls of a traced batch, go from step to step: {@link
  * #deciding}, {@link #decided}, and for calls that are recorded {@link #recording} and {@link
- * #recorded}. Each is called once at most, in this order, by whichever thread has come to that
+ * #recorded}, or {@link #notRecorded}. Each is called once at most, in this order, by whichever thread has come to that
  * step; none blocks or throws. A call that is not traced has no object of this kind at all.
  */
 public interface CallTrace {
@@ -26,9 +26,11 @@ public interface CallTrace {
 
   /**
    * Returns what the log shall run when Kafka has acknowledged the calls; null if nobody wants to
-   * know. Called once, after {@link #recording}.
+   * know. Called once, after {@link #recording}. Until then the log holds the lines of the calls.
+   *
+   * @param calls how many calls are written
    */
-  @Nullable Runnable whenAcked();
+  @Nullable Runnable whenAcked(int calls);
 
   /**
    * The log has written the calls, or has refused them.
@@ -36,4 +38,7 @@ public interface CallTrace {
    * @param results one for each call
    */
   void recorded(List<Recorded> results);
+
+  /** The calls could not be written by a fault of this process; nothing is awaited for them. */
+  void notRecorded();
 }

@@ -273,12 +273,20 @@ public final class CheckGate {
       return log.submit(ticket, calls);
     }
     trace.recording();
-    return log.submit(ticket, calls, trace.whenAcked())
-        .thenApply(
-            results -> {
-              trace.recorded(results);
-              return results;
-            });
+    try {
+      return log.submit(ticket, calls, trace.whenAcked(calls.size()))
+          .whenComplete(
+              (results, failed) -> {
+                if (failed == null) {
+                  trace.recorded(results);
+                } else {
+                  trace.notRecorded();
+                }
+              });
+    } catch (RuntimeException | Error failed) {
+      trace.notRecorded();
+      throw failed;
+    }
   }
 
   /**

@@ -70,7 +70,7 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
 
   /**
    * Returns the policies that apply to the call, of those that match it: the most specific ones,
-   * without those whose place others take.
+   * without those whose place others take, and of these as many as fit into one check.
    *
    * @param matched all policies that match, also those that others replace
    * @param nowEpochMillis time by the cache's clock; determines the period of a limit that replaces
@@ -79,9 +79,11 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
   public MatchedPolicies apply(MatchedPolicies matched, CallFacts facts, long nowEpochMillis) {
     MatchedPolicies selected = select(matched, facts, nowEpochMillis);
     Set<String> ofOwn = selected.replaced();
-    return ofOwn.isEmpty() && replaced.isEmpty()
-        ? selected
-        : selected.without(policy -> isReplaced(policy, ofOwn));
+    MatchedPolicies applying =
+        ofOwn.isEmpty() && replaced.isEmpty()
+            ? selected
+            : selected.without(policy -> isReplaced(policy, ofOwn));
+    return applying.fitting();
   }
 
   private boolean isReplaced(Policy policy, Set<String> ofOwn) {

@@ -19,7 +19,6 @@ import io.weir.topics.model.DecidedBy;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -37,7 +36,7 @@ final class CallSpans implements CallTrace {
   private final @Nullable Span alsoDescribed;
   private final AtomicInteger awaited;
   private final int maxAwaited;
-  private final AtomicBoolean isAwaited = new AtomicBoolean();
+  private final AtomicInteger ownAwaited = new AtomicInteger();
   private volatile @Nullable Span deciding;
   private volatile @Nullable Span recording;
   private volatile long recordingEpochNanos;
@@ -49,7 +48,7 @@ final class CallSpans implements CallTrace {
    * @param index which of the calls of the request it is; −1 if it is the only one, or the spans
    *     are those of all of them
    * @param alsoDescribed a span that is told the verdict, too; null for none
-   * @param awaited number of traced writes whose acknowledgement by Kafka is awaited
+   * @param awaited number of traced calls whose acknowledgement by Kafka is awaited
    * @param maxAwaited bound on it: beyond, nothing is held that waits for Kafka
    */
   CallSpans(
@@ -159,12 +158,12 @@ final class CallSpans implements CallTrace {
   }
 
   @Override
-  public @Nullable Runnable whenAcked() {
-    if (awaited.incrementAndGet() > maxAwaited) {
-      awaited.decrementAndGet();
+  public @Nullable Runnable whenAcked(int calls) {
+    if (awaited.addAndGet(calls) > maxAwaited) {
+      awaited.addAndGet(-calls);
       return null;
     }
-    isAwaited.set(true);
+    ownAwaited.set(calls);
     return this::acked;
   }
 
@@ -182,43 +181,46 @@ final class CallSpans implements CallTrace {
   }
 
   private void stopAwaiting() {
-    if (isAwaited.compareAndSet(true, false)) {
-      awaited.decrementAndGet();
-    }
+    awaited.addAndGet(-ownAwaited.getAndSet(0));
   }
 
   @Override
   public void recorded(List<Recorded> results) {
+    Recorded result = results.get(0); // they are kept or refused together
+    if (!(result instanceof Recorded.Durable)) {
+      stopAwaiting();
+    }
     Span span = recording;
     if (span == null) {
       return;
     }
     recording = null;
-    Recorded result = results.get(0); // they are kept or refused together
     if (result instanceof Recorded.Durable durable) {
       span.setAttribute(SpanNames.RECORDED, durable.durability().wireName());
     } else if (result instanceof Recorded.Refused refused) {
-      stopAwaiting();
       span.setAttribute(SpanNames.RECORDED, "refused");
       span.setAttribute(
           SpanNames.ERROR_TYPE, refused.reason().name().toLowerCase(Locale.ROOT).replace('_', '-'));
       span.setStatus(StatusCode.ERROR, "the record was refused");
     } else {
-      stopAwaiting();
       span.setAttribute(SpanNames.RECORDED, "dropped");
     }
     span.end();
   }
 
-  /** The request has its answer: steps that have not ended have failed. */
+  @Override
+  public void notRecorded() {
+    stopAwaiting();
+  }
+
+  /**
+   * The request has its answer, or its caller is gone: steps that have not ended have failed. What
+   * waits for Kafka still does, and still counts, since the log holds it.
+   */
   void end() {
     fail(deciding);
     deciding = null;
-    Span writing = recording;
-    if (writing != null) {
-      stopAwaiting();
-    }
-    fail(writing);
+    fail(recording);
     recording = null;
   }
 

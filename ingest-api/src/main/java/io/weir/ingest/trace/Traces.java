@@ -40,8 +40,11 @@ public final class Traces implements AutoCloseable {
   /** Most spans that are held in memory, of about 1 KB each. */
   static final int MAX_HELD_SPANS = 2_048;
 
-  /** Most traced writes that wait for Kafka; while it is away, further ones are not waited for. */
-  static final int MAX_AWAITED = 1_000;
+  /**
+   * Most traced calls that wait for Kafka, as many as two batches may have; while it is away,
+   * further ones are not waited for. Each holds its line, of some hundred bytes.
+   */
+  static final int MAX_AWAITED = 2_000;
 
   private static final int SPANS_OF_A_REQUEST = 512;
   private static final Duration LINGER = Duration.ofSeconds(1);

@@ -19,6 +19,7 @@ import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
 import java.time.ZoneOffset;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -188,6 +189,25 @@ final class DescriptorTest {
     return descriptor.apply(all, facts, NOW).evaluated().stream()
         .map(match -> match.policy().name())
         .toList();
+  }
+
+  /** Else the less specific policies would be asked, since the set has them first. */
+  @Test
+  void policiesThatDoNotApply_takeNoRoomOfTheSixteen() {
+    List<Policy> policies = new ArrayList<>();
+    List<String> names = new ArrayList<>();
+    for (int i = 0; i < 16; i++) {
+      policies.add(policy("general-" + i, "envoy.domain", "shop"));
+      policies.add(policy("every-" + i));
+      names.add("every-" + i);
+    }
+    Policy specific = policy("specific", "envoy.domain", "shop", "a", "1");
+    policies.add(replacing(specific, names.toArray(String[]::new)));
+    Descriptor descriptor = new Descriptor(List.of("a", "b"), null);
+
+    assertEquals(List.of("specific"), applied(descriptor, policies.toArray(Policy[]::new)));
+    policies.set(32, specific.inMode(PolicyMode.SHADOW));
+    assertEquals(names, applied(descriptor, policies.toArray(Policy[]::new)));
   }
 
   /** A policy that is not specific enough does not apply, so it takes no place either. */

@@ -152,7 +152,7 @@ final class Expectations {
     }
 
     Expectation match(CallFacts call, long epochMillis) {
-      MatchedPolicies matched = possible.matchAll(call, epochMillis);
+      MatchedPolicies matched = possible.matchAll(call, epochMillis).fitting();
       Set<String> surelyReplaced = replaced(matched, true);
       Set<String> perhapsReplaced = replaced(matched, false);
       List<Expectation.Bucket> buckets = new ArrayList<>();

@@ -5,7 +5,11 @@ import io.weir.limits.BillingCalendar;
 import io.weir.limits.SlotClaim;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Predicate;
@@ -17,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  * the set is being replaced. Immutable.
  *
  * @param policiesVersion version of the set
- * @param evaluated the policies that are evaluated, in the set's order; at most {@value
- *     Check#MAX_BUCKETS}
+ * @param evaluated the policies that are evaluated, in the set's order; to be checked, at most
+ *     {@value Check#MAX_BUCKETS}
  * @param leftOut the policies that match but do not fit into one check, shadow policies before
  *     enforced ones; they are not evaluated, and the caller counts them
  * @param billing the calendar by which the client is billed; null for the months of UTC
@@ -52,6 +56,28 @@ public record MatchedPolicies(
     return rest.size() == evaluated.size()
         ? this
         : new MatchedPolicies(policiesVersion, rest, leftOut, billing);
+  }
+
+  /**
+   * Returns the same with as many policies as fit into one check; the others are left out: shadow
+   * policies first, policies that deny every call last, and of equals the last ones.
+   */
+  public MatchedPolicies fitting() {
+    if (evaluated.size() <= Check.MAX_BUCKETS) {
+      return this;
+    }
+    List<MatchedPolicy> byWeight = new ArrayList<>(evaluated);
+    byWeight.sort(Comparator.comparingInt(MatchedPolicies::weight).reversed());
+    Set<MatchedPolicy> kept = Collections.newSetFromMap(new IdentityHashMap<>());
+    kept.addAll(byWeight.subList(0, Check.MAX_BUCKETS));
+    List<Policy> left = new ArrayList<>(leftOut);
+    byWeight.subList(Check.MAX_BUCKETS, byWeight.size()).forEach(each -> left.add(each.policy()));
+    return new MatchedPolicies(
+        policiesVersion, evaluated.stream().filter(kept::contains).toList(), left, billing);
+  }
+
+  private static int weight(MatchedPolicy match) {
+    return match.policy().denies() ? 2 : match.bucket().enforced() ? 1 : 0;
   }
 
   /** Returns whether no policy matches, so that there is nothing to check. */

@@ -116,6 +116,22 @@ public final class PolicyAdvice {
                     "and '"
                         + other.name()
                         + "' take each other's place: a call that both match has neither limit"));
+    if (policy.mode() == PolicyMode.SHADOW) {
+      List<String> enforced =
+          policies.stream()
+              .filter(other -> other.mode() == PolicyMode.ENFORCE)
+              .map(Policy::name)
+              .filter(policy.replaces()::contains)
+              .map(name -> "'" + name + "'")
+              .toList();
+      if (!enforced.isEmpty()) {
+        advise(
+            policy,
+            "is in shadow, and takes the place of "
+                + NameList.of(enforced, "and")
+                + " all the same: nothing limits a call in its place");
+      }
+    }
     policies.stream()
         .filter(other -> !other.name().equals(policy.name()) && leavesNothingTo(other, policy))
         .findFirst()

@@ -222,18 +222,20 @@ public final class PolicyMatcher {
    * @param nowEpochMillis time by the cache's clock; determines the period
    */
   public MatchedPolicies match(CallFacts call, long nowEpochMillis) {
-    return match(call, nowEpochMillis, replaces);
+    return match(call, nowEpochMillis, replaces, true);
   }
 
   /**
    * Returns the policies that match a call as {@link #match(CallFacts, long)} does, with those
-   * whose place others take.
+   * whose place others take, and those that do not fit into one check: which of them apply is told
+   * by the caller, who then takes {@link MatchedPolicies#fitting()}.
    */
   public MatchedPolicies matchAll(CallFacts call, long nowEpochMillis) {
-    return match(call, nowEpochMillis, false);
+    return match(call, nowEpochMillis, false, false);
   }
 
-  private MatchedPolicies match(CallFacts call, long nowEpochMillis, boolean leavesReplaced) {
+  private MatchedPolicies match(
+      CallFacts call, long nowEpochMillis, boolean leavesReplaced, boolean leavesOut) {
     String client = call.client();
     ClientSettings settings = clients.settings().get(client);
     String plan = clients.planOf(settings);
@@ -262,7 +264,8 @@ public final class PolicyMatcher {
       matched.forEach(match -> replaced.addAll(match.policy.replaces()));
       matched.removeIf(match -> replaced.contains(match.policy.name()));
     }
-    List<Policy> leftOut = matched.size() > Check.MAX_BUCKETS ? leaveOut(matched) : List.of();
+    List<Policy> leftOut =
+        leavesOut && matched.size() > Check.MAX_BUCKETS ? leaveOut(matched) : List.of();
     BillingCalendar calendar = settings == null ? null : billing.get(client);
     return build(matched, leftOut, call, plan, calendar, nowEpochMillis);
   }

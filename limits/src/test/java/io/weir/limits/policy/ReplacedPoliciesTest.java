@@ -19,6 +19,8 @@ import org.junit.jupiter.api.Test;
 final class ReplacedPoliciesTest {
   private static final TokenBucketLimit LIMIT = new TokenBucketLimit(10, 10, 1_000_000);
 
+  private static final List<PolicyMode> MODES = List.of(PolicyMode.values());
+
   private static Policy policy(
       String name, List<String> endpoints, PolicyMode mode, String... replaces) {
     return new Policy(
@@ -119,6 +121,24 @@ final class ReplacedPoliciesTest {
   }
 
   @Test
+  void policyInShadow_thatTakesThePlaceOfAnEnforcedOne_isNamed() {
+    Policy tried = policy("tried", List.of(), PolicyMode.SHADOW, "all", "off");
+    Policy off = policy("off", List.of(), PolicyMode.OFF);
+
+    assertEquals(
+        List.of(
+            "is in shadow, and takes the place of 'all' all the same: nothing limits a call in its"
+                + " place"),
+        PolicyAdvice.of(new PolicySet(1, List.of(policy("all"), tried, off))).stream()
+            .map(PolicyAdvice.Advice::text)
+            .toList());
+    assertEquals(
+        List.of(),
+        PolicyAdvice.of(
+            new PolicySet(1, List.of(policy("all"), policy("tried", "all"), off))));
+  }
+
+  @Test
   void copies_keepWhatTheyReplace() {
     Policy policy = policy("a", "b");
 
@@ -146,7 +166,7 @@ final class ReplacedPoliciesTest {
             policy(
                 "p" + i,
                 random.nextBoolean() ? List.of() : List.of("e" + random.nextInt(2)),
-                List.of(PolicyMode.values()).get(random.nextInt(3)),
+                MODES.get(random.nextInt(3)),
                 others.toArray(String[]::new)));
       }
       for (String endpoint : List.of("e0", "e1", "e2")) {
