@@ -27,6 +27,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -77,6 +79,11 @@ public final class CallerTokens implements AutoCloseable {
   private final PublishedKeys keys;
   private final JwtVerifier verifier;
   private final ThreadPoolExecutor verifying;
+
+  /** Those under way, so that calls with one new token take one of the places for waiting. */
+  private final ConcurrentMap<ApiKeyHash, CompletableFuture<Verdict>> verifications =
+      new ConcurrentHashMap<>();
+
   private final AtomicInteger waitingForKeys = new AtomicInteger();
   private final AtomicLong timesForgotten = new AtomicLong();
   private final Cache<ApiKeyHash, Remembered> remembered =
@@ -177,13 +184,19 @@ public final class CallerTokens implements AutoCloseable {
   }
 
   /**
-   * Verifies a token; returns at once. The future is completed within seconds, by another thread,
+   * Verifies a token, once for all who ask meanwhile; returns at once. The future is completed within seconds, by another thread,
    * which what depends on it must not keep.
    */
   public CompletableFuture<Verdict> verify(String token) {
+    ApiKeyHash hash = ApiKeyHash.of(token);
     CompletableFuture<Verdict> answer = new CompletableFuture<>();
+    CompletableFuture<Verdict> underWay = verifications.putIfAbsent(hash, answer);
+    if (underWay != null) {
+      return underWay.copy();
+    }
+    var unused = answer.whenComplete((verdict, failed) -> verifications.remove(hash, answer));
     submit(token, answer, false);
-    return answer;
+    return answer.copy();
   }
 
   /** Returns how many tokens wait to be verified. */

@@ -14,6 +14,7 @@ import com.nimbusds.jose.Payload;
 import com.nimbusds.jose.crypto.ECDSASigner;
 import com.nimbusds.jose.crypto.MACSigner;
 import com.nimbusds.jose.jwk.ECKey;
+import com.nimbusds.jose.util.Base64URL;
 import com.nimbusds.jwt.JWTClaimsSet;
 import com.nimbusds.jwt.PlainJWT;
 import com.nimbusds.jwt.SignedJWT;
@@ -24,6 +25,7 @@ import io.weir.access.caller.CallerTokens.Verdict;
 import io.weir.servers.testing.CallerIssuer;
 import io.weir.testing.Await;
 import io.weir.topics.settings.Settings;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -99,6 +101,21 @@ final class CallerTokensTest {
     assertEquals(new Known(caller), verify(token));
 
     assertEquals(Optional.of(caller), tokens.known(token));
+  }
+
+  /** A caller's calls all have its new token at the same moment. */
+  @Test
+  void manyCallsWithOneNewToken_areAllTold() throws Exception {
+    for (int round = 0; round < 5; round++) {
+      String token = issuer.sign(claims("acme").jwtID("round-" + round));
+      List<CompletableFuture<Verdict>> all = new ArrayList<>();
+      for (int i = 0; i < 4 * CallerTokens.MAX_WAITING; i++) {
+        all.add(tokens.verify(token));
+      }
+      for (CompletableFuture<Verdict> each : all) {
+        assertInstanceOf(Known.class, each.get(1, TimeUnit.MINUTES));
+      }
+    }
   }
 
   /** Whoever reaches the gateway could have them answered 500, with a stack trace in the log. */
@@ -313,6 +330,14 @@ final class CallerTokensTest {
     return turnedAway;
   }
 
+  /** Returns a forged token with another signature, which is as wrong. */
+  private static String another(String forged, int number) {
+    int dot = forged.lastIndexOf('.');
+    byte[] signature = new Base64URL(forged.substring(dot + 1)).decode();
+    ByteBuffer.wrap(signature).putInt(number);
+    return forged.substring(0, dot + 1) + Base64URL.encode(signature);
+  }
+
   /** A flood of forged tokens costs the threads that verify, and takes no place of good ones. */
   @Test
   void forgedTokens_delayNoTokenThatIsKnown_andAreForgotten() throws Exception {
@@ -322,7 +347,7 @@ final class CallerTokensTest {
     List<CompletableFuture<Verdict>> answers = new ArrayList<>();
     int turnedAway = 0;
     while (turnedAway == 0) {
-      CompletableFuture<Verdict> answer = tokens.verify(forged);
+      CompletableFuture<Verdict> answer = tokens.verify(another(forged, answers.size()));
       answers.add(answer);
       assertTrue(tokens.waiting() <= CallerTokens.MAX_WAITING);
       assertTrue(tokens.known(good).isPresent());
