@@ -184,8 +184,8 @@ public final class CallerTokens implements AutoCloseable {
   }
 
   /**
-   * Verifies a token, once for all who ask meanwhile; returns at once. The future is completed within seconds, by another thread,
-   * which what depends on it must not keep.
+   * Verifies a token, once for all who ask meanwhile; returns at once. The future is completed
+   * within seconds, by another thread, which what depends on it must not keep.
    */
   public CompletableFuture<Verdict> verify(String token) {
     ApiKeyHash hash = ApiKeyHash.of(token);
