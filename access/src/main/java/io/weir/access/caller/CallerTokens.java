@@ -192,11 +192,17 @@ public final class CallerTokens implements AutoCloseable {
     CompletableFuture<Verdict> answer = new CompletableFuture<>();
     CompletableFuture<Verdict> underWay = verifications.putIfAbsent(hash, answer);
     if (underWay != null) {
-      return underWay.copy();
+      if (!underWay.isDone()) {
+        return underWay.copy();
+      }
+      submit(token, answer, false);
+      return answer;
     }
-    var unused = answer.whenComplete((verdict, failed) -> verifications.remove(hash, answer));
+    // told when it is over: who asks again then has it verified anew
+    CompletableFuture<Verdict> told =
+        answer.whenComplete((verdict, failed) -> verifications.remove(hash, answer));
     submit(token, answer, false);
-    return answer.copy();
+    return told;
   }
 
   /** Returns how many tokens wait to be verified. */

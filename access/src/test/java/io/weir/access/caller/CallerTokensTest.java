@@ -40,6 +40,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -301,17 +302,18 @@ final class CallerTokensTest {
   /** Presents tokens of an unknown key while the issuer is asked for its keys. */
   private int turnedAway(int sent) throws Exception {
     String unknown = CallerIssuer.sign(CallerIssuer.key("next"), claims("acme"));
+    AtomicInteger made = new AtomicInteger();
     int fetches = issuer.fetches();
     issuer.hold();
     Await.until(
         "the issuer to be asked",
         () -> {
-          var unused = tokens.verify(unknown);
+          var unused = tokens.verify(another(unknown, made.getAndIncrement()));
           return issuer.fetches() > fetches;
         });
     List<CompletableFuture<Verdict>> answers = new ArrayList<>();
     for (int i = 0; i < sent; i++) {
-      answers.add(tokens.verify(unknown));
+      answers.add(tokens.verify(another(unknown, made.getAndIncrement())));
     }
     // behind all of them, and before any of those that wait
     assertEquals("acme", clientOf(issuer.sign(claims("acme").jwtID("id-" + fetches))));
