@@ -26,6 +26,7 @@ final class Node {
   private long newestEpoch;
   private boolean cutFromRedis;
   private boolean paused;
+  private boolean awaitsItsClock;
 
   Node(World world, String name, SimClock clock, Chance chance) {
     this.world = world;
@@ -81,7 +82,8 @@ final class Node {
     SimulatedJournal journal = disk;
     if (journal == null) {
       long epoch = clock.epochMillis();
-      if (!world.kafka().isReachedBy(name) || epoch <= newestEpoch) {
+      awaitsItsClock = epoch <= newestEpoch;
+      if (!world.kafka().isReachedBy(name) || awaitsItsClock) {
         world.scheduler().after(chance.millis(300, 900), name + " starts", this::start);
         return;
       }
@@ -92,6 +94,7 @@ final class Node {
       powerWasLost = false;
     }
     journal.trouble(SimulatedJournal.Trouble.NONE);
+    awaitsItsClock = false;
     lives++;
     world.trace().note(name, "life", lives, "epoch", journal.identity().epoch());
     IngestProcess started = new IngestProcess(world, this, lives, journal, chance.split());
@@ -154,6 +157,15 @@ final class Node {
   boolean isReady() {
     IngestProcess running = process;
     return running != null && !paused && running.isReady();
+  }
+
+  /**
+   * Returns whether it has lost its disk, and its clock is behind the last opening of the journal
+   * that was on it: up to 1,000 s if that opening had leapt (decision 0008). Until then it does not
+   * start, as its operator is told (seeds 51015086 and 130001663).
+   */
+  boolean awaitsItsClock() {
+    return awaitsItsClock;
   }
 
   /** Makes a check. Returns null if the process died of it, so that the caller gets no answer. */

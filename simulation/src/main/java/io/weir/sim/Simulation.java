@@ -161,7 +161,7 @@ final class Simulation {
 
   private boolean isUp() {
     return world.redis().isWarm()
-        && world.nodes().stream().allMatch(Node::isReady)
+        && world.nodes().stream().allMatch(node -> node.isReady() || node.awaitsItsClock())
         && world.counters().stream().allMatch(Counter::isUp);
   }
 
