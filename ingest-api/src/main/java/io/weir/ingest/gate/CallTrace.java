@@ -7,8 +7,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Is told how a traced call, or the calls of a traced batch, go from step to step: {@link
  * #deciding}, {@link #decided}, and for calls that are recorded {@link #recording} and {@link
- * #recorded}, or {@link #notRecorded}. Each is called once at most, in this order, by whichever thread has come to that
- * step; none blocks or throws. A call that is not traced has no object of this kind at all.
+ * #recorded}, or {@link #notRecorded}. Each is called once at most, in this order, by whichever
+ * thread has come to that step; none blocks or throws. A call that is not traced has no object of
+ * this kind at all.
  */
 public interface CallTrace {
   /** The policies are about to be matched, and the cache is asked. */

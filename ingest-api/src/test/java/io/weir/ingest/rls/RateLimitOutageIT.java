@@ -88,21 +88,25 @@ final class RateLimitOutageIT {
   }
 
   /**
-   * Most calls are in time also on a machine that is busy with other tests; those that are not are
-   * late, and nothing else.
+   * Waits for a round in which most calls are in time: a machine that is busy with other tests may
+   * be late for some rounds. In each of them calls are in time or late, and nothing else.
    */
-  private static void assertInTime(Answers answers, Code verdict) {
-    assertTrue(answers.of(Status.Code.OK) > CALLS / 2, answers::toString);
-    assertEquals(
-        CALLS,
-        answers.of(Status.Code.OK) + answers.of(Status.Code.DEADLINE_EXCEEDED),
-        answers::toString);
-    assertEquals(Set.of(verdict), answers.verdicts().keySet());
+  private void awaitInTime(RateLimitDescriptor descriptor, Code verdict) throws Exception {
+    Await.until(
+        "most calls to be in time",
+        () -> {
+          Answers answers = ask(descriptor);
+          int inTime = answers.of(Status.Code.OK);
+          assertEquals(
+              CALLS, inTime + answers.of(Status.Code.DEADLINE_EXCEEDED), answers::toString);
+          assertTrue(Set.of(verdict).containsAll(answers.verdicts().keySet()), answers::toString);
+          return inTime > CALLS / 2;
+        });
   }
 
   @Test
-  void calls_areAnsweredWithinEnvoysDeadline_whileRedisAnswers() {
-    assertInTime(ask(OPEN), Code.OK);
+  void calls_areAnsweredWithinEnvoysDeadline_whileRedisAnswers() throws Exception {
+    awaitInTime(OPEN, Code.OK);
   }
 
   @Test
@@ -110,8 +114,8 @@ final class RateLimitOutageIT {
       throws Exception {
     node.redis.pause();
     try {
-      assertInTime(ask(OPEN), Code.OK);
-      assertInTime(ask(CLOSED), Code.OVER_LIMIT);
+      awaitInTime(OPEN, Code.OK);
+      awaitInTime(CLOSED, Code.OVER_LIMIT);
 
       // decided on this node: its share holds two
       RateLimitDescriptor local = descriptor("fails", "local", "who", "grpc");
@@ -147,7 +151,7 @@ final class RateLimitOutageIT {
   void connectionThatIsGone_isDecidedByFailureModes_andIsNoFaultOfTheRequest() throws Exception {
     node.redis.kill();
     try {
-      assertInTime(ask(CLOSED), Code.OVER_LIMIT);
+      awaitInTime(CLOSED, Code.OVER_LIMIT);
       assertJson(429, "OVER_LIMIT", "closed");
     } finally {
       node.redis.restart();
