@@ -134,8 +134,7 @@ final class ReplacedPoliciesTest {
             .toList());
     assertEquals(
         List.of(),
-        PolicyAdvice.of(
-            new PolicySet(1, List.of(policy("all"), policy("tried", "all"), off))));
+        PolicyAdvice.of(new PolicySet(1, List.of(policy("all"), policy("tried", "all"), off))));
   }
 
   @Test
