@@ -70,7 +70,13 @@ interface Edges {
   /** The cache decides a check. */
   default CheckDecider.Outcome decide(
       Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
-    return CheckDecider.decide(check, peek, warm, nowEpochMicros, kept);
+    return CheckDecider.decide(
+        check, peek, warm, nowEpochMicros, found(check, nowEpochMicros, kept));
+  }
+
+  /** The cache finds what it keeps, for a check that it decides. */
+  default KeptBuckets found(Check check, long nowEpochMicros, KeptBuckets kept) {
+    return kept;
   }
 
   /** The cache applies a correction. */

@@ -266,99 +266,75 @@ enum Mutant implements Edges {
 
   CHANGED_LIMIT_FILLS("a bucket whose limit has changed begins full") {
     @Override
-    public CheckDecider.Outcome decide(
-        Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
-      return CheckDecider.decide(
-          check,
-          peek,
-          warm,
-          nowEpochMicros,
-          new FalsifiedBuckets(kept) {
-            @Override
-            public @Nullable BucketState state(String bucket) {
-              BucketState state = kept.state(bucket);
-              return state == null
-                  ? null
-                  : check.buckets().stream()
-                      .filter(request -> request.bucket().equals(bucket))
-                      .map(request -> request.limit().arithmetic())
-                      .filter(now -> state.unitsPerToken() != 0)
-                      .filter(now -> now.unitsPerToken() != state.unitsPerToken())
-                      .map(now -> now.atLevel(state, now.capacityUnits(), nowEpochMicros))
-                      .findFirst()
-                      .orElse(state);
-            }
-          });
+    public KeptBuckets found(Check check, long nowEpochMicros, KeptBuckets kept) {
+      return new FalsifiedBuckets(kept) {
+        @Override
+        public @Nullable BucketState state(String bucket) {
+          BucketState state = kept.state(bucket);
+          return state == null
+              ? null
+              : check.buckets().stream()
+                  .filter(request -> request.bucket().equals(bucket))
+                  .map(request -> request.limit().arithmetic())
+                  .filter(now -> state.unitsPerToken() != 0)
+                  .filter(now -> now.unitsPerToken() != state.unitsPerToken())
+                  .map(now -> now.atLevel(state, now.capacityUnits(), nowEpochMicros))
+                  .findFirst()
+                  .orElse(state);
+        }
+      };
     }
   },
 
   FORGET_SUB_WINDOWS("a sliding window does not count its earlier sub-windows") {
     @Override
-    public CheckDecider.Outcome decide(
-        Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
+    public KeptBuckets found(Check check, long nowEpochMicros, KeptBuckets kept) {
       Set<String> asked =
           check.buckets().stream().map(BucketRequest::bucket).collect(Collectors.toSet());
-      return CheckDecider.decide(
-          check,
-          peek,
-          warm,
-          nowEpochMicros,
-          new FalsifiedBuckets(kept) {
-            @Override
-            public @Nullable BucketState state(String bucket) {
-              return asked.contains(bucket) ? kept.state(bucket) : null;
-            }
-          });
+      return new FalsifiedBuckets(kept) {
+        @Override
+        public @Nullable BucketState state(String bucket) {
+          return asked.contains(bucket) ? kept.state(bucket) : null;
+        }
+      };
     }
   },
 
   FORGET_OLDEST_CALL("a sliding log does not count the oldest call that it keeps") {
     @Override
-    public CheckDecider.Outcome decide(
-        Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
-      return CheckDecider.decide(
-          check,
-          peek,
-          warm,
-          nowEpochMicros,
-          new FalsifiedBuckets(kept) {
-            @Override
-            public @Nullable LogState log(String bucket) {
-              LogState whole = kept.log(bucket);
-              LogState later = LogState.EMPTY;
-              for (int i = 1; whole != null && i < whole.size(); i++) {
-                later = later.with(0, whole.atMicros(i), whole.cost(i));
-              }
-              return later;
-            }
-          });
+    public KeptBuckets found(Check check, long nowEpochMicros, KeptBuckets kept) {
+      return new FalsifiedBuckets(kept) {
+        @Override
+        public @Nullable LogState log(String bucket) {
+          LogState whole = kept.log(bucket);
+          LogState later = LogState.EMPTY;
+          for (int i = 1; whole != null && i < whole.size(); i++) {
+            later = later.with(0, whole.atMicros(i), whole.cost(i));
+          }
+          return later;
+        }
+      };
     }
   },
 
   SLOTS_END_EARLY("a slot is given to another caller a quarter of a second too early") {
     @Override
-    public CheckDecider.Outcome decide(
-        Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
-      return CheckDecider.decide(
-          check,
-          peek,
-          warm,
-          nowEpochMicros,
-          new FalsifiedBuckets(kept) {
-            @Override
-            public @Nullable SlotState slots(String bucket) {
-              SlotState whole = kept.slots(bucket);
-              SlotState lasting = SlotState.EMPTY;
-              if (whole != null) {
-                for (Map.Entry<String, Long> slot : whole.byHolder().entrySet()) {
-                  if (slot.getValue() > nowEpochMicros + 250_000) {
-                    lasting = lasting.with(slot.getKey(), slot.getValue());
-                  }
-                }
+    public KeptBuckets found(Check check, long nowEpochMicros, KeptBuckets kept) {
+      return new FalsifiedBuckets(kept) {
+        @Override
+        public @Nullable SlotState slots(String bucket) {
+          SlotState whole = kept.slots(bucket);
+          SlotState lasting = SlotState.EMPTY;
+          if (whole != null) {
+            for (Map.Entry<String, Long> slot : whole.byHolder().entrySet()) {
+              if (slot.getValue() > nowEpochMicros + 250_000) {
+                lasting = lasting.with(slot.getKey(), slot.getValue());
               }
-              return lasting;
             }
-          });
+          }
+          return lasting;
+        }
+      };
     }
   },
 

@@ -27,6 +27,6 @@ final class HandClock extends Clock {
 
   @Override
   public Clock withZone(ZoneId zone) {
-    throw new UnsupportedOperationException();
+    throw new UnsupportedOperationException("this clock is of UTC");
   }
 }

@@ -174,6 +174,7 @@ public final class CheckGate {
    * then.
    *
    * @param calls calls that stand for descriptors
+   * @return the very same list if none is replaced
    */
   public List<Call> besideEachOther(List<Call> calls) {
     PolicyMatcher snapshot = policies.get();

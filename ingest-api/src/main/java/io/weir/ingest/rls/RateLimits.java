@@ -103,8 +103,16 @@ public final class RateLimits {
         .thenApply(all -> verdict(asked, pending.stream().map(CompletableFuture::join).toList()));
   }
 
+  @SuppressWarnings("ReferenceEquality") // the gate returns the same list if nothing is replaced
   private List<DescriptorReader.Asked> besideEachOther(List<DescriptorReader.Asked> asked) {
-    List<Call> calls = gate.besideEachOther(asked.stream().map(one -> one.call()).toList());
+    if (asked.size() < 2) {
+      return asked;
+    }
+    List<Call> alone = asked.stream().map(one -> one.call()).toList();
+    List<Call> calls = gate.besideEachOther(alone);
+    if (calls == alone) {
+      return asked;
+    }
     List<DescriptorReader.Asked> beside = new ArrayList<>(asked.size());
     for (int i = 0; i < asked.size(); i++) {
       beside.add(asked.get(i).of(calls.get(i)));
