@@ -135,13 +135,8 @@ class ClusterLifeIT {
     start(false);
     fixture.restore();
     assertWarm(100);
-    fixture.cluster.command(0, "CLUSTER", "DELSLOTS", "100");
     fixture.cluster.command(0, "FLUSHALL"); // what a server that is lost for good takes with it
-    for (int member = 1; member < 3; member++) {
-      fixture.cluster.command(member, "CLUSTER", "DELSLOTS", "100");
-    }
-    fixture.cluster.command(1, "CLUSTER", "ADDSLOTS", "100");
-    fixture.cluster.command(1, "CLUSTER", "BUMPEPOCH");
+    fixture.cluster.assignWithoutKeys(100, 1);
 
     Await.until(
         "the slot to be cold on its new server",
@@ -271,11 +266,7 @@ class ClusterLifeIT {
     String generation = Objects.requireNonNull(fixture.life.beginRestoration());
     fixture.life.noteRestored(new CacheRestored(generation, 0, 2, 1, 1));
 
-    for (int member = 0; member < 3; member++) {
-      fixture.cluster.command(member, "CLUSTER", "DELSLOTS", "8000");
-    }
-    fixture.cluster.command(0, "CLUSTER", "ADDSLOTS", "8000");
-    fixture.cluster.command(0, "CLUSTER", "BUMPEPOCH");
+    fixture.cluster.assignWithoutKeys(8_000, 0);
     Await.until(
         "the slot to be there",
         () -> fixture.cache.topology().routes().map().slotsOf(server(0)).get(8_000));

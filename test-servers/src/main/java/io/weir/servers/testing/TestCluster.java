@@ -271,6 +271,15 @@ public final class TestCluster implements AutoCloseable {
     endMove(slot, from, to);
   }
 
+  /**
+   * Assigns a slot to a server without its keys, as an operator does whose server is lost: by the
+   * highest epoch, so that no message of the one that held it takes the slot back.
+   */
+  public void assignWithoutKeys(int slot, int to) {
+    command(to, "CLUSTER", "BUMPEPOCH");
+    command(to, "CLUSTER", "SETSLOT", Integer.toString(slot), "NODE", id(to));
+  }
+
   /** Sends a command to a server. */
   public @Nullable Object command(int member, String... command) {
     try {
