@@ -27,13 +27,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -55,8 +52,9 @@ public final class CallerTokens implements AutoCloseable {
   static final int MAX_WAITING = 256;
 
   /**
-   * Most tokens that wait for the issuer's keys to be fetched, so that unknown keys that somebody
-   * invents do not hold all places for calls while the issuer is slow.
+   * Most calls that wait for the issuer's keys to be fetched, whether with one token or with many,
+   * so that an unknown key that somebody invents does not hold all places for calls while the
+   * issuer is slow.
    */
   static final int MAX_WAITING_FOR_KEYS = 64;
 
@@ -81,10 +79,8 @@ public final class CallerTokens implements AutoCloseable {
   private final ThreadPoolExecutor verifying;
 
   /** Those under way, so that calls with one new token take one of the places for waiting. */
-  private final ConcurrentMap<ApiKeyHash, CompletableFuture<Verdict>> verifications =
-      new ConcurrentHashMap<>();
+  private final Verifications verifications = new Verifications(MAX_WAITING_FOR_KEYS);
 
-  private final AtomicInteger waitingForKeys = new AtomicInteger();
   private final AtomicLong timesForgotten = new AtomicLong();
   private final Cache<ApiKeyHash, Remembered> remembered =
       Caffeine.newBuilder()
@@ -190,19 +186,10 @@ public final class CallerTokens implements AutoCloseable {
   public CompletableFuture<Verdict> verify(String token) {
     ApiKeyHash hash = ApiKeyHash.of(token);
     CompletableFuture<Verdict> answer = new CompletableFuture<>();
-    CompletableFuture<Verdict> underWay = verifications.putIfAbsent(hash, answer);
-    if (underWay != null) {
-      if (!underWay.isDone()) {
-        return underWay.copy();
-      }
-      submit(token, answer, false);
-      return answer;
+    if (verifications.add(hash, answer)) {
+      submit(token, hash, false);
     }
-    // told when it is over: who asks again then has it verified anew
-    CompletableFuture<Verdict> told =
-        answer.whenComplete((verdict, failed) -> verifications.remove(hash, answer));
-    submit(token, answer, false);
-    return told;
+    return answer;
   }
 
   /** Returns how many tokens wait to be verified. */
@@ -216,41 +203,38 @@ public final class CallerTokens implements AutoCloseable {
     return remembered.estimatedSize();
   }
 
-  private void submit(String token, CompletableFuture<Verdict> answer, boolean isLastTry) {
+  private void submit(String token, ApiKeyHash hash, boolean isLastTry) {
     try {
       verifying.execute(
           () -> {
             try {
               Verdict verdict = verdict(token);
               if (verdict != null) {
-                answer.complete(verdict);
+                verifications.tell(hash, verdict);
               } else if (isLastTry) {
-                answer.complete(ofUnknownKey());
+                verifications.tell(hash, ofUnknownKey());
               } else {
-                awaitKeys(token, answer);
+                awaitKeys(token, hash);
               }
             } catch (RuntimeException | Error fault) {
-              answer.completeExceptionally(fault);
+              verifications.fail(hash, fault);
             }
           });
     } catch (RejectedExecutionException full) {
-      answer.complete(Undecided.BUSY);
+      verifications.tell(hash, Undecided.BUSY);
     }
   }
 
-  private void awaitKeys(String token, CompletableFuture<Verdict> answer) {
-    if (waitingForKeys.incrementAndGet() > MAX_WAITING_FOR_KEYS) {
-      waitingForKeys.decrementAndGet();
-      answer.complete(Undecided.BUSY);
-      return;
+  private void awaitKeys(String token, ApiKeyHash hash) {
+    if (verifications.awaitKeys(hash)) {
+      var unused =
+          keys.refresh()
+              .whenComplete(
+                  (done, failed) -> {
+                    verifications.haveKeys(hash);
+                    submit(token, hash, true);
+                  });
     }
-    var unused =
-        keys.refresh()
-            .whenComplete(
-                (done, failed) -> {
-                  waitingForKeys.decrementAndGet();
-                  submit(token, answer, true);
-                });
   }
 
   private Verdict ofUnknownKey() {
