@@ -52,7 +52,7 @@ final class AuthzCallerTokensIT {
   }
 
   private HttpResponse<String> askWith(AuthzDialect dialect, String token) throws Exception {
-    return node.ask(dialect, "Authorization", "Bearer " + token);
+    return node.askUntilKnown(dialect, "Authorization", "Bearer " + token);
   }
 
   @ParameterizedTest

@@ -3,12 +3,17 @@ package io.weir.ingest.http;
 
 import com.nimbusds.jwt.JWTClaimsSet;
 import io.weir.servers.testing.CallerIssuer;
+import io.weir.testing.Await;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Date;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -48,12 +53,51 @@ final class CallersNode implements AutoCloseable {
         "WEIR_AUTHZ_ROUTES",
         Files.writeString(folder.resolve("routes"), "GET /v1/items/{id}\n").toString());
     settings.putAll(more);
+    CallersNode started;
     try {
-      return new CallersNode(issuer, TestNode.start(folder, settings));
+      started = new CallersNode(issuer, TestNode.start(folder, settings));
     } catch (Exception failed) {
       issuer.close();
       throw failed;
     }
+    try {
+      started.awaitKeys();
+      return started;
+    } catch (Exception | Error failed) {
+      started.close();
+      throw failed;
+    }
+  }
+
+  /** On a busy machine the issuer's first answer may be too late, so that it is asked again. */
+  private void awaitKeys() throws Exception {
+    String expired =
+        issuer.sign(claims("nobody").expirationTime(Date.from(Instant.now().minusSeconds(60))));
+    Await.until(
+        "the issuer's keys are known",
+        () ->
+            field(
+                    ask(
+                        AuthzDialect.PLAIN,
+                        "Authorization",
+                        "Bearer " + expired,
+                        "X-Caller",
+                        expired),
+                    "WWW-Authenticate")
+                .contains("the token has expired"));
+  }
+
+  /** Asks until it is known whether the issuer has the token's key. */
+  HttpResponse<String> askUntilKnown(AuthzDialect dialect, String... fields) throws Exception {
+    List<HttpResponse<String>> answers = new ArrayList<>();
+    Await.until(
+        "the issuer to give its keys",
+        () -> {
+          answers.clear();
+          answers.add(ask(dialect, fields));
+          return !field(answers.get(0), "X-RateLimit-Reason").equals("caller-keys-unavailable");
+        });
+    return answers.get(0);
   }
 
   /** Returns the claims of a valid token of a client. */

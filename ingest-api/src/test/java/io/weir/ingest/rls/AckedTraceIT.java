@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.opentelemetry.proto.trace.v1.Span;
 import io.weir.ingest.trace.SpanCollector;
+import io.weir.testing.Await;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -44,6 +45,8 @@ final class AckedTraceIT {
         assertEquals(200, http.send(request, HttpResponse.BodyHandlers.ofString()).statusCode());
       }
 
+      // on a busy machine the stop may go on before the collector has answered
+      Await.until("the trace has come", () -> collector.ofTrace(TRACE).size() >= 4);
       List<Span> spans = collector.ofTrace(TRACE);
       assertEquals(4, spans.size(), spans::toString);
       Span record = named(spans, "record");

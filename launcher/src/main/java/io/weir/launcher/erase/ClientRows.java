@@ -86,7 +86,7 @@ final class ClientRows {
               + record.partition()
               + "-"
               + record.offset()
-              + " cannot be read, and nothing is erased: "
+              + " cannot be read, so no further row is erased: "
               + notOurs.getMessage();
     }
   }

@@ -57,7 +57,9 @@ final class TombstonesIT {
       assertArrayEquals(VALUE, store.get(PARTITION, ROW));
 
       send(kafka, ROW, null);
-      follower.refresh(List.of(PARTITION));
+      Await.until(
+          "the table is up to date",
+          () -> follower.refresh(List.of(PARTITION)).get(PARTITION) == Freshness.UP_TO_DATE);
 
       assertNull(store.get(PARTITION, ROW));
       assertArrayEquals(VALUE, store.get(PARTITION, ROW_OF_LONGER_NAME));
