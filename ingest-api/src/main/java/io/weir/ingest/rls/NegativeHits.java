@@ -37,7 +37,7 @@ final class NegativeHits {
     this.unknown = counter(registry, "unknown");
     this.notRecorded = counter(registry, "not-recorded");
     this.refused = counter(registry, "refused");
-    Gauge.builder("weir.negative.hits.calls", calls, RecentCalls::size)
+    Gauge.builder("weir.negative.hits.calls", calls, known -> known.size(System.nanoTime()))
         .description("calls whose hits this node could give back")
         .register(registry);
   }

@@ -164,8 +164,14 @@ final class RecentCalls {
     return new Found(calls, hits - left);
   }
 
-  /** Returns how many calls are remembered. */
-  synchronized int size() {
+  /**
+   * Returns how many calls are remembered, and forgets those that are too old, so that a node which
+   * is not asked any more does not keep the last ones.
+   *
+   * @param nowNanos as of {@link System#nanoTime}
+   */
+  synchronized int size(long nowNanos) {
+    forget(nowNanos);
     return all.size();
   }
 
