@@ -58,8 +58,10 @@ final class BucketWitness implements CacheWitness {
    * @param charged the bucket's counter with this charge
    * @param tokens what was charged
    * @param limit the limit by which it was charged
+   * @param foundFull whether the cache had the bucket full before
    */
-  record CacheCharge(long atMicros, long epoch, long charged, long tokens, BucketLimit limit) {}
+  record CacheCharge(
+      long atMicros, long epoch, long charged, long tokens, BucketLimit limit, boolean foundFull) {}
 
   private static final class Admissions {
     final boolean held;
@@ -350,11 +352,16 @@ final class BucketWitness implements CacheWitness {
           long rest = whole.tokens() - charge.cost();
           CacheCharge part =
               new CacheCharge(
-                  whole.atMicros(), whole.epoch(), stamp.charged(), charge.cost(), whole.limit());
+                  whole.atMicros(),
+                  whole.epoch(),
+                  stamp.charged(),
+                  charge.cost(),
+                  whole.limit(),
+                  whole.foundFull());
           all.set(
               i,
               new CacheCharge(
-                  whole.atMicros(), whole.epoch(), whole.charged(), rest, whole.limit()));
+                  whole.atMicros(), whole.epoch(), whole.charged(), rest, whole.limit(), false));
           all.add(i, part);
           if (rest == 0) {
             all.remove(i + 1);
@@ -456,9 +463,15 @@ final class BucketWitness implements CacheWitness {
               .map(BucketRequest::limit)
               .findFirst()
               .orElseThrow();
+      BucketArithmetic arithmetic = limit.arithmetic();
+      boolean foundFull =
+          arithmetic.levelUnits(state) + check.cost() * arithmetic.unitsPerToken()
+              >= arithmetic.capacityUnits();
       charged
           .computeIfAbsent(write.bucket(), unseen -> new ArrayList<>())
-          .add(new CacheCharge(at, state.epoch(), state.chargedTokens(), check.cost(), limit));
+          .add(
+              new CacheCharge(
+                  at, state.epoch(), state.chargedTokens(), check.cost(), limit, foundFull));
     }
   }
 

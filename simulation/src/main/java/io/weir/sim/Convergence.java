@@ -279,9 +279,11 @@ final class Convergence {
   }
 
   /**
-   * Term: the tokens that were charged without a record since the bucket was last full, with these
-   * charges counted. They are given back as far as it is certain that the bucket has not refilled
-   * them, and of when they were charged no more is known than a span of the counter.
+   * Term: the tokens that were charged without a record since a charge of the cache last found the
+   * bucket full, there and with these charges counted. They are given back as far as it is certain
+   * that the bucket has not refilled them, and of when they were charged no more is known than a
+   * span of the counter: a correction for a call without the cache may take them for charges after
+   * that call, and the cache is then not full though it should be (seed 110002384).
    */
   private double keptBackTokens(String bucket, History history) {
     Map<String, Integer> recorded = new TreeMap<>();
@@ -291,6 +293,7 @@ final class Convergence {
         .forEach(event -> recorded.merge(event.name(), 1, Integer::sum));
     List<Event> all = new ArrayList<>(history.events);
     Set<Event> unrecorded = Collections.newSetFromMap(new IdentityHashMap<>());
+    Set<String> foundFull = new HashSet<>();
     for (BucketWitness.CacheCharge charge : world.buckets().charges(bucket)) {
       Event event =
           new Event(
@@ -299,6 +302,9 @@ final class Convergence {
               charge.charged(),
               charge.tokens(),
               charge.limit());
+      if (charge.foundFull()) {
+        foundFull.add(event.name());
+      }
       if (recorded.merge(event.name(), -1, Integer::sum) < 0) {
         unrecorded.add(event);
         all.add(event);
@@ -315,7 +321,7 @@ final class Convergence {
     for (Event event : all) {
       boolean wasFull = level.take(event);
       // the records show it by a charge of the cache alone
-      if (wasFull && event.isStamped() && !unrecorded.contains(event)) {
+      if (wasFull && foundFull.contains(event.name()) && !unrecorded.contains(event)) {
         tokens = 0;
         raisedTokens = 0;
         sinceMillis = Long.MAX_VALUE;

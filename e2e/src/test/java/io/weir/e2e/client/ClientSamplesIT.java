@@ -2,6 +2,7 @@
 package io.weir.e2e.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -16,6 +17,7 @@ import io.weir.limits.policy.ApiKeyHash;
 import io.weir.servers.Ports;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.kafka.KafkaConnection;
 import java.io.File;
@@ -46,6 +48,8 @@ final class ClientSamplesIT {
 
   /** As long as a test waits for anything: how fast an answer is, is not what is meant. */
   private static final String PATIENCE_SECONDS = "180";
+
+  private static final int MOST_RUNS = 5;
 
   @TempDir private static Path folder;
   private static TestKafka kafka;
@@ -138,6 +142,23 @@ final class ClientSamplesIT {
     assumeTrue(isThere, () -> program + " is not on the PATH");
   }
 
+  /** A run of the embedded limiter in which Redis answered each call in time. */
+  private record Run(String client, String output) {}
+
+  /**
+   * Runs for a new client. On a busy machine Redis may be late, and a call that is answered too
+   * late may be charged all the same, so each further run is for another client.
+   */
+  private static Run ofNewClient(String name) throws Exception {
+    int number = 0;
+    Run run;
+    do {
+      String client = name + "-" + ++number;
+      run = new Run(client, embedded(redis.uri(), client).output());
+    } while (run.output().contains("Undecided") && number < MOST_RUNS);
+    return run;
+  }
+
   private static Ended embedded(String uri, String client) throws Exception {
     return ended(WeirProcess.startMain(folder, Map.of(), "EmbeddedLimiter", uri, client));
   }
@@ -149,9 +170,16 @@ final class ClientSamplesIT {
       lines.add(call + (call <= 5 ? " Allowed" : " Denied"));
     }
 
-    assertEquals(new Ended(0, String.join("\n", lines)), embedded(redis.uri(), "acme"));
-    assertTrue(embedded(redis.uri(), "acme").output().startsWith("1 Denied"));
-    assertTrue(embedded(redis.uri(), "globex").output().startsWith("1 Allowed"));
+    Run first = ofNewClient("acme");
+    assertEquals(String.join("\n", lines), first.output());
+    Await.until(
+        "another process to decide",
+        () -> {
+          String output = embedded(redis.uri(), first.client()).output();
+          assertFalse(output.contains("Allowed"), output);
+          return output.startsWith("1 Denied");
+        });
+    assertTrue(ofNewClient("globex").output().startsWith("1 Allowed"));
   }
 
   @Test
@@ -168,6 +196,8 @@ final class ClientSamplesIT {
     try (WeirProcess api = api("http://127.0.0.1:" + port);
         WeirProcess alone = api(nobody())) {
       String items = "http://127.0.0.1:" + api.awaitLine("serving on port ") + "/items/";
+      // the first calls of two processes may take longer than the client waits
+      Await.until("Weir to answer", () -> get(items + "3", "weir_nobody").statusCode() == 401);
       HttpResponse<String> served = get(items + "0", KEY);
       assertEquals(200, served.statusCode());
       assertEquals("an item", served.body());
@@ -177,7 +207,6 @@ final class ClientSamplesIT {
       HttpResponse<String> denied = next.statusCode() == 200 ? get(items + "2", KEY) : next;
       assertEquals(429, denied.statusCode());
       assertTrue(denied.headers().firstValueAsLong("Retry-After").orElse(0) > 3_000);
-      assertEquals(401, get(items + "3", "weir_nobody").statusCode());
 
       String free = "http://127.0.0.1:" + alone.awaitLine("serving on port ") + "/items/";
       assertEquals(200, get(free + "4", KEY).statusCode());

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.limits.BucketLimit;
+import io.weir.limits.FixedWindowLimit;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.Correction.Cause;
@@ -114,6 +115,27 @@ final class BucketAuditTest {
   void settle_refund_isDrift() {
     assertEquals(AuditEffect.ofDifferences(1, 0), audit.settle(-1, T));
     assertEquals(Cause.SETTLE, audit.dueCause());
+  }
+
+  /** Once, the newest correction was given up, and the period ended with a token too few. */
+  @Test
+  void quotaBeginsAnEpoch_beforeItsNewestCorrectionWasShown_andMakesAnotherDue() {
+    long end = (T + 60_000) * 1_000;
+    BucketLimit quota = new FixedWindowLimit(10, end, 60_000_000);
+    Stamp first = new Stamp(EPOCH, 0, 1, end);
+    BucketAudit used =
+        BucketAudit.ofStamp(new Charge(BUCKET, 1, quota, first), quota, first, T, false);
+    used.settle(-1, T);
+    used.publish(Cause.SETTLE, T + 100);
+
+    Stamp next = new Stamp((T + 200) * 1_000, 0, 2, end);
+    used.take(new Charge(BUCKET, 2, quota, next), quota, 2, T + 300, T + 300);
+
+    assertEquals(Cause.FRESH_EPOCH, used.dueCause());
+    Correction correction = used.publish(Cause.FRESH_EPOCH, T + 400);
+    assertNotNull(correction);
+    assertEquals(2, correction.totalTokens());
+    assertEquals(2, correction.chargedTokens());
   }
 
   private AuditEffect take(long at, Charge charge) {
