@@ -279,11 +279,11 @@ final class Convergence {
   }
 
   /**
-   * Term: the tokens that were charged without a record since a charge of the cache last found the
-   * bucket full, there and with these charges counted. They are given back as far as it is certain
-   * that the bucket has not refilled them, and of when they were charged no more is known than a
-   * span of the counter: a correction for a call without the cache may take them for charges after
-   * that call, and the cache is then not full though it should be (seed 110002384).
+   * Term: the tokens that were charged without a record since a charge last found the bucket full,
+   * both in the cache and by a count that includes these tokens. They are given back as far as it
+   * is certain that the bucket has not refilled them. When they were charged is known only as a
+   * span of the counter, so a correction for a call without the cache may place them after that
+   * call; the cache is then not full when it should be (seed 110002384).
    */
   private double keptBackTokens(String bucket, History history) {
     Map<String, Integer> recorded = new TreeMap<>();

@@ -151,12 +151,19 @@ final class ClientSamplesIT {
    */
   private static Run ofNewClient(String name) throws Exception {
     int number = 0;
-    Run run;
+    String client;
+    String output;
     do {
-      String client = name + "-" + ++number;
-      run = new Run(client, embedded(redis.uri(), client).output());
-    } while (run.output().contains("Undecided") && number < MOST_RUNS);
-    return run;
+      client = name + "-" + ++number;
+      output = embeddedOutput(client);
+    } while (output.contains("Undecided") && number < MOST_RUNS);
+    return new Run(client, output);
+  }
+
+  private static String embeddedOutput(String client) throws Exception {
+    Ended ended = embedded(redis.uri(), client);
+    assertEquals(0, ended.status(), ended::output);
+    return ended.output();
   }
 
   private static Ended embedded(String uri, String client) throws Exception {
@@ -175,7 +182,7 @@ final class ClientSamplesIT {
     Await.until(
         "another process to decide",
         () -> {
-          String output = embedded(redis.uri(), first.client()).output();
+          String output = embeddedOutput(first.client());
           assertFalse(output.contains("Allowed"), output);
           return output.startsWith("1 Denied");
         });

@@ -61,10 +61,10 @@ final class EpochStart {
   }
 
   /**
-   * Returns whether the true bucket was as full as the cache created it. Of a quota the stamp does
-   * not show that: an older correction may have begun the epoch, after the cache has gone back
-   * behind the newest, so no stamp must be missing that shows the newest (simulation, seed
-   * 110015043).
+   * Returns whether the true bucket was as full as the cache created it. The stamp of a quota does
+   * not show that: if the cache has gone back to a state before the newest correction, an older one
+   * may have begun the epoch. So a quota is right only if a stamp has shown the newest correction
+   * (simulation, seed 110015043).
    */
   private boolean isRight(Stamp stamp, long costTokens, long at) {
     EpochAccounts epochs = account.epochs();
