@@ -29,6 +29,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -127,7 +128,9 @@ public final class CallerTokens implements AutoCloseable {
     KEYS_AWAY
   }
 
-  private CallerTokens(CallerTokenSettings settings, int threads, Clock clock) throws IOException {
+  private CallerTokens(
+      CallerTokenSettings settings, int threads, Clock clock, ThreadFactory making)
+      throws IOException {
     this.settings = settings;
     this.clock = clock;
     this.keys = PublishedKeys.open(settings.keys(), this::forget);
@@ -139,12 +142,14 @@ public final class CallerTokens implements AutoCloseable {
             IDLE_THREAD.toMillis(),
             TimeUnit.MILLISECONDS,
             new LinkedBlockingQueue<>(MAX_WAITING),
-            task -> {
-              Thread thread = new Thread(task, "weir-caller-tokens");
-              thread.setDaemon(true);
-              return thread;
-            });
+            making);
     verifying.allowCoreThreadTimeOut(true);
+  }
+
+  private static Thread thread(Runnable task) {
+    Thread thread = new Thread(task, "weir-caller-tokens");
+    thread.setDaemon(true);
+    return thread;
   }
 
   /**
@@ -160,8 +165,13 @@ public final class CallerTokens implements AutoCloseable {
   }
 
   static CallerTokens open(CallerTokenSettings settings, int threads, Clock clock) {
+    return open(settings, threads, clock, CallerTokens::thread);
+  }
+
+  static CallerTokens open(
+      CallerTokenSettings settings, int threads, Clock clock, ThreadFactory making) {
     try {
-      return new CallerTokens(settings, threads, clock);
+      return new CallerTokens(settings, threads, clock, making);
     } catch (IOException invalid) {
       throw new InvalidSettingException(CallerTokenSettings.JWKS + ": " + invalid.getMessage());
     }
@@ -222,6 +232,9 @@ public final class CallerTokens implements AutoCloseable {
           });
     } catch (RejectedExecutionException full) {
       verifications.tell(hash, Undecided.BUSY);
+    } catch (RuntimeException | Error fault) {
+      // no thread can be made: else whoever asks about the token from now on would wait for ever
+      verifications.fail(hash, fault);
     }
   }
 
@@ -358,6 +371,7 @@ public final class CallerTokens implements AutoCloseable {
   @Override
   public void close() {
     verifying.shutdownNow();
+    verifications.tellAll(Undecided.BUSY);
     keys.close();
   }
 }

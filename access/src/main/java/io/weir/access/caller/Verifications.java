@@ -115,6 +115,15 @@ final class Verifications {
     end(token).forEach(call -> call.completeExceptionally(fault));
   }
 
+  /** Ends all verifications, of which some will not be made. */
+  void tellAll(Verdict verdict) {
+    List<ApiKeyHash> tokens;
+    synchronized (lock) {
+      tokens = List.copyOf(all.keySet());
+    }
+    tokens.forEach(token -> tell(token, verdict));
+  }
+
   private List<CompletableFuture<Verdict>> end(ApiKeyHash token) {
     synchronized (lock) {
       UnderWay underWay = all.remove(token);

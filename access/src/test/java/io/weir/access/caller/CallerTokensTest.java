@@ -39,6 +39,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -75,10 +77,13 @@ final class CallerTokensTest {
   }
 
   private CallerTokens open(Map<String, String> more) {
+    return CallerTokens.open(settings(more), 1, clock);
+  }
+
+  private CallerTokenSettings settings(Map<String, String> more) {
     Map<String, String> variables = new HashMap<>(issuer.settings("/org/id"));
     variables.putAll(more);
-    return CallerTokens.open(
-        Objects.requireNonNull(CallerTokenSettings.of(Settings.of(variables))), 1, clock);
+    return Objects.requireNonNull(CallerTokenSettings.of(Settings.of(variables)));
   }
 
   private static JWTClaimsSet.Builder claims(String client) {
@@ -402,5 +407,48 @@ final class CallerTokensTest {
     }
     assertEquals(1, tokens.remembered());
     assertEquals("b", clientOf(issuer.sign(claims("b"))));
+  }
+
+  /** Was a hole: whoever asked about the token from then on waited for ever. */
+  @Test
+  void noThreadCanBeMade_theTokenIsVerifiedLater(@TempDir Path folder) throws Exception {
+    Path file = Files.writeString(folder.resolve("jwks.json"), issuer.keys());
+    String token = issuer.sign(claims("acme"));
+    AtomicInteger asked = new AtomicInteger();
+    ThreadFactory making =
+        task -> {
+          if (asked.getAndIncrement() == 0) {
+            throw new InternalError("no thread can be made");
+          }
+          return new Thread(task);
+        };
+    try (CallerTokens scarce =
+        CallerTokens.open(
+            settings(Map.of("WEIR_AUTHZ_JWT_JWKS", file.toString())), 1, clock, making)) {
+      CompletableFuture<Verdict> first = scarce.verify(token);
+      ExecutionException fault =
+          assertThrows(ExecutionException.class, () -> first.get(1, TimeUnit.MINUTES));
+      assertInstanceOf(InternalError.class, fault.getCause());
+
+      assertInstanceOf(Known.class, scarce.verify(token).get(1, TimeUnit.MINUTES));
+    }
+  }
+
+  /** Was a hole: those that waited for a thread were never told. */
+  @Test
+  void closed_whileTokensWait_tellsAll() throws Exception {
+    String forged = CallerIssuer.sign(CallerIssuer.key(issuer.key().getKeyID()), claims("acme"));
+    List<CompletableFuture<Verdict>> answers = new ArrayList<>();
+    for (int i = 0; i < CALLS_OF_A_ROUND; i++) {
+      answers.add(tokens.verify(another(forged, i)));
+    }
+
+    tokens.close();
+
+    for (CompletableFuture<Verdict> answer : answers) {
+      Verdict verdict = answer.get(1, TimeUnit.MINUTES);
+      assertTrue(verdict instanceof Refused || verdict == Undecided.BUSY, verdict::toString);
+    }
+    assertEquals(Undecided.BUSY, verify(forged));
   }
 }
