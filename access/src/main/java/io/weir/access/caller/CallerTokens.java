@@ -128,8 +128,7 @@ public final class CallerTokens implements AutoCloseable {
     KEYS_AWAY
   }
 
-  private CallerTokens(
-      CallerTokenSettings settings, int threads, Clock clock, ThreadFactory making)
+  private CallerTokens(CallerTokenSettings settings, int threads, Clock clock, ThreadFactory making)
       throws IOException {
     this.settings = settings;
     this.clock = clock;
@@ -233,7 +232,7 @@ public final class CallerTokens implements AutoCloseable {
     } catch (RejectedExecutionException full) {
       verifications.tell(hash, Undecided.BUSY);
     } catch (RuntimeException | Error fault) {
-      // no thread can be made: else whoever asks about the token from now on would wait for ever
+      // no thread could be started; whoever asks about the token next must not wait for this one
       verifications.fail(hash, fault);
     }
   }

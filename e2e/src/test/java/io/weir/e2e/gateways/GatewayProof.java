@@ -139,7 +139,7 @@ final class GatewayProof {
       long begunNanos = System.nanoTime();
       callOften(gateway);
       long checks = CHECKS_IN_A_SECOND * (1 + (System.nanoTime() - begunNanos) / 1_000_000_000);
-      // else a slow round would bear a gateway that keeps none
+      // otherwise a gateway that keeps none could pass in a slow round
       checks = Math.min(checks, CALLS);
       fewest = Math.min(fewest, nodes.requestsOnEndedConnections() - before - checks);
     }
