@@ -100,6 +100,11 @@ final class ReportReader {
             message = attribute(xml, "message");
             details = xml.getElementText();
           }
+          case "flakyFailure", "flakyError" -> {
+            outcome = Outcome.FLAKY;
+            message = attribute(xml, "message");
+          }
+          case "stackTrace" -> details = details.isEmpty() ? xml.getElementText() : details;
           case "skipped" -> {
             outcome = Outcome.SKIPPED;
             message = attribute(xml, "message");

@@ -137,6 +137,7 @@ public final class SuiteCommand implements Callable<Integer> {
     }
     List<TestResult> results = ReportReader.read(root, modules.names(), since);
     Summary.printFailures(out, results);
+    Summary.printFlaky(out, results);
     results.stream().filter(TestResult::isWrong).forEach(wrong -> broken.remove(wrong.module()));
     if (!broken.isEmpty() || (status != 0 && results.stream().noneMatch(TestResult::isWrong))) {
       out.printf(
@@ -153,10 +154,11 @@ public final class SuiteCommand implements Callable<Integer> {
     }
     Summary.printCounts(out, results);
     out.printf(
-        "%nweir test: %s, %d tests, %d failed, %d left out, in %s%n",
+        "%nweir test: %s, %d tests, %d failed, %d flaky, %d left out, in %s%n",
         status == 0 ? "passed" : "FAILED",
         results.size(),
         results.stream().filter(TestResult::isWrong).count(),
+        results.stream().filter(result -> result.outcome() == Outcome.FLAKY).count(),
         results.stream().filter(result -> result.outcome() == Outcome.SKIPPED).count(),
         Progress.clock(System.nanoTime() - startNanos).strip());
     out.flush();

@@ -47,6 +47,19 @@ final class Summary {
   }
 
   /**
+   * Prints each test that failed and passed when it was run again, with its first stack trace. Such
+   * a test is a defect, although it does not fail the run.
+   */
+  static void printFlaky(PrintWriter out, List<TestResult> results) {
+    for (TestResult result : results) {
+      if (result.outcome() == Outcome.FLAKY) {
+        out.printf("%n== FLAKY in %s: %s%n", result.module(), result.name());
+        result.details().lines().limit(MAX_TRACE_LINES).forEach(out::println);
+      }
+    }
+  }
+
+  /**
    * Returns the last lines that a test has printed: the part of its class's output between its
    * marks.
    */

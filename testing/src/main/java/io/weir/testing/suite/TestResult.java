@@ -13,8 +13,8 @@ import java.nio.file.Path;
  *     for the whole class
  * @param seconds how long it took
  * @param outcome how it ended
- * @param message why it failed, or why it was left out; empty if it passed
- * @param details the stack trace of a failure; else empty
+ * @param message why it failed, or why it was left out; empty if it passed at once
+ * @param details the stack trace of its first failure; else empty
  * @param output the file with the output of the class; need not exist
  */
 record TestResult(
@@ -55,6 +55,8 @@ record TestResult(
     FAILED,
     /** It failed by another exception. */
     BROKEN,
+    /** It failed, and passed when it was run again. */
+    FLAKY,
     /** It was left out. */
     SKIPPED
   }

@@ -74,6 +74,34 @@ final class ReportReaderTest {
   }
 
   @Test
+  void read_testThatPassedOnItsSecondRun_isFlakyAndDoesNotFailTheRun() throws IOException {
+    Files.writeString(
+        folder.resolve("TEST-io.weir.PeerBugsIT.xml"),
+        """
+        <testsuite name="io.weir.PeerBugsIT" tests="2" errors="0" skipped="0" failures="0">
+          <testcase name="slow" classname="io.weir.PeerBugsIT" time="0.5">
+            <flakyFailure message="expected 1" type="AssertionError">
+              <stackTrace>trace of the first run</stackTrace>
+              <system-out>noise</system-out>
+            </flakyFailure>
+          </testcase>
+          <testcase name="fits" classname="io.weir.PeerBugsIT" time="0.5"/>
+        </testsuite>
+        """);
+    StringWriter text = new StringWriter();
+
+    List<TestResult> results = read(0);
+    Summary.printFlaky(new PrintWriter(text), results);
+
+    assertEquals(
+        List.of(Outcome.FLAKY, Outcome.PASSED), results.stream().map(TestResult::outcome).toList());
+    assertEquals(
+        "[INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0", Summary.counts(results));
+    assertTrue(text.toString().contains("FLAKY in cache: PeerBugsIT.slow"));
+    assertTrue(text.toString().contains("trace of the first run"));
+  }
+
+  @Test
   void failure_isReportedWithItsTraceAndOnlyItsOwnOutput() throws IOException {
     Files.writeString(
         folder.resolve("io.weir.PeerBugsIT-output.txt"),
