@@ -317,6 +317,16 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
   }
 
+  /** Returns whether a bucket is stored and has not expired. */
+  public boolean has(String bucket) {
+    lock.lock();
+    try {
+      return content(bucket, clockEpochMicros.getAsLong()) != null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Returns the number of stored buckets, including expired ones that have not been swept out. */
   public int bucketCount() {
     lock.lock();

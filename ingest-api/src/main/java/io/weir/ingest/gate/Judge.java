@@ -126,9 +126,9 @@ final class Judge {
     if (decision instanceof Decision.StillDenied denied) {
       return stillDenied(call, matched, denied, nowEpochMillis);
     }
-    local.cacheDecided(nowEpochMillis);
-    slots.cacheDecided(nowEpochMillis);
     Decision.Decided decided = (Decision.Decided) decision;
+    local.cacheDecided(matched.evaluated(), decided, call.cost(), nowEpochMillis);
+    slots.cacheDecided(nowEpochMillis);
     List<LimitStatus> limits = new ArrayList<>(matched.evaluated().size());
     for (MatchedPolicy match : matched.evaluated()) {
       limits.add(status(match, match.bucket().limit(), decided, limits.size()));

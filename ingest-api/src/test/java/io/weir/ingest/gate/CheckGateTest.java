@@ -10,14 +10,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.weir.decision.DecisionCache;
 import io.weir.decision.memory.MemoryDecisionCache;
 import io.weir.limits.BilledIn;
 import io.weir.limits.BucketKey;
 import io.weir.limits.CalendarPeriod;
 import io.weir.limits.CalendarQuota;
 import io.weir.limits.ClientCalendar;
+import io.weir.limits.FixedWindow;
 import io.weir.limits.PeriodicLimit;
+import io.weir.limits.PolicyLimit;
 import io.weir.limits.QuotaLimit;
+import io.weir.limits.SlidingLog;
 import io.weir.limits.SlidingWindow;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketReply;
@@ -42,6 +46,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneId;
+import java.time.ZoneOffset;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -58,6 +63,15 @@ final class CheckGateTest {
 
   private static final Policy DENIES_NOBODY = enforced("burst", FailureMode.OPEN);
 
+  private static final PolicyLimit FIXED_TEN =
+      new FixedWindow(10, 3_600, FixedWindow.Alignment.EPOCH, ZoneOffset.UTC);
+  private static final List<PolicyLimit> LIMITS_OF_TEN =
+      List.of(
+          FIXED_TEN,
+          new TokenBucketLimit(10, 10, 3_600_000_000L),
+          new SlidingWindow(10, 3_600, 6),
+          new SlidingLog(10, 3_600_000_000L));
+
   private final KeptCalls log = new KeptCalls();
   private final SwitchedCache cache = new SwitchedCache(new MemoryDecisionCache(this::nowMicros));
 
@@ -66,10 +80,14 @@ final class CheckGateTest {
   }
 
   private CheckGate gate(int nodes, Policy... policies) {
+    return gate(nodes, cache, policies);
+  }
+
+  private CheckGate gate(int nodes, DecisionCache asked, Policy... policies) {
     PolicyMatcher matcher = PolicyMatcher.of(new PolicySet(1, List.of(policies)));
     return new CheckGate(
         () -> matcher,
-        cache,
+        asked,
         new LocalDecider(nodes, this::nowMicros),
         log,
         () -> "made",
@@ -535,6 +553,72 @@ final class CheckGateTest {
     check(gate, 1);
     cache.cause = Cause.UNAVAILABLE;
     assertTrue(check(gate, 1).call().allowed());
+  }
+
+  private static Policy local(PolicyLimit limit) {
+    return new Policy(
+        "limited",
+        PolicyMatch.ANY,
+        List.of(KeyPart.CLIENT),
+        limit,
+        PolicyMode.ENFORCE,
+        FailureMode.LOCAL);
+  }
+
+  private static int admitted(CheckGate gate, int calls) {
+    int admitted = 0;
+    for (int i = 0; i < calls; i++) {
+      admitted += check(gate, 1).call().allowed() ? 1 : 0;
+    }
+    return admitted;
+  }
+
+  /** Was a hole: each outage began with a full share, whatever the cache had admitted before. */
+  @Test
+  void check_cacheFailsWithAnEmptyBucket_admitsNothingLocallyBeforeTheRefill() {
+    for (PolicyLimit limit : LIMITS_OF_TEN) {
+      SwitchedCache failing = new SwitchedCache(new MemoryDecisionCache(this::nowMicros));
+      CheckGate gate = gate(1, failing, local(limit));
+      assertEquals(10, admitted(gate, 12), limit.toString());
+
+      failing.cause = Cause.UNAVAILABLE;
+      assertEquals(0, admitted(gate, 12), limit.toString());
+      log.nowEpochMillis += 2 * 3_600_000;
+      assertEquals(10, admitted(gate, 12), limit.toString());
+    }
+  }
+
+  /**
+   * Was a hole: a cache that failed at every second call admitted up to twice the limit. The cache
+   * of this test receives no corrections, so it admits the whole limit.
+   */
+  @Test
+  void check_cacheFailsAtEverySecondCall_sharesCountWhatTheCacheAdmits() {
+    for (PolicyLimit limit : LIMITS_OF_TEN) {
+      SwitchedCache failing = new SwitchedCache(new MemoryDecisionCache(this::nowMicros));
+      CheckGate gate = gate(1, failing, local(limit));
+      int locally = 0;
+      int byCache = 0;
+      for (int i = 0; i < 12; i++) {
+        failing.cause = null;
+        byCache += admitted(gate, 1);
+        failing.cause = Cause.UNAVAILABLE;
+        locally += admitted(gate, 1);
+      }
+
+      assertEquals(10, byCache, limit.toString());
+      assertEquals(5, locally, limit.toString());
+    }
+  }
+
+  @Test
+  void check_severalNodes_eachAdmitsItsPartOfWhatTheCacheReportedAsLeft() {
+    CheckGate gate = gate(4, local(FIXED_TEN));
+    assertEquals(5, admitted(gate, 5));
+
+    cache.cause = Cause.UNAVAILABLE;
+    // a quarter of 5, rounded up
+    assertEquals(2, admitted(gate, 5));
   }
 
   @Test

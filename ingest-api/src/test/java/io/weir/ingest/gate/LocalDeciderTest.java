@@ -19,6 +19,8 @@ final class LocalDeciderTest {
   private static final TokenBucketLimit HUNDRED = new TokenBucketLimit(100, 100, 60_000_000);
   private static final TokenBucketLimit TWENTY = new TokenBucketLimit(20, 20, 60_000_000);
 
+  private static final Decision.Decided ALLOWED = new Decision.Allowed(1, List.of());
+
   private long nowEpochMillis = 1_800_000_000_000L;
 
   private Decision.Decided take(LocalDecider local, long cost, TokenBucketLimit... limits) {
@@ -89,9 +91,10 @@ final class LocalDeciderTest {
     LocalDecider local = decider(1);
     take(local, 1, HUNDRED);
 
-    local.cacheDecided(nowEpochMillis + LocalDecider.FORGET_AFTER_MILLIS - 1);
+    local.cacheDecided(
+        List.of(), ALLOWED, 1, nowEpochMillis + LocalDecider.FORGET_AFTER_MILLIS - 1);
     assertEquals(1, local.bucketCount());
-    local.cacheDecided(nowEpochMillis + LocalDecider.FORGET_AFTER_MILLIS);
+    local.cacheDecided(List.of(), ALLOWED, 1, nowEpochMillis + LocalDecider.FORGET_AFTER_MILLIS);
     assertEquals(0, local.bucketCount());
   }
 
