@@ -6,9 +6,8 @@ RUN groupadd --gid 10001 weir && useradd --uid 10001 --gid weir --home-dir /var/
     && mkdir -p /var/lib/weir && chown weir:weir /var/lib/weir
 COPY launcher/target/image-lib /opt/weir/lib
 COPY launcher/target/launcher-0.1.0-SNAPSHOT.jar /opt/weir/lib/
-COPY policies.yml /etc/weir/policies.yml
 COPY docker-entrypoint.sh /opt/weir/entrypoint.sh
-ENV WEIR_DATA=/var/lib/weir WEIR_POLICIES=/etc/weir/policies.yml WEIR_LOG=INFO
+ENV WEIR_DATA=/var/lib/weir WEIR_LOG=INFO
 USER 10001
 VOLUME /var/lib/weir
 ENTRYPOINT ["/opt/weir/entrypoint.sh"]

@@ -404,13 +404,10 @@ public final class Ingest implements AutoCloseable {
     return ((EventRulesFile.Content.Valid) content).rules();
   }
 
-  /**
-   * Returns the node's policy file; null if it has none, since the one of the default name does not
-   * exist.
-   */
+  /** Returns the policy file that the operator has named; null if none is named. */
   private static @Nullable AppliedFile policyFile(IngestConfig config) {
     Path file = config.policies();
-    if (!config.isPolicyFileNamed() && !Files.exists(file)) {
+    if (file == null) {
       return null;
     }
     String named = "policy file " + file.toAbsolutePath() + " (WEIR_POLICIES) ";

@@ -54,8 +54,7 @@ import org.jspecify.annotations.Nullable;
  * @param readyWait longest time that a start waits for the cache and for corrections
  * @param stopDelay how long a stopping node keeps serving while it reports that it is not ready
  * @param dataFolder folder of the journal; used by this process alone
- * @param policies the policy file
- * @param isPolicyFileNamed whether the operator has named it: then it must exist
+ * @param policies the policy file that the operator has named, which must exist; null for none
  * @param events the file of the rules by which usage events are counted; null for none
  * @param eventsMaxAge how old a usage event may be
  * @param adminAccess from where policies may be read and changed over HTTP
@@ -94,8 +93,7 @@ public record IngestConfig(
     Duration readyWait,
     Duration stopDelay,
     Path dataFolder,
-    Path policies,
-    boolean isPolicyFileNamed,
+    @Nullable Path policies,
     @Nullable Path events,
     Duration eventsMaxAge,
     AdminAccess adminAccess,
@@ -199,8 +197,7 @@ public record IngestConfig(
         settings.duration(
             "WEIR_STOP_DELAY", DEFAULT_STOP_DELAY, Duration.ZERO, Duration.ofMinutes(10)),
         Path.of(settings.text("WEIR_DATA", ".weir")).resolve("ingest"),
-        Path.of(settings.text("WEIR_POLICIES", "policies.yml")),
-        !settings.text("WEIR_POLICIES", "").isEmpty(),
+        namedFile(settings, "WEIR_POLICIES"),
         readableFile(settings, "WEIR_EVENTS_FILE"),
         settings.duration(
             "WEIR_EVENTS_MAX_AGE", MAX_EVENTS_AGE, Duration.ofMinutes(1), MAX_EVENTS_AGE),
@@ -291,13 +288,14 @@ public record IngestConfig(
         settings.text("WEIR_REDIS_SENTINEL_PASSWORD", ""));
   }
 
-  private static @Nullable Path readableFile(Settings settings, String variable) {
+  private static @Nullable Path namedFile(Settings settings, String variable) {
     String name = settings.text(variable, "");
-    if (name.isEmpty()) {
-      return null;
-    }
-    Path file = Path.of(name);
-    if (!Files.isReadable(file)) {
+    return name.isEmpty() ? null : Path.of(name);
+  }
+
+  private static @Nullable Path readableFile(Settings settings, String variable) {
+    Path file = namedFile(settings, variable);
+    if (file != null && !Files.isReadable(file)) {
       throw new Settings.InvalidSettingException(
           variable + " names a file that cannot be read: " + file);
     }
@@ -345,7 +343,7 @@ public record IngestConfig(
         + " data="
         + dataFolder
         + " policies="
-        + policies
+        + (policies == null ? "none" : policies)
         + " events="
         + events
         + " events_max_age="

@@ -18,6 +18,7 @@ import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.settings.Settings;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Deque;
@@ -45,6 +46,7 @@ final class LocalWeir implements AutoCloseable {
   private static final int DEFAULT_KAFKA_PORT = 9092;
   private static final String REDIS_PORT = "WEIR_REDIS_PORT";
   private static final int DEFAULT_REDIS_PORT = 6379;
+  private static final Path DEFAULT_POLICIES = Path.of("policies.yml");
 
   /** Restoring several months of state from the local broker takes minutes at most. */
   private static final Duration READY_PATIENCE = Duration.ofMinutes(5);
@@ -232,6 +234,11 @@ final class LocalWeir implements AutoCloseable {
   private static Map<String, String> inner(
       Map<String, String> environment, String kafka, String redisUri) {
     Map<String, String> inner = new HashMap<>(environment);
+    boolean isOurKafka = environment.getOrDefault(KafkaConnection.VARIABLE, "").isEmpty();
+    if (isOurKafka && Files.exists(DEFAULT_POLICIES)) {
+      // our own Kafka has no policies but those of this folder; a fleet's may have others
+      putIfUnset(inner, "WEIR_POLICIES", DEFAULT_POLICIES.toString());
+    }
     putIfUnset(inner, SingleCopy.VARIABLE, "allow");
     inner.put("WEIR_KAFKA", kafka);
     inner.put("WEIR_REDIS", redisUri);

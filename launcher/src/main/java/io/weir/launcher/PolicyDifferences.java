@@ -52,9 +52,9 @@ final class PolicyDifferences {
     JsonNode after = draft.content();
     if (before == null && after != null) {
       lines.add("+ " + draft.key());
-    } else if (before != null && after == null) {
-      lines.add("- " + draft.key());
-    } else if (before != null && after != null && present != null) {
+    } else if (after == null) {
+      lines.add("- " + draft.key() + (before == null ? " (cannot be read)" : ""));
+    } else if (before != null && present != null) {
       lines.add("~ " + draft.key());
       addMembers(before, after);
       if (present.order() != draft.order() && before.equals(after)) {

@@ -76,6 +76,7 @@ final class PublishedPoliciesCommands {
       description = {
         "Publish a policy file: policies, plans and clients are those of the file then, and no others.",
         "All of it takes effect at once; prints what is changed.",
+        "If the file lacks published policies, plans, clients or settings, asks before it removes them.",
         "A file that lacks published API keys is refused: 'weir policies export' has them."
       })
   static final class Apply extends OnFile {
@@ -87,20 +88,56 @@ final class PublishedPoliciesCommands {
         description = "publish the file also if it lacks API keys, which are revoked then")
     private boolean revokeKeys;
 
+    @Option(
+        names = "--yes",
+        description =
+            "remove what the file lacks without asking; without it and without a terminal such a"
+                + " file is refused, with the exit status 3")
+    private boolean yes;
+
     @Override
     int call(Path read, JsonNode tree) {
       AppliedFile applied = AppliedFile.of(String.valueOf(read.getFileName()), tree);
       if (dryRun) {
         return tellOnly(published().read(), tree);
       }
-      PolicyEditor.Outcome outcome =
-          published()
-              .change("policies apply " + applied.name(), PolicyEdits.apply(applied, revokeKeys));
+      ConfirmedChange change = new ConfirmedChange(PolicyEdits.apply(applied, revokeKeys), yes);
+      PolicyEditor.Outcome outcome = publish(applied, change);
+      while (outcome == null) {
+        print(change.differences(), "; nothing is published yet");
+        if (!policies.weir().confirms(out(), "publish this, and remove what the file lacks?")) {
+          return refuse(applied, change);
+        }
+        change.confirm();
+        outcome = publish(applied, change);
+      }
       print(differences(outcome.before(), tree), "");
       out().printf("version %d is published%n", outcome.after().version());
       tellSwitch(outcome.after(), out());
       out().flush();
       return 0;
+    }
+
+    /** Publishes the file; returns null if the change must be confirmed first. */
+    private PolicyEditor.@Nullable Outcome publish(AppliedFile applied, ConfirmedChange change) {
+      try {
+        return published().change("policies apply " + applied.name(), change);
+      } catch (CommandFailedException refused) {
+        if (change.isConfirmed()) {
+          throw refused;
+        }
+        return null;
+      }
+    }
+
+    private int refuse(AppliedFile applied, ConfirmedChange change) {
+      PrintWriter err = spec.commandLine().getErr();
+      err.printf(
+          "weir: %s is not published: it would remove %s, which nobody has confirmed;"
+              + " add them to the file (weir policies export), or apply it with --yes%n",
+          applied.name(), change.removed());
+      err.flush();
+      return WeirCommand.NOT_CONFIRMED;
     }
 
     /** Prints what would be changed; returns the exit status. */

@@ -93,6 +93,11 @@ final class VariablesSection {
     String command = help.commandSpec().qualifiedName(" ").replaceFirst("^weir ", "");
     StringBuilder text = new StringBuilder();
     List<String[]> rows = new ArrayList<>(named(NAMES.getOrDefault(command, Set.of())));
+    if (command.equals("policies check")) {
+      rows.stream()
+          .filter(row -> row[0].equals(KafkaConnection.VARIABLE))
+          .forEach(row -> row[2] = "required for --against-usage only");
+    }
     rows.addAll(tables(TABLES.getOrDefault(command, List.of())));
     for (String[] row : rows) {
       text.append("  ").append(row[0]).append(" (").append(row[2]).append(")\n");

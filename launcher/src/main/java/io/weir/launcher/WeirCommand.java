@@ -9,13 +9,16 @@ import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.kafka.KafkaRefusal;
 import io.weir.topics.settings.Settings;
+import java.io.Console;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.format.DateTimeParseException;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.TimeoutException;
@@ -62,16 +65,33 @@ public final class WeirCommand {
       Pattern.compile("trace|debug|info|warn|error|off", Pattern.CASE_INSENSITIVE);
 
   static final int FAILED = 1;
+
+  /** The exit status of a command that is refused because nobody has confirmed it. */
+  static final int NOT_CONFIRMED = 3;
+
   private static final int MISUSED = 2;
 
   private final Map<String, String> environment;
+  private final Supplier<@Nullable String> answers;
 
   WeirCommand(Map<String, String> environment) {
+    this(environment, WeirCommand::lineOfTerminal);
+  }
+
+  /**
+   * Creates a command line.
+   *
+   * @param answers supplies a person's next line; null if there is no terminal
+   */
+  WeirCommand(Map<String, String> environment, Supplier<@Nullable String> answers) {
     this.environment = Map.copyOf(environment);
+    this.answers = answers;
   }
 
   /** Runs a command line and ends the process with its exit status. */
   public static void main(String[] arguments) {
+    // from JDK 22 to 24 there would be a console without a terminal, too
+    System.setProperty("jdk.console", "java.base");
     for (String variable : List.of("WEIR_LOG", "WEIR_LOG_LIBRARIES")) {
       String level = System.getenv().getOrDefault(variable, "");
       if (!level.isEmpty() && !LOG_LEVEL.matcher(level).matches()) {
@@ -84,6 +104,11 @@ public final class WeirCommand {
     int status = commandLine(System.getenv()).execute(arguments);
     Stop.endingWith(status);
     System.exit(status);
+  }
+
+  private static @Nullable String lineOfTerminal() {
+    Console terminal = System.console();
+    return terminal == null ? null : terminal.readLine();
   }
 
   private static Duration duration(String text) {
@@ -105,7 +130,12 @@ public final class WeirCommand {
   }
 
   static CommandLine commandLine(Map<String, String> environment) {
-    CommandLine commandLine = new CommandLine(new WeirCommand(environment));
+    return commandLine(environment, WeirCommand::lineOfTerminal);
+  }
+
+  static CommandLine commandLine(
+      Map<String, String> environment, Supplier<@Nullable String> answers) {
+    CommandLine commandLine = new CommandLine(new WeirCommand(environment, answers));
     commandLine.setUsageHelpWidth(VariablesSection.WIDTH);
     commandLine.registerConverter(Duration.class, WeirCommand::duration);
     commandLine.registerConverter(Instant.class, WeirCommand::instant);
@@ -186,6 +216,21 @@ public final class WeirCommand {
   /** Returns the variables of the process, which only main reads from the system. */
   Map<String, String> environment() {
     return environment;
+  }
+
+  /**
+   * Asks a question at the terminal.
+   *
+   * @return false if the answer is not yes, or there is no terminal
+   */
+  boolean confirms(PrintWriter out, String question) {
+    out.print(question + " [y/N] ");
+    out.flush();
+    String answer = answers.get();
+    if (answer == null) {
+      out.println();
+    }
+    return answer != null && answer.strip().toLowerCase(Locale.ROOT).matches("y|yes");
   }
 
   /** Returns the value of a variable, or a default if it is unset or empty. */

@@ -14,6 +14,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -32,6 +36,7 @@ final class PublishedPoliciesIT {
   @TempDir private Path folder;
   private TestKafka kafka;
   private Path file;
+  private @Nullable String answer;
   private String output = "";
   private String errors = "";
 
@@ -51,7 +56,8 @@ final class PublishedPoliciesIT {
     StringWriter err = new StringWriter();
     CommandLine command =
         WeirCommand.commandLine(
-                Map.of("WEIR_KAFKA", kafka.bootstrapServers(), "WEIR_SINGLE_COPY", "allow"))
+                Map.of("WEIR_KAFKA", kafka.bootstrapServers(), "WEIR_SINGLE_COPY", "allow"),
+                () -> answer)
             .setOut(new PrintWriter(out, true))
             .setErr(new PrintWriter(err, true));
     int status = command.execute(arguments);
@@ -92,6 +98,58 @@ final class PublishedPoliciesIT {
     assertEnds(0, "policies", "history", "p");
     assertEquals(1, output.lines().count());
     assertTrue(output.contains("weir policies apply first.yml"), output);
+  }
+
+  /** A first file of one's own once removed all other policies of a fleet without asking. */
+  @Test
+  void apply_ofAFileThatLacksPublishedPolicies_asksBeforeItRemovesThem() throws Exception {
+    assertEnds(0, "topics", "create");
+    write(5);
+    String others = Files.readString(file) + ONE_POLICY.formatted(9).substring(10);
+    Path all =
+        Files.writeString(folder.resolve("all.yml"), others.replaceFirst("name: p", "name: q"));
+    assertEnds(0, "policies", "apply", all.toString());
+
+    assertEnds(3, "policies", "apply", file.toString());
+    assertEquals(
+        List.of(
+            "~ policy p",
+            "    limit.capacity: 9 -> 5",
+            "- policy q",
+            "0 added, 1 changed, 1 removed; nothing is published yet",
+            "publish this, and remove what the file lacks? [y/N] "),
+        output.lines().filter(line -> !line.contains("its place")).toList());
+    assertTrue(errors.contains("first.yml is not published: it would remove policy q, "), errors);
+    assertTrue(errors.contains("--yes"), errors);
+    answer = "n";
+    assertEnds(3, "policies", "apply", file.toString());
+    assertEnds(0, "policies", "diff", all.toString());
+
+    answer = "y";
+    assertEnds(0, "policies", "apply", file.toString());
+    assertTrue(output.endsWith("version 2 is published" + System.lineSeparator()), output);
+    answer = null;
+    assertEnds(0, "policies", "apply", all.toString());
+    assertEnds(0, "policies", "apply", "--yes", file.toString());
+    assertEnds(0, "policies", "diff", file.toString());
+  }
+
+  /** What is unreadable is removed too, so it needs the same confirmation. */
+  @Test
+  void apply_whereARecordCannotBeRead_asksBeforeItRemovesIt() throws Exception {
+    assertEnds(0, "topics", "create");
+    write(5);
+    try (KafkaProducer<String, String> producer =
+        new KafkaProducer<>(
+            Map.of("bootstrap.servers", kafka.bootstrapServers()),
+            new StringSerializer(),
+            new StringSerializer())) {
+      producer.send(new ProducerRecord<>("weir.policies.v1", 0, "policy/a", "{}")).get();
+    }
+
+    assertEnds(3, "policies", "apply", file.toString());
+    assertTrue(output.contains("- policy a (cannot be read)"), output);
+    assertEnds(0, "policies", "apply", "--yes", file.toString());
   }
 
   @Test
@@ -161,7 +219,7 @@ final class PublishedPoliciesIT {
     assertEnds(0, "clients", "keys", "revoke", "acme", "ci");
     assertEnds(1, "clients", "keys", "revoke", "acme", "ci");
     assertTrue(errors.contains("there is no such API key of client acme"), errors);
-    assertEnds(0, "policies", "apply", "--revoke-keys", file.toString());
+    assertEnds(0, "policies", "apply", "--revoke-keys", "--yes", file.toString());
     assertEnds(0, "clients", "keys", "list", "acme");
     assertEquals("0 keys; nothing is set for the client", output.strip());
     assertEnds(0, "policies", "history", "acme");

@@ -109,6 +109,22 @@ public final class PolicyEditor {
       return false;
     }
 
+    /**
+     * Returns whether the change is made only if nothing is published: neither a version nor a
+     * record that this release cannot read. Otherwise it changes nothing.
+     */
+    default boolean isFirst() {
+      return false;
+    }
+
+    /**
+     * Reviews all that the change would write, the deletion of unreadable records included, before
+     * it is written.
+     *
+     * @throws RefusedException if the change must not be made
+     */
+    default void review(PolicyState state, List<Draft> drafts) throws RefusedException {}
+
     /** Returns the least version that the change may have: where the log was lost, a later one. */
     default long leastVersion() {
       return 1;
@@ -307,10 +323,16 @@ public final class PolicyEditor {
         try {
           before = reader.readToEnd(left(), this::look);
         } catch (PolicyLogReader.LogNotWholeException notWhole) {
+          if (change.isFirst()) {
+            throw notWhole;
+          }
           before = PolicyState.EMPTY;
         }
         if (wasMade) {
           return made(before);
+        }
+        if (change.isFirst() && (before.version() > 0 || reader.refusal() != null)) {
+          return new Outcome(before, before);
         }
         List<Draft> drafts = new ArrayList<>(change.on(before));
         addBeyondTheState(reader, drafts);
@@ -324,7 +346,8 @@ public final class PolicyEditor {
 
     private Outcome commit(
         Transaction transaction, PolicyLogReader reader, PolicyState before, List<Draft> drafts)
-        throws PolicyState.InvalidPoliciesException {
+        throws RefusedException, PolicyState.InvalidPoliciesException {
+      change.review(before, drafts);
       List<PolicyEntry> entries = entries(reader, before, drafts);
       if (entries.isEmpty()) {
         return new Outcome(before, before);

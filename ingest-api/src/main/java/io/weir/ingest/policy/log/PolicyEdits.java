@@ -39,10 +39,18 @@ public final class PolicyEdits {
 
   private PolicyEdits() {}
 
-  /** A change that says of everything how it shall stand. */
+  /** A change that replaces the whole set. */
   private interface WholeChange extends Change {
     @Override
     default boolean isWhole() {
+      return true;
+    }
+  }
+
+  /** A whole change that is made only if nothing is published. */
+  private interface FirstChange extends WholeChange {
+    @Override
+    default boolean isFirst() {
       return true;
     }
   }
@@ -52,15 +60,13 @@ public final class PolicyEdits {
    * any more.
    */
   static Change restore(PolicyState known) {
-    return new WholeChange() {
+    return new FirstChange() {
       @Override
       public List<Draft> on(PolicyState state) {
         List<Draft> drafts = new ArrayList<>();
-        if (state.version() == 0) {
-          for (PolicyEntry entry : known.entries()) {
-            if (!entry.isDeleted()) {
-              drafts.add(new Draft(entry.key(), entry.content(), entry.order(), entry.untilThen()));
-            }
+        for (PolicyEntry entry : known.entries()) {
+          if (!entry.isDeleted()) {
+            drafts.add(new Draft(entry.key(), entry.content(), entry.order(), entry.untilThen()));
           }
         }
         return drafts;
@@ -134,6 +140,11 @@ public final class PolicyEdits {
     return apply(file, false);
   }
 
+  /** Publishes a file if nothing is published; otherwise changes nothing. */
+  static Change publishFirst(AppliedFile file) {
+    return (FirstChange) state -> withNote(state, file, drafts(state, file.tree()));
+  }
+
   /**
    * Does the same as {@link #apply(AppliedFile)}.
    *
@@ -146,14 +157,19 @@ public final class PolicyEdits {
           if (!mayRevokeKeys) {
             ApiKeyEdits.requireNoneRevoked(state, drafts);
           }
-          PolicyKey note = PolicyKey.ofFile(file.digest());
-          if (!drafts.isEmpty() || state.entry(note) == null) {
-            ObjectNode content = PolicyEntryCodec.JSON.createObjectNode();
-            content.put("name", file.name());
-            drafts.add(new Draft(note, content));
-          }
-          return drafts;
+          return withNote(state, file, drafts);
         };
+  }
+
+  /** Adds a note of the file's name, for the history, unless the file changes nothing. */
+  private static List<Draft> withNote(PolicyState state, AppliedFile file, List<Draft> drafts) {
+    // an empty file is published too, as the first version
+    if (!drafts.isEmpty() || state.version() == 0) {
+      ObjectNode content = PolicyEntryCodec.JSON.createObjectNode();
+      content.put("name", file.name());
+      drafts.add(new Draft(PolicyKey.ofFile(file.digest()), content));
+    }
+    return drafts;
   }
 
   /** Returns what the policies and clients of a file would change. */

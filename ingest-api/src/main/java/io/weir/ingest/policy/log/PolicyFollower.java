@@ -108,7 +108,6 @@ public final class PolicyFollower implements AutoCloseable {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private @Nullable PolicySnapshot snapshot;
-  private PolicySnapshot.@Nullable SettledFile settled;
   private long nextSettleNanos = System.nanoTime();
   private volatile boolean maySettle;
   private volatile boolean isFileSettled;
@@ -117,9 +116,6 @@ public final class PolicyFollower implements AutoCloseable {
   private volatile @Nullable String problem;
   private volatile @Nullable PolicyLogReader reader;
   private @Nullable String settleProblem;
-
-  /** The version that the node's file has made, until it is in force here; else 0. */
-  private long settledVersion;
 
   private PolicyFollower(
       KafkaConnection kafka,
@@ -158,7 +154,6 @@ public final class PolicyFollower implements AutoCloseable {
     PolicyFollower follower = new PolicyFollower(kafka, node, folder, file, clock);
     PolicySnapshot snapshot = PolicySnapshot.read(folder);
     follower.snapshot = snapshot;
-    follower.settled = snapshot == null ? null : snapshot.file();
     boolean hasSnapshot = snapshot != null && snapshot.state().version() > 0;
     boolean hasOther = hasSnapshot || file != null;
     follower.thread.start();
@@ -190,10 +185,9 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   /**
-   * Applies the node's file if that is due, and waits for it: it is due if it is another file than
-   * at this node's last start, and has not been applied since by any node; for a node without a
-   * last start, if it has not been applied by any. To be called when the node's start cannot fail
-   * any more. If Kafka does not answer, the file is applied when it does.
+   * Publishes the node's file if nothing is published at all, and waits until it is in force. Where
+   * something is published, that stays: the log names a difference. To be called when the node's
+   * start cannot fail any more. If Kafka does not respond, the follower retries until it does.
    *
    * @param patience longest time to wait
    */
@@ -373,7 +367,9 @@ public final class PolicyFollower implements AutoCloseable {
       opened.readToEnd(READ_PATIENCE);
       use(opened);
       while (!thread.isClosing()) {
-        if (maySettle && !isFileSettled && System.nanoTime() - nextSettleNanos >= 0) {
+        boolean isPublished = opened.state().version() > 0;
+        boolean maySettleNow = isPublished || System.nanoTime() - nextSettleNanos >= 0;
+        if (maySettle && !isFileSettled && maySettleNow) {
           settle(opened.state(), opened.refusal());
         }
         opened.follow(longestPoll());
@@ -401,26 +397,23 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   /**
-   * Applies the node's file if that is due, once for each process; where nothing is published any
-   * more, what this node knows of it. Not while the log has what cannot be decided by.
+   * Publishes the node's file if nothing is published; where the log has lost what this node knows,
+   * publishes that instead. Does nothing while the log has entries that the node cannot decide by.
    */
   private void settle(PolicyState state, @Nullable String refusal) {
     AppliedFile given = file;
     if (given == null || refusal != null) {
       return;
     }
-    PolicySnapshot known = snapshot;
-    boolean isLost = state.version() == 0 && known != null && known.state().version() > 0;
-    if (!isLost && !isDue(given, state)) {
-      if (!isApplied(given, state)) {
-        LOG.warn(
-            "policy_file_not_applied file={} detail=\"it was applied before, and another one"
-                + " since; publish it with weir policies apply\"",
-            given.name());
-      }
-      settled(given, state.version());
+    if (state.version() > 0) {
+      warnOfDifference(given, state);
+      settleProblem = null;
+      setSettled();
       return;
     }
+    PolicySnapshot known = snapshot;
+    boolean isLost = known != null && known.state().version() > 0;
+    nextSettleNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
     try {
       PolicyEditor.Outcome outcome =
           editor.change(
@@ -428,20 +421,15 @@ public final class PolicyFollower implements AutoCloseable {
               APPLY_PATIENCE,
               isLost && known != null
                   ? PolicyEdits.restore(known.state())
-                  : PolicyEdits.apply(given));
+                  : PolicyEdits.publishFirst(given));
       LOG.info(
           "policies_published file={} version={} changed={}",
           isLost ? "-" : given.name(),
           outcome.after().version(),
           outcome.isChange());
-      if (isLost) {
-        nextSettleNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
-      } else {
-        settled(given, outcome.after().version());
-      }
     } catch (RefusedException refused) {
       LOG.error(
-          "policy_file_not_applied file={} detail=\"{}\"", given.name(), refused.getMessage());
+          "policy_file_not_published file={} detail=\"{}\"", given.name(), refused.getMessage());
       // meanwhile the log is followed
       nextSettleNanos = System.nanoTime() + SETTLE_NANOS;
       settleProblem = "the policy file is not published: " + refused.getMessage();
@@ -449,16 +437,17 @@ public final class PolicyFollower implements AutoCloseable {
     }
   }
 
-  private void settled(AppliedFile given, long version) {
-    settled = new PolicySnapshot.SettledFile(given.digest(), version);
-    settleProblem = null;
-    InForce present = inForce;
-    // when the version of this file is in force, the snapshot is written with it
-    if (present != null && present.state().version() >= version) {
-      writeSnapshot(present.state());
-      setSettled();
-    } else {
-      settledVersion = version;
+  /** Logs that the published policies are not those of the node's file. A start changes nothing. */
+  private static void warnOfDifference(AppliedFile given, PolicyState state) {
+    int differences = PolicyEdits.drafts(state, given.tree()).size();
+    if (differences > 0) {
+      LOG.warn(
+          "policy_file_differs file={} version={} differences={} detail=\"the published policies"
+              + " stay in force; 'weir policies diff FILE' shows the differences, 'weir policies"
+              + " apply FILE' publishes the file\"",
+          given.name(),
+          state.version(),
+          differences);
     }
   }
 
@@ -470,28 +459,6 @@ public final class PolicyFollower implements AutoCloseable {
     } finally {
       lock.unlock();
     }
-  }
-
-  private boolean isDue(AppliedFile given, PolicyState state) {
-    PolicyEntry entry = state.entry(PolicyKey.ofFile(given.digest()));
-    PolicyEntry note = entry == null || entry.isDeleted() ? null : entry;
-    PolicySnapshot.SettledFile last = settled;
-    if (last == null || note == null) {
-      return note == null && (last == null || !last.digest().equals(given.digest()));
-    }
-    return !last.digest().equals(given.digest()) && note.version() <= last.version();
-  }
-
-  /** Returns whether the policies are those of the file that was applied last. */
-  private static boolean isApplied(AppliedFile given, PolicyState state) {
-    PolicyEntry newest = null;
-    for (PolicyEntry entry : state.entries()) {
-      boolean isNote = entry.key().kind() == PolicyKey.Kind.FILE && !entry.isDeleted();
-      if (isNote && (newest == null || entry.version() > newest.version())) {
-        newest = entry;
-      }
-    }
-    return newest == null || newest.key().equals(PolicyKey.ofFile(given.digest()));
   }
 
   private void use(PolicyLogReader opened) {
@@ -513,10 +480,6 @@ public final class PolicyFollower implements AutoCloseable {
     }
     if (present == null || present.state() != next || present.source() != Source.LOG) {
       replace(InForce.of(next, clock.getAsLong(), Source.LOG), present);
-      if (settledVersion > 0 && next.version() >= settledVersion) {
-        settledVersion = 0;
-        setSettled();
-      }
     }
     tell(opened.refusal() == null ? settleProblem : opened.refusal());
   }
@@ -556,7 +519,7 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   private void writeSnapshot(PolicyState state) {
-    PolicySnapshot next = new PolicySnapshot(state, settled);
+    PolicySnapshot next = new PolicySnapshot(state);
     snapshot = next;
     try {
       next.write(folder);

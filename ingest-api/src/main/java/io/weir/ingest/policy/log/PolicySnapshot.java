@@ -24,21 +24,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The last version that a node has read, on its disk, and which policy file it had then. Replaced
- * as a whole, so that a process that dies leaves the one before.
+ * The last version that a node has read, on its disk. Replaced as a whole, so that a process that
+ * dies leaves the one before.
  *
  * @param state the version
- * @param file the file at the node's last start; null if it had none
  */
-record PolicySnapshot(PolicyState state, @Nullable SettledFile file) {
-  /**
-   * A policy file that a node has settled: it was applied, or not due.
-   *
-   * @param digest of the file
-   * @param version of the policies then
-   */
-  record SettledFile(String digest, long version) {}
-
+record PolicySnapshot(PolicyState state) {
   static final String FILE = "policies.json";
 
   private static final Logger LOG = LoggerFactory.getLogger(PolicySnapshot.class);
@@ -57,12 +48,7 @@ record PolicySnapshot(PolicyState state, @Nullable SettledFile file) {
             PolicyKey.Kind.valueOf(each.path("kind").asText().toUpperCase(Locale.ROOT));
         entries.add(PolicyEntryCodec.decode(new PolicyKey(kind, each.path("name").asText()), each));
       }
-      JsonNode digest = tree.path("file_digest");
-      return new PolicySnapshot(
-          PolicyState.EMPTY.after(entries),
-          digest.isTextual()
-              ? new SettledFile(digest.textValue(), tree.path("file_version").asLong())
-              : null);
+      return new PolicySnapshot(PolicyState.EMPTY.after(entries));
     } catch (IOException
         | IllegalArgumentException
         | MalformedRecordException
@@ -76,10 +62,6 @@ record PolicySnapshot(PolicyState state, @Nullable SettledFile file) {
   void write(Path folder) throws IOException {
     ObjectNode tree = PolicyEntryCodec.JSON.createObjectNode();
     tree.put("version", state.version());
-    if (file != null) {
-      tree.put("file_digest", file.digest());
-      tree.put("file_version", file.version());
-    }
     ArrayNode entries = tree.putArray("entries");
     for (PolicyEntry entry : state.entries()) {
       ObjectNode each = entries.addObject();

@@ -2,6 +2,8 @@
 package io.weir.ingest.policy.log;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -21,29 +23,39 @@ import org.junit.jupiter.api.Test;
 
 /** Nodes with a policy file, and nodes whose topics are lost, over a real broker. */
 final class LostPoliciesIT extends PolicyLogFixture {
+  /** A node without a policy file of the fleet once replaced all published policies by its file. */
   @Test
-  void file_isAppliedWhenItIsNewToTheNode_andDoesNotUndoLaterChanges() throws Exception {
+  void namedFile_isPublishedOnlyIfNothingIsPublished() throws Exception {
     AppliedFile first = file("first", 2);
     PolicyFollower one = follower("one", first);
     assertEquals(Set.of("first-0", "first-1"), names(one));
     change(PolicyEdits.put(PolicyKey.ofPolicy("later"), bucket("later", 5), 0));
-    restart("one", first);
-    assertEquals(Set.of("first-0", "first-1", "later"), names(last()), "the same file again");
-    follower("new", first);
-    assertEquals(Set.of("first-0", "first-1", "later"), names(last()), "a node without a past");
+    Set<String> published = Set.of("first-0", "first-1", "later");
 
-    AppliedFile second = file("second", 1);
-    restart("one", second);
-    assertEquals(Set.of("second-0"), names(last()), "another file");
-    restart("new", first);
-    assertEquals(Set.of("second-0"), names(last()), "a node that still has the first file");
     restart("one", first);
-    assertEquals(Set.of("first-0", "first-1"), names(last()), "the first file put back");
+    assertEquals(published, names(last()), "the same file again");
+    restart("one", file("second", 1));
+    assertEquals(published, names(last()), "another file");
+    follower("new", file("third", 1));
+    assertEquals(published, names(last()), "a node without a data folder");
+    assertEquals(2, read().version());
+    assertNull(last().problem());
+    assertFalse(change(PolicyEdits.publishFirst(file("fourth", 1))).isChange());
+  }
+
+  /** A record of a newer release is something that is published. */
+  @Test
+  void namedFile_whereARecordCannotBeRead_isNotPublished() throws Exception {
+    write(entry("a", 1, 1, 1, bucket("a", 5).put("from_the_future", true)));
+    assertFalse(change(PolicyEdits.publishFirst(file("first", 1))).isChange());
+    try (PolicyLogReader reader = read("later")) {
+      assertTrue(String.valueOf(reader.refusal()).contains("from_the_future"));
+    }
   }
 
   @Test
   @Tag(STOPS_KAFKA)
-  void kafkaAway_withoutAPast_startsByTheFile_andAppliesItLater() throws Exception {
+  void kafkaAway_withoutAPast_startsByTheFile_andPublishesItLater() throws Exception {
     kafka.stop();
     AppliedFile file = file("first", 2);
     PolicyFollower follower = follower("one", file);
@@ -60,7 +72,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
   @Test
   @FullSuite(
       reason =
-          "a node waits for 15 s; kafkaAway_withoutAPast_startsByTheFile_andAppliesItLater, which always runs, has a file",
+          "a node waits for 15 s; kafkaAway_withoutAPast_startsByTheFile_andPublishesItLater, which always runs, has a file",
       turn = 2)
   void nothingPublished_andNoFile_doesNotStart() {
     PolicyFollower.NoPoliciesException none =
@@ -148,22 +160,6 @@ final class LostPoliciesIT extends PolicyLogFixture {
     Await.until("it is published", () -> last().inForce().source() == Source.LOG);
     assertEquals(Set.of("first-0", "emergency"), names(last()));
     assertEquals(Set.of("first-0", "emergency"), policies(read()));
-  }
-
-  /** Was a hole: a rollout of a file took back what was changed while it went on. */
-  @Test
-  void fileRolledOut_whatIsChangedMeanwhileStays() throws Exception {
-    AppliedFile old = file("old", 1);
-    AppliedFile next = file("next", 1);
-    follower("one", old);
-    follower("two", old);
-    restart("one", next);
-    assertEquals(Set.of("next-0"), names(last()));
-    change(PolicyEdits.put(PolicyKey.ofPolicy("emergency"), bucket("emergency", 1), 0));
-    restart("two", next);
-    assertEquals(Set.of("next-0", "emergency"), names(last()));
-    restart("two", old);
-    assertEquals(Set.of("old-0"), names(last()), "put back on purpose");
   }
 
   private static ObjectNode from(Instant time, ObjectNode policy) {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.testing.suite;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Which policy file the script {@code weir} names, run with a {@code java} that prints it. */
+final class ScriptPoliciesTest {
+  private static final String JAVA =
+      """
+      #!/bin/sh
+      case "$*" in
+        *-XshowSettings*) echo ' java.specification.version = 17' >&2 ;;
+        *) echo "policies=${WEIR_POLICIES:-none}" ;;
+      esac
+      """;
+
+  @TempDir private Path root;
+  private Path folder;
+
+  /** Places the script beside a launcher that needs no build. */
+  @BeforeEach
+  void place() throws IOException {
+    folder = Files.createDirectory(root.resolve("elsewhere"));
+    Files.copy(Path.of("..", "weir"), root.resolve("weir"));
+    Path target = Files.createDirectories(root.resolve("launcher/target"));
+    Files.createFile(target.resolve("launcher-0.1.0-SNAPSHOT.jar"));
+    Files.createFile(target.resolve("weir.built"));
+    Path bin = Files.createDirectories(root.resolve("jdk/bin"));
+    for (String name : new String[] {"java", "javac"}) {
+      Files.setPosixFilePermissions(
+          Files.writeString(bin.resolve(name), JAVA), PosixFilePermissions.fromString("rwx------"));
+    }
+  }
+
+  private String run(String command, Map<String, String> variables) throws Exception {
+    Path output = root.resolve("output");
+    ProcessBuilder script =
+        new ProcessBuilder("bash", root.resolve("weir").toString(), command)
+            .directory(folder.toFile())
+            .redirectOutput(output.toFile());
+    script.environment().keySet().removeIf(name -> name.startsWith("WEIR_"));
+    script.environment().put("JAVA_HOME", root.resolve("jdk").toString());
+    script.environment().putAll(variables);
+    assertEquals(0, script.start().waitFor());
+    return Files.readString(output).strip();
+  }
+
+  /** A node in an empty folder once published the sample over the policies of its fleet. */
+  @Test
+  void ingestAndCommands_inAnEmptyFolder_haveNoPolicyFile() throws Exception {
+    assertEquals("policies=none", run("ingest", Map.of("WEIR_KAFKA", "kafka:9092")));
+    assertEquals("policies=none", run("policies", Map.of("WEIR_KAFKA", "kafka:9092")));
+    assertEquals("policies=none", run("up", Map.of("WEIR_KAFKA", "kafka:9092")));
+  }
+
+  @Test
+  void up_withItsOwnKafka_hasTheSampleUnlessThereIsAnotherFile() throws Exception {
+    assertEquals("policies=" + root.resolve("policies.yml"), run("up", Map.of()));
+    assertEquals("policies=my.yml", run("up", Map.of("WEIR_POLICIES", "my.yml")));
+    Files.createFile(folder.resolve("policies.yml"));
+    assertEquals("policies=none", run("up", Map.of()));
+  }
+}
