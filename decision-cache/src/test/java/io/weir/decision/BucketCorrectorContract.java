@@ -78,7 +78,8 @@ public abstract class BucketCorrectorContract {
         0,
         Correction.Cause.OVERLAP,
         1,
-        2);
+        2,
+        0);
   }
 
   @Test

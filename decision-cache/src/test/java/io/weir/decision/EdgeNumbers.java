@@ -103,7 +103,8 @@ public final class EdgeNumbers {
         0,
         Correction.Cause.GAP,
         1,
-        2);
+        2,
+        random.nextBoolean() ? 0 : Math.max(0, nowEpochMicros + stepMicros(limit())));
   }
 
   /** When a bucket may be full by its records: now, some day, or since some time. */

@@ -198,7 +198,8 @@ final class IngestHealingIT {
         -2,
         cause,
         now - 100,
-        now);
+        now,
+        0);
   }
 
   private void publish(Correction correction) throws Exception {

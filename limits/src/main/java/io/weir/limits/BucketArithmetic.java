@@ -59,6 +59,15 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
    */
   BucketState atLevel(BucketState kept, long levelUnits, long nowEpochMicros);
 
+  /**
+   * Returns whether the time of a kept bucket lies so far ahead of the clock that it counts as now:
+   * by more than the bucket takes to fill. The clock has stepped back since the bucket was written.
+   * The bucket must then be written, even by a denial, so that refill accrues from now.
+   */
+  default boolean countsAsNow(@Nullable BucketState kept, long nowEpochMicros) {
+    return false;
+  }
+
   /** Returns the bucket as of now; a full one without an epoch if nothing is kept. */
   BucketState refill(@Nullable BucketState kept, long nowEpochMicros);
 

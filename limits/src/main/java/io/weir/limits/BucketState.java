@@ -54,6 +54,11 @@ public record BucketState(
     return unitsPerToken == 0;
   }
 
+  /** Returns this state with the time up to which refill has been added. */
+  public BucketState withLast(long newLastEpochMicros) {
+    return withContent(units, unitsPerToken, newLastEpochMicros);
+  }
+
   /** Returns this state with another content, in the same epoch. */
   BucketState withContent(long newUnits, long newUnitsPerToken, long newLastEpochMicros) {
     return new BucketState(

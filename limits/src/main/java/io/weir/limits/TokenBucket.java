@@ -98,13 +98,22 @@ public final class TokenBucket implements BucketArithmetic {
     return kept.withContent(levelUnits, scale.unitsPerToken(), nowEpochMicros);
   }
 
+  @Override
+  public boolean countsAsNow(@Nullable BucketState kept, long nowEpochMicros) {
+    return kept != null
+        && !kept.isOfPeriod()
+        && kept.lastEpochMicros() - nowEpochMicros > fillMicros;
+  }
+
   /**
    * Returns the bucket as of now.
    *
    * <ul>
    *   <li>Nothing kept, or the state of a quota: full, epoch 0.
    *   <li>The clock stepped back: nothing is refilled until the clock has caught up, unless {@code
-   *       last} is further ahead than an empty bucket takes to fill; then it is reset to now.
+   *       last} is further ahead than an empty bucket takes to fill; then it {@linkplain
+   *       #countsAsNow counts as now}. So the bucket refills again at most one fill time after the
+   *       step.
    *   <li>The limit changed: whole tokens are carried over, the fraction of a token and any content
    *       above the new capacity are dropped. A debt is rounded up to a whole token. The time since
    *       {@code last} refills at the new rate.
@@ -117,7 +126,7 @@ public final class TokenBucket implements BucketArithmetic {
     }
     long units = inThisScale(kept);
     long last = kept.lastEpochMicros();
-    if (last - nowEpochMicros > fillMicros) {
+    if (countsAsNow(kept, nowEpochMicros)) {
       last = nowEpochMicros;
     } else if (last < nowEpochMicros) {
       long ticks = (nowEpochMicros - last) / scale.tickMicros();

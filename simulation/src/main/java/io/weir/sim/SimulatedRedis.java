@@ -263,6 +263,11 @@ final class SimulatedRedis {
     for (CheckDecider.Write write : outcome.writes()) {
       keep(write.bucket(), write.state(), write.ttlMillis());
     }
+    for (CheckDecider.Restart restart : outcome.restarts()) {
+      memory.buckets.computeIfPresent(
+          restart.bucket(),
+          (bucket, kept) -> new Kept<>(restart.state(), kept.expiresEpochMicros()));
+    }
     for (CheckDecider.LogWrite write : outcome.logs()) {
       memory.logs.put(write.bucket(), lasting(write.log(), write.ttlMillis()));
     }

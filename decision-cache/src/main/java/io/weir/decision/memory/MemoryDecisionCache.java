@@ -11,6 +11,7 @@ import io.weir.limits.SlotState;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
 import io.weir.limits.check.CheckDecider.LogWrite;
+import io.weir.limits.check.CheckDecider.Restart;
 import io.weir.limits.check.CheckDecider.SlotWrite;
 import io.weir.limits.check.CheckDecider.Write;
 import io.weir.limits.check.Decision;
@@ -145,6 +146,9 @@ public final class MemoryDecisionCache implements DecisionCache {
       CheckDecider.Outcome outcome = decider.apply(nowEpochMicros);
       for (Write write : outcome.writes()) {
         keep(write.bucket(), Content.of(write.state()), write.ttlMillis(), nowEpochMicros);
+      }
+      for (Restart restart : outcome.restarts()) {
+        Objects.requireNonNull(buckets.get(restart.bucket())).content = Content.of(restart.state());
       }
       for (LogWrite write : outcome.logs()) {
         Content log = new Content(BucketState.NONE, write.log(), null);

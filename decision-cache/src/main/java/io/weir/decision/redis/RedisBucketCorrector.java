@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * most for the stall timeout for each reply. Times are by the server's clock. Thread-safe.
  */
 public final class RedisBucketCorrector implements BucketCorrector {
-  private static final int NUMBERS_BYTES = 6 * Long.BYTES;
+  private static final int NUMBERS_BYTES = 7 * Long.BYTES;
   private static final int OUTCOME_BYTES = 1 + 1 + Long.BYTES;
   private static final byte ELSEWHERE = 5;
   private static final Kind[] KINDS = {
@@ -102,6 +102,7 @@ public final class RedisBucketCorrector implements BucketCorrector {
         .putLong(CorrectionRule.bounded(correction.chargedTokens()))
         .putLong(CorrectionRule.truth(correction))
         .putLong(bounded.takesOnly() ? 1 : 0)
+        .putLong(CorrectionRule.knownThrough(correction))
         .array();
   }
 

@@ -11,7 +11,8 @@
 --          so that a changed capacity applies to the whole period. Units are negative in debt.
 --          Form 2, 49 bytes, is read and not written: it has no correctedEpoch, which is the epoch
 --          if the version is not 0. A form is first read by one release and written by the next.
--- Clock    this server's TIME, read once.
+-- Clock    this server's TIME, read once. It may have stepped back: a kept time ahead of it by no more
+--          than the bucket takes to fill is waited for; one further ahead counts as now.
 -- Cost     the server decides on one thread, and half of a decision's time is in these lines: what
 --          is alike for many checks is made once, and no table has more than eight named fields.
 local EXACT, MAX_WAIT, TTL_MARGIN_MILLIS = 9007199254740992, 4503599627370496, 10000
@@ -24,7 +25,7 @@ local pack, unpack = struct.pack, struct.unpack
 local call = redis.call
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local charged_views = {}
+local charged_views, restarted = {}, {}
 
 -- Returns a limit. What a bucket keeps plus base is its content: a quota keeps minus the tokens used.
 local function limit_of(tick, per_tick, per_token, capacity)
@@ -68,6 +69,7 @@ local function load(key, value, limit, is_optional)
       if form ~= FORM or units <= -EXACT or units >= EXACT or kept_kind < 0 or kept_kind >= EXACT
         or last < 0 or last >= EXACT or epoch < 1 or epoch >= EXACT or corrected < 0 or corrected >= EXACT
         or version < 0 or version >= EXACT or charged < 0 or charged >= EXACT then return nil end
+      if restarted[key] then last = now end
     end
   end
   if kept_kind ~= kind then
@@ -97,6 +99,12 @@ local function time_to_full(view)
   return wait(view, limit.per_tick == 0 and 1 or limit.capacity - view.units)
 end
 
+-- Returns whether a time that is so far ahead of the clock counts as now.
+local function is_far(limit, ahead)
+  return ahead > MAX_WAIT or ahead > ceil(limit.capacity / limit.per_tick) * limit.tick
+end
+
+-- Returns whether the kept time counts as now, so that it has to be written: refill accrues from it.
 local function refill(view)
   local limit, ahead = view.limit, view.last - now
   if ahead == 0 or limit.per_tick == 0 then return end
@@ -105,8 +113,9 @@ local function refill(view)
     local full = ticks >= ceil((limit.capacity - view.units) / limit.per_tick)
     view.units = full and limit.capacity or view.units + ticks * limit.per_tick
     view.last = view.last + ticks * limit.tick
-  elseif ahead > MAX_WAIT or ahead > ceil(limit.capacity / limit.per_tick) * limit.tick then
+  elseif is_far(limit, ahead) then
     view.last = now
+    return true
   end
 end
 
@@ -124,4 +133,20 @@ end
 -- Stores a bucket whose reset is known, until it is full and for a margin longer.
 local function store(key, view)
   call('SET', key, bytes(view), 'PX', ceil(view.reset / 1000) + TTL_MARGIN_MILLIS)
+end
+
+-- Stores the present time as that of a bucket, and leaves all else of it, its expiry included, as it is.
+local function restart(key)
+  local value, left = call('GET', key), call('PTTL', key)
+  local units, kind, last, epoch, corrected, version, charged, _ = 0, 0, 0, 0, 0, 0, 0, nil
+  if #value == STATE_4_BYTES then
+    _, units, kind, last, epoch, charged = unpack(STATE_4, value)
+  elseif #value == STATE_BYTES then
+    _, units, kind, last, epoch, corrected, version, charged = unpack(STATE, value)
+  else
+    _, units, kind, last, epoch, version, charged = unpack(STATE_2, value)
+    corrected = version > 0 and epoch or 0
+  end
+  value = pack(STATE, FORM, units, kind, now, epoch, corrected, version, charged)
+  call('SET', key, value, 'PX', max(left, TTL_MARGIN_MILLIS))
 end

@@ -2,23 +2,25 @@
 -- Corrects buckets, in order, each correction at most once. Mirrors CorrectionRule.apply (decision
 -- record 0005). Preceded by bucket.lua.
 -- KEYS[n]  bucket of correction n.
--- ARGV[n]  correction n, little-endian, 10 i64: the bucket's limit (4), debt cap in tokens (>= 0),
+-- ARGV[n]  correction n, little-endian, 11 i64: the bucket's limit (4), debt cap in tokens (>= 0),
 --          epoch, version (>= 1), charged tokens (>= 0), truth (when the bucket is full,
 --          microseconds since 1970; for a quota the tokens used), all at most 2^53 - 1; whether it
---          must not add tokens (0, 1).
+--          must not add tokens (0, 1); the time of the newest charge that it includes, which counts as now
+--          if it is ahead of the clock by more than the bucket takes to fill.
 -- Reply    one string, little-endian; per correction: kind u8 (0 applied, 1 created, 2 stale, 3
 --          full, 4 corrupt, 5 not on this server of a cluster, or not any more), clamped u8 (0, 1), change in tokens i64, rounded toward zero.
 -- Messages one on the channel RAISED for each bucket that is given units, however few: its key.
 -- Complexity: O(corrections). A stored value that is not a bucket's state is left unchanged.
-local CORRECTION, REPLY = '<i8i8i8i8i8i8i8i8i8i8', '<BBi8'
+local CORRECTION, REPLY = '<i8i8i8i8i8i8i8i8i8i8i8', '<BBi8'
 local RAISED = 'w1:@raised'
 local APPLIED, CREATED, STALE, FULL, CORRUPT, ELSEWHERE = 0, 1, 2, 3, 4, 5
 
 local function product(one, other) return min(one * other, EXACT) end
 
-local function correct(key, view, debt_cap, epoch, version, charged, truth, takes_only)
+local function correct(key, view, debt_cap, epoch, version, charged, truth, takes_only, known)
   refill(view)
   local limit = view.limit
+  if limit.per_tick > 0 and is_far(limit, known - now) then truth = max(truth - (known - now), 0) end
   local quota, gone, younger = limit.per_tick == 0, view.epoch == 0, view.epoch > epoch
   if epoch < view.corrected or epoch == view.corrected and version <= view.version
     or younger and view.corrected == 0 and not quota then return STALE, 0, 0 end
@@ -53,12 +55,12 @@ end
 
 local replies = {}
 for n = 1, #KEYS do
-  local tick, per_tick, per_token, capacity, debt_cap, epoch, version, charged, truth, takes_only =
+  local tick, per_tick, per_token, capacity, debt_cap, epoch, version, charged, truth, takes_only, known =
     unpack(CORRECTION, ARGV[n])
   local here, view = pcall(load, KEYS[n], nil, limit_of(tick, per_tick, per_token, capacity))
   local kind, clamped, change = here and CORRUPT or ELSEWHERE, 0, 0
   if here and view then
-    kind, clamped, change = correct(KEYS[n], view, debt_cap, epoch, version, charged, truth, takes_only)
+    kind, clamped, change = correct(KEYS[n], view, debt_cap, epoch, version, charged, truth, takes_only, known)
   end
   replies[n] = pack(REPLY, kind, clamped, change)
 end

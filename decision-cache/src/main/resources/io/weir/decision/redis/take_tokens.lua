@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Decides checks in order: each takes its cost from all of its buckets or from none. A denial and a
--- peek write nothing. Mirrors CheckDecider.decide. Preceded by bucket.lua and slots.lua.
+-- peek write nothing, except that a denial restarts a bucket whose kept time counts as now. Mirrors
+-- CheckDecider.decide. Preceded by bucket.lua and slots.lua.
 -- KEYS     the marker of a warm cache, then the buckets' keys, check after check; each is followed by
 --          those of its earlier sub-windows, the oldest first, and of the next one, if it is one of a
 --          sliding window.
@@ -261,7 +262,7 @@ local function store_log(key, log)
 end
 
 local replies, views, retries, places, key_index = { pack('<i8B', now, warm and 1 or 0) }, {}, {}, {}, 1
-local counts, others = {}, {}
+local counts, others, restarts = {}, {}, {}
 for n = 2, #ARGV do
   local check, corrupt, cold, deciding, longest, never = known_checks[ARGV[n]], false, false, 255, 0, false
   check = check or read_check(ARGV[n])
@@ -279,7 +280,7 @@ for n = 2, #ARGV do
       if not counts[i] then view = nil end
     end
     if view then
-      if not limit.log and not limit.slots then refill(view) end
+      restarts[i] = not limit.log and not limit.slots and refill(view)
       local missing = check.gives and 0 or limit.slots and missing_slots(view)
         or cost * limit.per_token - level(view, others[i])
       if missing > 0 then
@@ -309,6 +310,7 @@ for n = 2, #ARGV do
       local view, retry = views[i], retries[i]
       local flags = retry == 0 and 1 or 0
       local log = view.limit.log
+      if restarts[i] and check.takes then restarted[KEYS[places[i]]] = true end
       if flags == 1 and takes then
         flags = 3
         if log then charge_log(view, cost)
@@ -342,7 +344,11 @@ for n = 2, #ARGV do
     end
   end
 end
-for key, view in pairs(charged_views) do store(key, view) end
+for key, view in pairs(charged_views) do
+  store(key, view)
+  restarted[key] = nil
+end
+for key in pairs(restarted) do restart(key) end
 for key, log in pairs(logs) do store_log(key, log) end
 for key, set in pairs(slot_sets) do store_slots(key, set) end
 return table.concat(replies)

@@ -330,6 +330,7 @@ final class DenyCacheTest {
     private Decision decide(Check check, boolean peek) {
       CheckDecider.Outcome outcome = CheckDecider.decide(check, peek, true, nowMicros, kept::get);
       outcome.writes().forEach(write -> kept.put(write.bucket(), write.state()));
+      outcome.restarts().forEach(each -> kept.put(each.bucket(), each.state()));
       return outcome.decision();
     }
 
@@ -366,7 +367,8 @@ final class DenyCacheTest {
               0,
               Correction.Cause.GAP,
               nowMicros / 1_000,
-              nowMicros / 1_000);
+              nowMicros / 1_000,
+              0);
       BucketState after =
           CorrectionRule.apply(new BoundedCorrection(correction, 100), before, nowMicros).state();
       if (after == null) {

@@ -40,7 +40,7 @@ class MemoryBucketCorrectorTest extends BucketCorrectorContract {
     cache.close();
     Correction correction =
         new Correction(
-            "b", new QuotaLimit(1, NOW), 1, 1, 1, 1, 1, 0, Correction.Cause.RESTORE, 1, 2);
+            "b", new QuotaLimit(1, NOW), 1, 1, 1, 1, 1, 0, Correction.Cause.RESTORE, 1, 2, 0);
 
     assertThrows(
         CacheUnavailableException.class,

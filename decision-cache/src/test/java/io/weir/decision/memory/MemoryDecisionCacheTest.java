@@ -57,6 +57,17 @@ class MemoryDecisionCacheTest extends DecisionCacheContract {
   }
 
   @Test
+  void take_clockStepsFarBack_emptyBucketRefillsAtItsRate() {
+    cache.take(check("a", 10));
+    nowEpochMicros.addAndGet(-7_200_000_000L);
+    assertInstanceOf(Decision.Denied.class, cache.take(check("a", 1)));
+
+    nowEpochMicros.addAndGet(100_000);
+    assertInstanceOf(Decision.Allowed.class, cache.take(check("a", 1)));
+    assertInstanceOf(Decision.Denied.class, cache.take(check("a", 1)));
+  }
+
+  @Test
   void take_bucketExpired_beginsANewEpoch() {
     Decision.Allowed first = assertInstanceOf(Decision.Allowed.class, cache.take(check("a", 1)));
     nowEpochMicros.addAndGet(3_600_000_000L);

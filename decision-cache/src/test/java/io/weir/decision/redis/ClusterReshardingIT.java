@@ -240,7 +240,8 @@ class ClusterReshardingIT {
             5,
             Correction.Cause.GAP,
             1,
-            1);
+            1,
+            0);
     return new BoundedCorrection(correction, 0);
   }
 }

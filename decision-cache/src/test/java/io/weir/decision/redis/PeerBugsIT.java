@@ -240,6 +240,51 @@ class PeerBugsIT {
     runner.setClock(T0 - 86_400 * SECOND);
     assertEquals(
         100_000, denied(check(1, bucket("a", TEN_PER_SECOND))).buckets().get(0).retryAfterMicros());
+    runner.setClock(T0 - 86_400 * SECOND + 100_000);
+    allowed(check(1, bucket("a", TEN_PER_SECOND)));
+  }
+
+  @Test
+  void clockStepsFarBack_onlyDenialsFollow_bucketRefillsAtItsRate() {
+    allowed(check(10, bucket("a", TEN_PER_SECOND)));
+    long back = T0 - 7_200 * SECOND;
+    runner.setClock(back);
+    long ttlMillis = runner.ttlMillis("a");
+
+    for (int i = 0; i < 10; i++) {
+      runner.setClock(back + i * 100_000L);
+      denied(check(10, bucket("a", TEN_PER_SECOND)));
+    }
+    assertEquals(
+        new BucketState(0, 100_000, back, T0, 0, 0, 10), Objects.requireNonNull(runner.state("a")));
+    assertTrue(runner.ttlMillis("a") <= ttlMillis, "a denial must not prolong the expiry");
+    runner.setClock(back + SECOND);
+    allowed(check(10, bucket("a", TEN_PER_SECOND)));
+  }
+
+  @Test
+  void clockStepsFarBack_denialByAnotherLimit_changesTheTimeOnly() {
+    allowed(check(10, bucket("a", TEN_PER_SECOND)));
+    long back = T0 - 7_200 * SECOND;
+    runner.setClock(back);
+
+    denied(check(3, bucket("a", new TokenBucketLimit(2, 7, SECOND))));
+    assertEquals(
+        new BucketState(0, 100_000, back, T0, 0, 0, 10), Objects.requireNonNull(runner.state("a")));
+  }
+
+  @Test
+  void clockStepsFarBack_peekAndColdCheck_writeNothing() {
+    allowed(check(10, bucket("a", TEN_PER_SECOND)));
+    Check held = check(1, new BucketRequest("a", TEN_PER_SECOND, true, true));
+    List<String> before = runner.dump(held);
+    runner.setClock(T0 - 7_200 * SECOND);
+
+    runner.peek(held);
+    assertEquals(before, runner.dump(held));
+    runner.setWarm(false);
+    assertInstanceOf(Decision.Undecided.class, runner.take(held));
+    assertEquals(before, runner.dump(held));
   }
 
   @Test

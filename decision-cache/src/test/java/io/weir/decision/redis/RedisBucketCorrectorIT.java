@@ -87,7 +87,18 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
     long now = System.currentTimeMillis() * 1_000;
     return new BoundedCorrection(
         new Correction(
-            bucket, limit, now, 1, 1, now + 3_600_000_000L, 1, 0, Correction.Cause.RESTORE, 1, 2),
+            bucket,
+            limit,
+            now,
+            1,
+            1,
+            now + 3_600_000_000L,
+            1,
+            0,
+            Correction.Cause.RESTORE,
+            1,
+            2,
+            0),
         10);
   }
 
@@ -142,7 +153,8 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
                   0,
                   Correction.Cause.UNSTAMPED,
                   1,
-                  2);
+                  2,
+                  0);
           history.addAll(
               List.of(new BoundedCorrection(truth, 10), new BoundedCorrection(truth, 10)));
         }

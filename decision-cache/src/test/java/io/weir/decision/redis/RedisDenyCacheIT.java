@@ -134,7 +134,8 @@ class RedisDenyCacheIT {
             0,
             Correction.Cause.GAP,
             nowMillis,
-            nowMillis),
+            nowMillis,
+            0),
         100);
   }
 

@@ -195,6 +195,7 @@ class SlotModelIT {
     }
 
     private void keep(Outcome outcome, Set<String> written) {
+      outcome.restarts().forEach(each -> model.put(each.bucket(), each.state()));
       for (Write write : outcome.writes()) {
         model.put(write.bucket(), write.state());
         written.add(write.bucket());

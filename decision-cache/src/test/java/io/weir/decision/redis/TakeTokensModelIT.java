@@ -11,6 +11,7 @@ import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.CheckDecider;
 import io.weir.limits.check.CheckDecider.Outcome;
+import io.weir.limits.check.CheckDecider.Restart;
 import io.weir.limits.check.CheckDecider.Write;
 import io.weir.limits.check.Decision;
 import io.weir.servers.testing.TestRedis;
@@ -40,9 +41,12 @@ class TakeTokensModelIT {
   void script_randomCallsClocksAndPolicies_agreesWithTheReference() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
         ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      int restarts = 0;
       for (long seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
-        new Run(runner, seed).play();
+        restarts += new Run(runner, seed).play();
       }
+      int restarted = restarts;
+      assertTrue(restarted > SEEDS, () -> "restarted: " + restarted);
       assertTrue(runner.shortStates() > SEEDS, () -> "short: " + runner.shortStates());
       assertTrue(runner.longStates() > SEEDS, () -> "long: " + runner.longStates());
     }
@@ -58,6 +62,7 @@ class TakeTokensModelIT {
     private final Map<String, BucketState> model = new HashMap<>();
     private final Map<String, TimeToLive> timesToLive = new HashMap<>();
     private long now = FIRST_NOW;
+    private int restarts;
 
     Run(ScriptRunner runner, long seed) {
       this.runner = runner;
@@ -69,7 +74,8 @@ class TakeTokensModelIT {
       }
     }
 
-    void play() throws Exception {
+    /** Plays the seed; returns how many buckets were restarted since the clock had stepped back. */
+    int play() throws Exception {
       for (int step = 0; step < STEPS; step++) {
         String where = "weir.test.seed=" + seed + " step " + step + " now " + now;
         if (random.nextInt(5) == 0) {
@@ -84,6 +90,7 @@ class TakeTokensModelIT {
         long stepMicros = numbers.stepMicros(numbers.limit());
         now = Math.max(1, Math.min(now + stepMicros, 1L << 52));
       }
+      return restarts;
     }
 
     private void playBatch(String where) throws Exception {
@@ -106,6 +113,10 @@ class TakeTokensModelIT {
         for (Write write : expected.writes()) {
           model.put(write.bucket(), write.state());
           timesToLive.put(write.bucket(), TimeToLive.setAfter(beganNanos, write.ttlMillis()));
+        }
+        for (Restart restart : expected.restarts()) {
+          model.put(restart.bucket(), restart.state());
+          restarts++;
         }
       }
       List<String> buckets = IntStream.range(0, BUCKETS).mapToObj(this::bucket).toList();

@@ -227,6 +227,7 @@ class WindowModelIT {
           Outcome expected = CheckDecider.decide(checks.get(i), peeks.get(i), true, now, this);
           assertEquals(
               expected.decision(), decisions.get(i), where + " check " + i + ": " + checks.get(i));
+          expected.restarts().forEach(each -> model.put(each.bucket(), each.state()));
           for (Write write : expected.writes()) {
             model.put(write.bucket(), write.state());
             written.put(write.bucket(), write.ttlMillis());

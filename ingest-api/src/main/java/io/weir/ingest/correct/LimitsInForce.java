@@ -8,6 +8,7 @@ import io.weir.limits.PolicyLimit;
 import io.weir.limits.Refill;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.Correction;
+import io.weir.limits.correction.CorrectionRule;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicySet;
 import io.weir.topics.model.Stamp;
@@ -88,6 +89,10 @@ final class LimitsInForce {
     Refill refillNow = Objects.requireNonNull(now.refill());
     long fullAt = correction.fullAtEpochMicros();
     long nowMicros = nowEpochMillis * MICROS_PER_MILLI;
+    long knownMicros = CorrectionRule.knownThrough(correction);
+    if (knownMicros - nowMicros > then.arithmetic().fillMicros()) {
+      nowMicros = knownMicros; // the clock has stepped back: the bucket is carried over as of then
+    }
     long cutOff = Math.max(0, then.capacityTokens() - now.capacityTokens());
     double missing = refillThen.tokensIn(fullAt - nowMicros) - cutOff;
     long wait = Math.min(refillNow.microsFor(missing), Stamp.MAX_FULL_AT_MICROS);

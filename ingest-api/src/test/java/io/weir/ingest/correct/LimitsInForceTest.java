@@ -157,10 +157,38 @@ final class LimitsInForceTest {
     TokenBucketLimit small = new TokenBucketLimit(20, 6, 700_000);
     String bucket = BucketKey.of("burst", "c").text();
     Correction old =
-        new Correction(bucket, large, 1, 1, 0, 5_000_000, 0, 0, Correction.Cause.GAP, 0, 150_000);
+        new Correction(
+            bucket, large, 1, 1, 0, 5_000_000, 0, 0, Correction.Cause.GAP, 0, 150_000, 0);
     policies.set(new PolicySet(3, List.of(policy("burst", 7, small))));
 
     assertTrue(limits.bound(old, 20_000).correction().fullAtEpochMicros() <= 20_000_000);
+  }
+
+  @Test
+  void bound_clockHasSteppedBackSinceTheNewestCharge_carriesOverWhatWasMissingThen() {
+    TokenBucketLimit slow = new TokenBucketLimit(26, 1, 1_000_000);
+    TokenBucketLimit fast = new TokenBucketLimit(26, 2, 1_000_000);
+    String bucket = BucketKey.of("burst", "c").text();
+    long known = 7_200_000_000L;
+    Correction old =
+        new Correction(
+            bucket,
+            slow,
+            1,
+            1,
+            0,
+            known + 8_000_000,
+            0,
+            0,
+            Correction.Cause.GAP,
+            0,
+            150_000,
+            known);
+    policies.set(new PolicySet(3, List.of(policy("burst", 7, fast))));
+
+    Correction carriedOver = limits.bound(old, 1_000).correction();
+    assertEquals(known + 4_000_000, carriedOver.fullAtEpochMicros());
+    assertEquals(known, carriedOver.knownThroughEpochMicros());
   }
 
   private static Correction missing(long tokens, TokenBucketLimit limit) {
@@ -174,6 +202,7 @@ final class LimitsInForceTest {
         0,
         0,
         Correction.Cause.GAP,
+        0,
         0,
         0);
   }
@@ -194,6 +223,7 @@ final class LimitsInForceTest {
         137,
         0,
         Correction.Cause.UNSTAMPED,
+        0,
         0,
         0);
   }
@@ -220,6 +250,6 @@ final class LimitsInForceTest {
 
   private static Correction of(String bucket) {
     return new Correction(
-        bucket, TestCorrections.LIMIT, 1, 1, 0, 0, 0, 0, Correction.Cause.GAP, 0, 0);
+        bucket, TestCorrections.LIMIT, 1, 1, 0, 0, 0, 0, Correction.Cause.GAP, 0, 0, 0);
   }
 }

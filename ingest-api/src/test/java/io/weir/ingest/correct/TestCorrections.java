@@ -33,7 +33,8 @@ final class TestCorrections {
         0,
         Correction.Cause.GAP,
         disturbedEpochMillis,
-        asOfEpochMillis);
+        asOfEpochMillis,
+        0);
   }
 
   /** A bucket that lacks a few tokens for some hours to come. */
@@ -50,7 +51,8 @@ final class TestCorrections {
         early.driftTokens(),
         early.cause(),
         early.disturbedAtEpochMillis(),
-        early.asOfEpochMillis());
+        early.asOfEpochMillis(),
+        0);
   }
 
   static Backlog.WaitingCorrection correction(

@@ -311,6 +311,7 @@ final class History {
             0,
             Correction.Cause.GAP,
             0,
+            0,
             0);
     CorrectionRule.Result result =
         CorrectionRule.apply(new BoundedCorrection(correction, 10), cache.state(bucket), nowMicros);
@@ -341,6 +342,13 @@ final class History {
       }
       CheckDecider.Outcome outcome = CheckDecider.decide(check, peek, true, nowMicros, this::state);
       outcome.writes().forEach(each -> keep(each.bucket(), each.state(), each.ttlMillis()));
+      outcome
+          .restarts()
+          .forEach(
+              each ->
+                  kept.computeIfPresent(
+                      each.bucket(),
+                      (bucket, before) -> new Kept(each.state(), before.expiresMicros())));
       return outcome.decision();
     }
   }

@@ -45,6 +45,15 @@ public final class CheckDecider {
   public record Write(String bucket, BucketState state, long ttlMillis) {}
 
   /**
+   * A bucket of which only the time is to be written, since it counts as now; it is kept until the
+   * same time as before.
+   *
+   * @param bucket the bucket's key
+   * @param state the state to keep
+   */
+  public record Restart(String bucket, BucketState state) {}
+
+  /**
    * A log to be written.
    *
    * @param bucket the bucket's key
@@ -70,13 +79,27 @@ public final class CheckDecider {
    *     undecided check
    * @param logs the charged buckets of which a log is kept; empty for the same
    * @param slots the buckets of which a slot was taken, renewed or released; empty for the same
+   * @param restarts the buckets that were not charged and whose time {@linkplain
+   *     io.weir.limits.BucketArithmetic#countsAsNow counts as now}; empty for a peek and an
+   *     undecided check
    */
   public record Outcome(
-      Decision decision, List<Write> writes, List<LogWrite> logs, List<SlotWrite> slots) {
+      Decision decision,
+      List<Write> writes,
+      List<LogWrite> logs,
+      List<SlotWrite> slots,
+      List<Restart> restarts) {
     public Outcome {
       writes = List.copyOf(writes);
       logs = List.copyOf(logs);
       slots = List.copyOf(slots);
+      restarts = List.copyOf(restarts);
+    }
+
+    /** Creates an outcome that restarts no bucket. */
+    public Outcome(
+        Decision decision, List<Write> writes, List<LogWrite> logs, List<SlotWrite> slots) {
+      this(decision, writes, logs, slots, List.of());
     }
 
     /** Creates an outcome that writes no slots. */
@@ -120,6 +143,8 @@ public final class CheckDecider {
       replies.add(reply(after, sufficient, retryAfterMicros, charged && !isRenewal));
       if (charged) {
         writes.add(requests.get(i).bucket(), after);
+      } else if (!peek) {
+        writes.restart(requests.get(i).bucket(), view, kept);
       }
     }
     Decision.Decided decision =
@@ -185,6 +210,17 @@ public final class CheckDecider {
     private final List<Write> counted = new ArrayList<>();
     private final List<LogWrite> logs = new ArrayList<>();
     private final List<SlotWrite> slots = new ArrayList<>();
+    private final List<Restart> restarts = new ArrayList<>();
+
+    void restart(String bucket, BucketView view, KeptBuckets kept) {
+      if (view instanceof CountedBucket counted) {
+        BucketState state = kept.state(bucket);
+        long now = counted.nowEpochMicros();
+        if (state != null && counted.arithmetic().countsAsNow(state, now)) {
+          restarts.add(new Restart(bucket, state.withLast(now)));
+        }
+      }
+    }
 
     void add(String bucket, BucketView after) {
       if (after instanceof CountedBucket bucketAfter) {
@@ -197,7 +233,7 @@ public final class CheckDecider {
     }
 
     Outcome after(Decision decision) {
-      return new Outcome(decision, counted, logs, slots);
+      return new Outcome(decision, counted, logs, slots, restarts);
     }
   }
 

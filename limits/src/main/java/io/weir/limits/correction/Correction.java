@@ -30,6 +30,9 @@ import java.util.Locale;
  * @param disturbedAtEpochMillis when the oldest call was decided that this correction takes into
  *     account for the first time
  * @param asOfEpochMillis when the correction was computed, by the broker's clock
+ * @param knownThroughEpochMicros time by the cache's clock of the newest charge or stamp that the
+ *     correction includes. If the cache's clock is behind it by more than the bucket takes to fill,
+ *     the clock has stepped back since, and this time counts as now. 0 if it is not known
  */
 public record Correction(
     String bucket,
@@ -42,7 +45,8 @@ public record Correction(
     long driftTokens,
     Cause cause,
     long disturbedAtEpochMillis,
-    long asOfEpochMillis) {
+    long asOfEpochMillis,
+    long knownThroughEpochMicros) {
 
   /** Why the cache and the records disagree. */
   public enum Cause {
@@ -90,6 +94,7 @@ public record Correction(
     Numbers.require("version", version, 1);
     Numbers.require("charged", chargedTokens, 0);
     Numbers.require("full_at_us", fullAtEpochMicros, 0);
+    Numbers.require("known_through_us", knownThroughEpochMicros, 0);
   }
 
   /**
@@ -109,6 +114,7 @@ public record Correction(
         driftTokens,
         cause,
         disturbedAtEpochMillis,
-        asOfEpochMillis);
+        asOfEpochMillis,
+        knownThroughEpochMicros);
   }
 }

@@ -90,10 +90,10 @@ public final class CorrectionRule {
       return Result.unchanged(Kind.STALE);
     }
     boolean gone = before.epoch() == 0;
-    if (gone && isFullBy(nowEpochMicros, correction)) {
+    long truth = truthAt(correction, nowEpochMicros);
+    if (gone && isFullBy(nowEpochMicros, correction, truth)) {
       return Result.unchanged(Kind.FULL);
     }
-    long truth = truth(correction);
     long sinceTokens = chargedSince(before, epoch, bounded(correction.chargedTokens()));
     boolean isBehind = sinceTokens < 0;
     long chargedUnits =
@@ -164,9 +164,27 @@ public final class CorrectionRule {
     return correction.chargedTokens() == 0 && correction.limit().refills();
   }
 
-  private static boolean isFullBy(long epochMicros, Correction correction) {
+  /** Returns the time by the cache's clock through which a correction knows the bucket. */
+  public static long knownThrough(Correction correction) {
+    return bounded(correction.knownThroughEpochMicros());
+  }
+
+  /**
+   * Returns the truth by the cache's clock of now. If the clock has stepped back by more than the
+   * bucket takes to fill since the newest charge that the correction includes, that charge counts
+   * as made now.
+   */
+  private static long truthAt(Correction correction, long nowEpochMicros) {
+    long truth = truth(correction);
+    long aheadMicros = knownThrough(correction) - nowEpochMicros;
+    boolean countsAsNow =
+        correction.limit().refills() && aheadMicros > correction.limit().arithmetic().fillMicros();
+    return countsAsNow ? Math.max(0, truth - aheadMicros) : truth;
+  }
+
+  private static boolean isFullBy(long epochMicros, Correction correction, long truth) {
     return correction.limit().refills()
-        ? truth(correction) <= epochMicros
+        ? truth <= epochMicros
         : correction.limit().isOverAt(epochMicros);
   }
 

@@ -118,7 +118,8 @@ class CorrectionPropertyTest {
               0,
               Correction.Cause.GAP,
               1,
-              2));
+              2,
+              0));
     }
     return history;
   }
@@ -189,7 +190,8 @@ class CorrectionPropertyTest {
       long charged = 1L + random.nextInt(1_000);
       long total = charged + random.nextInt(1_000) - Math.min(charged, random.nextInt(1_000));
       Correction correction =
-          new Correction("b", limit, T0, 1, charged, 0, total, 0, Correction.Cause.UNSTAMPED, 1, 2);
+          new Correction(
+              "b", limit, T0, 1, charged, 0, total, 0, Correction.Cause.UNSTAMPED, 1, 2, 0);
       Event stamp = new Event.Charged(charged);
       inTime.play(stamp);
       late.play(stamp);
@@ -287,7 +289,8 @@ class CorrectionPropertyTest {
         0,
         Correction.Cause.UNSTAMPED,
         1,
-        2);
+        2,
+        0);
   }
 
   /**
@@ -319,7 +322,8 @@ class CorrectionPropertyTest {
               0,
               Correction.Cause.RESTORE,
               1,
-              2);
+              2,
+              0);
 
       lost.play(new Event.Arrived(restore));
       for (Bucket bucket : List.of(kept, lost)) {

@@ -28,7 +28,51 @@ class CorrectionRuleTest {
   private static Correction correction(
       BucketLimit limit, long epoch, long version, long charged, long fullAt, long total) {
     return new Correction(
-        "b", limit, epoch, version, charged, fullAt, total, 0, Correction.Cause.OVERLAP, 1, 2);
+        "b", limit, epoch, version, charged, fullAt, total, 0, Correction.Cause.OVERLAP, 1, 2, 0);
+  }
+
+  @Test
+  void correctionKnownThroughATimeFarAhead_clockHasSteppedBack_countsAsKnownNow() {
+    long hours = 7_200 * SECOND;
+    Correction before = bucket(E, 1, 5, 7_200 + 4);
+    Correction ahead =
+        new Correction(
+            "b",
+            LIMIT,
+            E,
+            1,
+            5,
+            before.fullAtEpochMicros(),
+            0,
+            0,
+            before.cause(),
+            1,
+            2,
+            T0 + hours);
+
+    assertEquals(holding(LIMIT, 6, 1, 5), apply(ahead, holding(LIMIT, 10, 0, 5)).state());
+    assertEquals(
+        holding(LIMIT, 6, 1, 5), apply(bucket(E, 1, 5, 4), holding(LIMIT, 10, 0, 5)).state());
+  }
+
+  @Test
+  void correctionKnownThroughATimeAFillAhead_isWaitedFor() {
+    Correction ahead =
+        new Correction(
+            "b",
+            LIMIT,
+            E,
+            1,
+            5,
+            T0 + 14 * SECOND,
+            0,
+            0,
+            Correction.Cause.OVERLAP,
+            1,
+            2,
+            T0 + 10 * SECOND);
+
+    assertEquals(holding(LIMIT, -4, 1, 5), apply(ahead, holding(LIMIT, 10, 0, 5)).state());
   }
 
   private static Correction bucket(long epoch, long version, long charged, long missingTokens) {

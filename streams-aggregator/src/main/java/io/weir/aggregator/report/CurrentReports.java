@@ -65,15 +65,22 @@ final class CurrentReports {
   private static Map<String, Object> members(
       BucketSnapshot snapshot, LiveCache.@Nullable Held held, long reportedAtEpochMicros) {
     // levels that are compared are taken at one time, by the cache's clock if it answers
-    long nowEpochMicros = held == null ? reportedAtEpochMicros : held.atEpochMicros();
+    long clockEpochMicros = held == null ? reportedAtEpochMicros : held.atEpochMicros();
     BucketLimit limit = snapshot.limit();
+    // a clock that has stepped back refills nothing, so the levels are those of the newest record
+    long knownEpochMicros = snapshot.knownThroughEpochMicros();
+    long nowEpochMicros = Math.max(clockEpochMicros, knownEpochMicros);
     long fullAtEpochMicros = snapshot.trueFullAtEpochMicros();
     long exact = limit.levelTokens(fullAtEpochMicros, snapshot.totalTokens(), nowEpochMicros);
     Long stamped =
         limit.refills()
             ? Long.valueOf(limit.levelTokens(snapshot.cacheFullAtEpochMicros(), 0, nowEpochMicros))
             : usedInCache(snapshot);
-    long resetsAtEpochMicros = limit.fullAtMicros(Math.max(nowEpochMicros, fullAtEpochMicros));
+    long aheadMicros = nowEpochMicros - clockEpochMicros;
+    boolean countsAsNow = aheadMicros > limit.arithmetic().fillMicros();
+    long resetsAtEpochMicros =
+        limit.fullAtMicros(
+            Math.max(clockEpochMicros, fullAtEpochMicros - (countsAsNow ? aheadMicros : 0)));
     Map<String, Object> members = new LinkedHashMap<>();
     members.put("policy", BucketKey.policyShown(snapshot.bucket()));
     members.put("bucket", snapshot.bucket());

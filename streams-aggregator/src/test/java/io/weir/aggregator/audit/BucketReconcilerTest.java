@@ -333,6 +333,33 @@ final class BucketReconcilerTest extends ReconcilerFixture {
     assertEquals((T + 170_000) * 1_000, last().fullAtEpochMicros(), "all fifty are missing");
   }
 
+  /** Redis' clock steps back by half an hour, or a server takes over whose clock is behind. */
+  @Test
+  void cacheClockStepsFarBack_correctionAfterTheNextCharge_isByTheNewClock() {
+    long back = T - 1_800_000;
+    take(T, charge(EPOCH, 0, 100, 100, T + 100_000));
+    take(T + 10, new Charge(BUCKET, 5, LIMIT, null));
+    takeAppended(T + 30_000, call(back, 1, charge(EPOCH, 0, 1, 101, back + 100_000)));
+
+    Charge unstamped = new Charge(BUCKET, 2, LIMIT, null);
+    takeAppended(T + 31_000, call(back + 1_000, 2, unstamped));
+    watermark(T + 32_000);
+
+    Correction last = last();
+    assertEquals((back + 1_000) * 1_000, last.knownThroughEpochMicros());
+    long missing = last.fullAtEpochMicros() - back * 1_000;
+    assertEquals(107, (missing + 500_000) / 1_000_000, "its stamp, 5 and 2 without the cache");
+  }
+
+  /** The applier lets the time of the newest known charge count as now. */
+  @Test
+  void correction_saysByTheNewestStampAndUnstampedCall_throughWhenTheBucketIsKnown() {
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    take(T + 10, new Charge(BUCKET, 5, LIMIT, null));
+
+    assertEquals((T + 10) * 1_000, only().knownThroughEpochMicros());
+  }
+
   /** The same for a node's clock; its call was clamped at the debt cap before the next stamp. */
   @Test
   void nodeClockAhead_laterUnstampedCallIsDebitedInFull_onceAStampIsBelieved() {

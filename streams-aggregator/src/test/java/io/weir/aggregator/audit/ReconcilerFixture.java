@@ -49,8 +49,13 @@ abstract class ReconcilerFixture {
   }
 
   void takeCalls(long at, CallEvent... calls) {
+    takeAppended(at + 20, calls);
+  }
+
+  /** Takes calls that the broker appends at a time, whatever the cache's clock says. */
+  void takeAppended(long appendedAt, CallEvent... calls) {
     sequence++;
-    memory.take(header(calls.length, T - 900), BatchLines.encode(List.of(calls)), at + 20);
+    memory.take(header(calls.length, T - 900), BatchLines.encode(List.of(calls)), appendedAt);
     lines += calls.length;
   }
 

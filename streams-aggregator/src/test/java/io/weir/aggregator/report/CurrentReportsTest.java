@@ -53,6 +53,33 @@ final class CurrentReportsTest {
     assertEquals(110L, bucket.get("used"));
   }
 
+  /** Once, {@code used} was 70747 of a limit of 50 (issue 37, A2). */
+  @Test
+  void tokenBucket_clockSteppedBackByHours_showsTheLevelOfTheNewestRecord() {
+    long hours = 7_200_000_000L;
+    BucketSnapshot ahead =
+        new BucketSnapshot(
+            KEY,
+            BURST,
+            1,
+            0,
+            0,
+            100,
+            0,
+            100,
+            NOW_MICROS + hours + 60_000_000,
+            NOW_MICROS + hours + 60_000_000,
+            (NOW_MICROS + hours) / 1_000,
+            NOW_MICROS + hours);
+
+    Map<String, Object> bucket = only(ahead);
+
+    assertEquals(100L, bucket.get("used"));
+    assertEquals(0L, bucket.get("exact_remaining"));
+    assertEquals(0L, bucket.get("stamped_remaining"));
+    assertEquals("2026-11-21T14:01:00Z", bucket.get("resets_at"));
+  }
+
   @Test
   void time_isRoundedUpToTheMillisecond() {
     assertEquals("1970-01-01T00:00:00.001Z", CurrentReports.time(1));
@@ -73,7 +100,7 @@ final class CurrentReportsTest {
   void bucketWhoseKeyIsForeign_isShownWithoutAPolicy() {
     BucketSnapshot foreign =
         new BucketSnapshot(
-            "w1:{4:acme}:5:burst:x", BURST, 1, 0, 0, 1, 0, 1, NOW_MICROS, NOW_MICROS, 0);
+            "w1:{4:acme}:5:burst:x", BURST, 1, 0, 0, 1, 0, 1, NOW_MICROS, NOW_MICROS, 0, 0);
 
     Map<String, Object> bucket = only(foreign);
 
@@ -246,7 +273,8 @@ final class CurrentReportsTest {
         total,
         NOW_MICROS + cacheFullInMicros,
         NOW_MICROS + trueFullInMicros,
-        NOW.toEpochMilli() - 10);
+        NOW.toEpochMilli() - 10,
+        NOW_MICROS - 10_000);
   }
 
   private static Map<?, ?> bucketOf(Object bucket) {

@@ -143,6 +143,7 @@ final class StreamsBucketSnapshotsIT {
         0,
         0,
         0,
+        0,
         0);
   }
 

@@ -12,7 +12,8 @@ import java.util.Locale;
  * thread-safe.
  *
  * <p>A correction has {@code bucket, epoch, version, charged, full_at_us, total, drift, reason,
- * disturbed_at_ms, as_of_ms} and the members of the limit (see {@link LimitMembers}).
+ * disturbed_at_ms, as_of_ms, known_through_us} and the members of the limit (see {@link
+ * LimitMembers}).
  */
 public final class CorrectionCodec {
   /** The value of the header {@code weir-type} on a correction. */
@@ -37,6 +38,7 @@ public final class CorrectionCodec {
           json.writeStringField("reason", correction.cause().wireName());
           json.writeNumberField("disturbed_at_ms", correction.disturbedAtEpochMillis());
           json.writeNumberField("as_of_ms", correction.asOfEpochMillis());
+          json.writeNumberField("known_through_us", correction.knownThroughEpochMicros());
           LimitMembers.write(json, correction.limit());
         });
   }
@@ -67,7 +69,8 @@ public final class CorrectionCodec {
         record.integer("drift"),
         Cause.ofWireName(record.text("reason")),
         record.integer("disturbed_at_ms"),
-        record.integer("as_of_ms"));
+        record.integer("as_of_ms"),
+        record.integer("known_through_us"));
   }
 
   /**

@@ -389,7 +389,8 @@ final class StoredBytesTest {
             2,
             Correction.Cause.UNSTAMPED,
             1_763_690_401_234L,
-            1_763_690_401_300L);
+            1_763_690_401_300L,
+            1_763_690_401_234_000L);
 
     byte[] bytes = CorrectionCodec.encode(correction);
 

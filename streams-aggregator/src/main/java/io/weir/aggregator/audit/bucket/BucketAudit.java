@@ -69,7 +69,7 @@ public final class BucketAudit {
             at,
             believed ? stamp.charged() : charge.cost(),
             new EpochAccounts(epoch),
-            new TimeToFull(stamp.fullAtEpochMicros()),
+            new TimeToFull(stamp.fullAtEpochMicros(), at),
             corrections);
     account.noteHeadroom(charge.cost(), at);
     if (!believed && limit.refills()) {
@@ -88,7 +88,7 @@ public final class BucketAudit {
   /** Begins the audit of a bucket that was full at a time. */
   public static BucketAudit ofFull(String bucket, BucketLimit limit, long atMillis) {
     long at = Math.max(1, atMillis * MICROS_PER_MILLI);
-    TimeToFull timeToFull = new TimeToFull(limit.fullAtMicros(at));
+    TimeToFull timeToFull = new TimeToFull(limit.fullAtMicros(at), 0);
     if (limit.refills()) {
       timeToFull.noteFull(0, at);
     }
@@ -299,7 +299,8 @@ public final class BucketAudit {
         Saturating.subtract(total, epoch.chargedTokens()),
         cause,
         pendingSince,
-        nowMillis);
+        nowMillis,
+        account.timeToFull().knownThroughMicros());
   }
 
   /** Returns the watermark at which the bucket is examined next; 0 when it has no timer. */
@@ -366,6 +367,7 @@ public final class BucketAudit {
         account.totalTokens(),
         account.timeToFull().cacheMicros(),
         account.timeToFull().trueMicros(),
-        stampedAtMillis());
+        stampedAtMillis(),
+        account.timeToFull().knownThroughMicros());
   }
 }

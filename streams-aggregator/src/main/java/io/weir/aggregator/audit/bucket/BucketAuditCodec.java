@@ -15,7 +15,10 @@ import org.jspecify.annotations.Nullable;
 
 /** The stored form of a bucket's audit, version 9; versions 3 to 8 are read. Stateless. */
 public final class BucketAuditCodec {
-  private static final int VERSION = 9;
+  private static final int VERSION = 10;
+
+  /** The newest version without the cache's clock in the newest stamp. */
+  private static final int VERSION_WITHOUT_CLOCK = 9;
 
   /**
    * Stands for a time that is not known: of a credit, by which nothing counts as refilled then;
@@ -96,7 +99,8 @@ public final class BucketAuditCodec {
         .integer(check.certainMicros())
         .integer(time.owedSinceMicros())
         .integer(time.owedSinceConfirmedMicros())
-        .integer(time.owedUntilMicros());
+        .integer(time.owedUntilMicros())
+        .integer(time.clockMicros());
     pack(value, time.fullTimes());
     return value.toBytes();
   }
@@ -213,13 +217,14 @@ public final class BucketAuditCodec {
     if (value.version() <= VERSION_WITHOUT_FULL_TIMES) {
       long owedSinceMicros = Math.max(0, trueMicros - cacheMicros);
       return new TimeToFull.State(
-          cacheMicros, trueMicros, owedSinceMicros, owedSinceMicros, UNKNOWN_TIME, fullTimes);
+          cacheMicros, trueMicros, owedSinceMicros, owedSinceMicros, UNKNOWN_TIME, 0, fullTimes);
     }
     long owedSinceMicros = value.integer();
     long owedSinceConfirmedMicros =
         value.version() > VERSION_WITHOUT_CONFIRMED ? value.integer() : UNKNOWN_OWED;
     long owedUntilMicros =
         value.version() > VERSION_WITHOUT_OWED_UNTIL ? value.integer() : UNKNOWN_TIME;
+    long clockMicros = value.version() > VERSION_WITHOUT_CLOCK ? value.integer() : 0;
     for (int left = value.count(); left > 0; left--) {
       fullTimes.restore(value.integer(), value.integer());
     }
@@ -229,6 +234,7 @@ public final class BucketAuditCodec {
         owedSinceMicros,
         owedSinceConfirmedMicros,
         owedUntilMicros,
+        clockMicros,
         fullTimes);
   }
 

@@ -18,6 +18,8 @@ import io.weir.limits.BucketLimit;
  * @param cacheFullAtEpochMicros when the bucket will be full by the newest stamp
  * @param trueFullAtEpochMicros when it should be by the records
  * @param stampedAtEpochMillis when the newest stamp was made, by the cache's clock
+ * @param knownThroughEpochMicros time by the cache's clock of the newest stamp or charge that the
+ *     two times to full include; later than now if the clock has stepped back since
  */
 public record BucketSnapshot(
     String bucket,
@@ -30,4 +32,5 @@ public record BucketSnapshot(
     long totalTokens,
     long cacheFullAtEpochMicros,
     long trueFullAtEpochMicros,
-    long stampedAtEpochMillis) {}
+    long stampedAtEpochMillis,
+    long knownThroughEpochMicros) {}

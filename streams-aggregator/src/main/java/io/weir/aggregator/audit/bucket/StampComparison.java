@@ -60,13 +60,18 @@ final class StampComparison {
     }
     CorrectionCycle corrections = account.corrections();
     boolean agreedBefore = corrections.isAgreed();
+    boolean isNewEpoch = stamp.epoch() > account.epoch().epoch();
+    boolean isNewest =
+        !isNewEpoch
+            && account.epoch().isNewest(stamp, costTokens, at, corrections.confirmedVersion());
+    if (isNewEpoch || isNewest) {
+      observeClock(at, isNewest && stamp.charged() > account.epoch().chargedTokens());
+    }
     long fullAtBefore = account.timeToFull().trueMicros();
     long totalBefore = account.totalTokens() - costTokens;
-    if (stamp.epoch() > account.epoch().epoch()) {
-      account.timeToFull().observeClock(at);
+    if (isNewEpoch) {
       epochStart.take(stamp, costTokens, at);
-    } else if (account.epoch().isNewest(stamp, costTokens, at, corrections.confirmedVersion())) {
-      account.timeToFull().observeClock(at);
+    } else if (isNewest) {
       takeNewest(stamp, costTokens, at);
     } else {
       takeOvertaken(stamp, ownLimit, costTokens, at);
@@ -77,6 +82,15 @@ final class StampComparison {
     return agreedBefore && corrections.isAgreed()
         ? Judgement.RIGHT
         : judge.judge(account.limit(), fullAtBefore, totalBefore, costTokens, askedTokens, at);
+  }
+
+  /** Observes the cache's clock in a stamp that is newer than the newest one that was known. */
+  private void observeClock(long at, boolean isCertainlyLater) {
+    if (isCertainlyLater && account.limit().refills()) {
+      account.timeToFull().observeLaterClock(at, account.limit().arithmetic().fillMicros());
+    } else {
+      account.timeToFull().observeClock(at);
+    }
   }
 
   /** Takes a record of an epoch that has ended: what that epoch's counter did not say is owed. */

@@ -29,6 +29,7 @@ final class TimeToFull {
   private long owedSinceMicros;
   private long owedSinceConfirmedMicros;
   private long owedUntilMicros;
+  private long clockMicros;
   private final FullTimes fullTimes;
 
   /**
@@ -41,6 +42,7 @@ final class TimeToFull {
    * @param owedSinceConfirmedMicros the same since the newest correction that a stamp has shown
    * @param owedUntilMicros when the newest charge was made that the cache did not know of, or a
    *     time after it
+   * @param clockMicros the cache's clock in the newest stamp, as far as it has not stepped back
    * @param fullTimes when the bucket was full by the records, under the limit that is followed
    */
   record State(
@@ -49,11 +51,16 @@ final class TimeToFull {
       long owedSinceMicros,
       long owedSinceConfirmedMicros,
       long owedUntilMicros,
+      long clockMicros,
       FullTimes fullTimes) {}
 
-  /** Begins with the same time for the cache and the truth. */
-  TimeToFull(long fullAtMicros) {
-    this(new State(fullAtMicros, fullAtMicros, 0, 0, 0, new FullTimes()));
+  /**
+   * Begins with the same time for the cache and the truth.
+   *
+   * @param clockMicros the cache's clock in the first stamp; 0 if there is none
+   */
+  TimeToFull(long fullAtMicros, long clockMicros) {
+    this(new State(fullAtMicros, fullAtMicros, 0, 0, 0, clockMicros, new FullTimes()));
   }
 
   /** Restores the times. */
@@ -63,6 +70,7 @@ final class TimeToFull {
     this.owedSinceMicros = state.owedSinceMicros;
     this.owedSinceConfirmedMicros = state.owedSinceConfirmedMicros;
     this.owedUntilMicros = state.owedUntilMicros;
+    this.clockMicros = state.clockMicros;
     this.fullTimes = state.fullTimes;
   }
 
@@ -74,6 +82,7 @@ final class TimeToFull {
         owedSinceMicros,
         owedSinceConfirmedMicros,
         owedUntilMicros,
+        clockMicros,
         fullTimes);
   }
 
@@ -138,6 +147,30 @@ final class TimeToFull {
   /** Observes the cache's clock, in the newest stamp. */
   void observeClock(long atMicros) {
     fullTimes.notBeyond(atMicros, CLOCKS_DIFFER_MICROS);
+    clockMicros = Math.max(clockMicros, atMicros);
+  }
+
+  /**
+   * Observes the cache's clock in a stamp that the cache certainly made after the newest one. If
+   * the clock has stepped back by more than the bucket takes to fill, the cache lets the time of
+   * the bucket count as now, and so do the records: all times are earlier by the step.
+   */
+  void observeLaterClock(long atMicros, long fillMicros) {
+    long backMicros = clockMicros - atMicros;
+    if (backMicros > fillMicros) {
+      cacheMicros = Math.max(0, cacheMicros - backMicros);
+      trueMicros = Math.max(0, trueMicros - backMicros);
+      owedUntilMicros = Math.max(0, owedUntilMicros - backMicros);
+      clockMicros = atMicros;
+    }
+    observeClock(atMicros);
+  }
+
+  /** Returns the time by the cache's clock of the newest stamp or charge that is known. */
+  long knownThroughMicros() {
+    return owedUntilMicros == Long.MAX_VALUE
+        ? clockMicros // a state of before that time was kept
+        : Math.max(clockMicros, owedUntilMicros);
   }
 
   /**
