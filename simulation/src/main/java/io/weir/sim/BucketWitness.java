@@ -157,6 +157,18 @@ final class BucketWitness implements CacheWitness {
     return wentBack;
   }
 
+  /** Returns the limit of each bucket that refills and that the cache has admitted calls of. */
+  Map<String, BucketLimit> refillingBuckets() {
+    Map<String, BucketLimit> limits = new TreeMap<>();
+    for (Map.Entry<String, Admissions> each : buckets.entrySet()) {
+      BucketLimit limit = each.getValue().limit;
+      if (limit.refills() && limit.capacityTokens() > 0) {
+        limits.put(each.getKey(), limit);
+      }
+    }
+    return limits;
+  }
+
   /** Returns whether a debt cap has ever cut off what a bucket owes. */
   boolean wasCutOff(String bucket) {
     return cutOff.contains(bucket);

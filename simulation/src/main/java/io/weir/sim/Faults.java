@@ -233,6 +233,18 @@ final class Faults {
     clock.accept(chance.millis(-900, 900));
   }
 
+  /**
+   * Steps Redis' clock by seconds to hours, back or forward, when all has been reckoned: calls are
+   * dated by that clock, and those of hours away would be refused by the counting.
+   */
+  void stepRedisClockFar() {
+    long most = chance.pick(List.of(5_000L, 300_000L, 86_400_000L));
+    long by = chance.millis(1_000, most);
+    boolean isBack = chance.percent(75);
+    world.count(isBack ? "Redis' clock stepped far back" : "Redis' clock stepped far forward");
+    world.redis().stepClock(isBack ? -by : by);
+  }
+
   boolean wasAnyClockSet() {
     return clockWasSet;
   }

@@ -364,6 +364,15 @@ enum Mutant implements Edges {
     }
   },
 
+  STEP_FORGOTTEN("a denial does not write that the time of a bucket counts as now") {
+    @Override
+    public CheckDecider.Outcome decide(
+        Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
+      CheckDecider.Outcome real = CheckDecider.decide(check, peek, warm, nowEpochMicros, kept);
+      return new CheckDecider.Outcome(real.decision(), real.writes(), real.logs(), real.slots());
+    }
+  },
+
   LEASE_OUTLIVED("a node gives leased tokens to calls for three times as long as it may") {
     @Override
     public long leaseMicros(long micros) {

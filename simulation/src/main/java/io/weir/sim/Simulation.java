@@ -2,7 +2,11 @@
 package io.weir.sim;
 
 import io.weir.limits.BucketArithmetic;
+import io.weir.limits.BucketLimit;
 import io.weir.limits.BucketState;
+import io.weir.limits.check.BucketRequest;
+import io.weir.limits.check.Check;
+import io.weir.limits.check.Decision;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.Correction;
 import io.weir.sim.InvariantBroken.Invariant;
@@ -96,6 +100,7 @@ final class Simulation {
     try {
       live();
       reckon();
+      stepClock();
     } catch (InvariantBroken found) {
       broken = String.valueOf(found.getMessage());
     } catch (RuntimeException | AssertionError stopped) {
@@ -108,6 +113,54 @@ final class Simulation {
         world.calls().answeredCalls(),
         new TreeMap<>(world.counts()),
         broken);
+  }
+
+  /**
+   * Steps the cache's clock far, and requires that each limit works normally again one fill time
+   * after the step: a bucket that was empty, and refused calls since, is then full after another.
+   */
+  private void stepClock() {
+    Map<String, BucketLimit> limits = world.buckets().refillingBuckets();
+    limits.forEach(this::drain);
+    world.faults().stepRedisClockFar();
+    long longestMicros = 0;
+    for (Map.Entry<String, BucketLimit> each : limits.entrySet()) {
+      drain(each.getKey(), each.getValue());
+      longestMicros = Math.max(longestMicros, each.getValue().arithmetic().fillMicros());
+    }
+    limits.keySet().removeIf(bucket -> isInDebt(bucket, limits));
+    pass(2 * longestMicros);
+    limits.forEach(
+        (bucket, limit) ->
+            require(
+                take(bucket, limit, limit.capacityTokens()) instanceof Decision.Allowed,
+                Invariant.LIVENESS,
+                bucket
+                    + " is not full twice the time to fill after the clock has stepped: "
+                    + world.redis().kept(bucket)));
+  }
+
+  /** Takes what a bucket holds, until it refuses a call. */
+  private void drain(String bucket, BucketLimit limit) {
+    for (long cost = limit.capacityTokens(); cost > 0; cost /= 2) {
+      while (take(bucket, limit, cost) instanceof Decision.Allowed) {
+        world.trace().note("drained", bucket, cost);
+      }
+    }
+  }
+
+  private Decision take(String bucket, BucketLimit limit, long cost) {
+    BucketRequest request = new BucketRequest(bucket, limit, true);
+    return world.redis().decide(new Check(List.of(request), cost), false);
+  }
+
+  private boolean isInDebt(String bucket, Map<String, BucketLimit> limits) {
+    BucketLimit limit = limits.get(bucket);
+    long now = world.redis().clock().epochMicros();
+    return limit == null
+        || limit.arithmetic().levelUnits(
+                limit.arithmetic().refill(world.redis().kept(bucket), now))
+            < 0;
   }
 
   private static String describe(Throwable stopped) {
