@@ -2,6 +2,7 @@
 package io.weir.limits;
 
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The slots of a {@link ConcurrencyLimit}, as one holder finds them. A lease runs until its end by
@@ -11,10 +12,10 @@ import java.util.Arrays;
  * retry after 10 s. At 25 s A renews, so its lease ends at 55 s; at 40 s B's has ended without a
  * renewal, and C is given a slot.
  *
- * <p>If the cache's clock was set back, leases run for longer by as much, since nobody may be given
- * a slot that is still used. A lease that ends further ahead than twice the longest one has been
- * written by a clock that was wrong, and does not count; so the longest lease runs on after a step
- * back of up to a day.
+ * <p>If the cache's clock has stepped back since the slots were written, that time counts as now:
+ * each lease runs for as long as it did then, so nobody is given a slot that is still used, and the
+ * slot of a holder that has died is free one lease after the step at the latest. A lease that ends
+ * further ahead than twice the longest one is not ours, and does not count.
  *
  * @param limit the limit
  * @param slots what was kept
@@ -24,6 +25,11 @@ import java.util.Arrays;
 public record SlotBucket(
     ConcurrencyLimit limit, SlotState slots, SlotClaim claim, long nowEpochMicros)
     implements CacheOnlyBucket {
+  public SlotBucket {
+    long backMicros = slots.writtenMicros() - nowEpochMicros;
+    slots = backMicros > 0 ? slots.earlierBy(backMicros) : slots;
+  }
+
   /** How far ahead the end of a lease is believed. */
   static final long MAX_AHEAD_MICROS = 2 * ConcurrencyLimit.MAX_LEASE_MICROS;
 
@@ -101,7 +107,19 @@ public record SlotBucket(
     return changed(slots.only(this::runs).without(claim.holder()));
   }
 
+  /**
+   * Returns the slots to be written though none has changed, since the clock has stepped back after
+   * they were written; null if it has not.
+   *
+   * @param kept what is kept
+   */
+  public @Nullable SlotBucket restarted(@Nullable SlotState kept) {
+    return kept != null && kept.writtenMicros() > nowEpochMicros
+        ? changed(slots.only(this::runs))
+        : null;
+  }
+
   private SlotBucket changed(SlotState after) {
-    return new SlotBucket(limit, after, claim, nowEpochMicros);
+    return new SlotBucket(limit, after.writtenAt(nowEpochMicros), claim, nowEpochMicros);
   }
 }

@@ -6,17 +6,38 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.function.LongPredicate;
 
-/** The holders of the slots of one bucket, and when their leases end. Immutable. */
+/**
+ * The holders of the slots of one bucket, when their leases end, and when that was written.
+ * Immutable.
+ */
 public final class SlotState {
   /** Slots that nobody holds. */
-  public static final SlotState EMPTY = new SlotState(new String[0], new long[0]);
+  public static final SlotState EMPTY = new SlotState(new String[0], new long[0], 0);
 
   private final String[] holders;
   private final long[] endsMicros;
+  private final long writtenMicros;
 
-  private SlotState(String[] holders, long[] endsMicros) {
+  private SlotState(String[] holders, long[] endsMicros, long writtenMicros) {
     this.holders = holders;
     this.endsMicros = endsMicros;
+    this.writtenMicros = writtenMicros;
+  }
+
+  /** Returns when these slots were written, by the cache's clock; 0 if it is not known. */
+  long writtenMicros() {
+    return writtenMicros;
+  }
+
+  /** Returns these slots as they are written at a time; {@link #EMPTY} if nobody holds one. */
+  public SlotState writtenAt(long epochMicros) {
+    return size() == 0 ? EMPTY : new SlotState(holders, endsMicros, epochMicros);
+  }
+
+  /** Returns these slots with all times earlier by some time. */
+  SlotState earlierBy(long micros) {
+    long[] ends = Arrays.stream(endsMicros).map(end -> end - micros).toArray();
+    return new SlotState(holders, ends, writtenMicros - micros);
   }
 
   /** Returns the number of holders, with those whose leases have ended. */
@@ -56,7 +77,7 @@ public final class SlotState {
     long[] ends = Arrays.copyOf(others.endsMicros, size + 1);
     all[size] = holder;
     ends[size] = endMicros;
-    return new SlotState(all, ends);
+    return new SlotState(all, ends, writtenMicros);
   }
 
   /** Returns these slots without the lease of a holder. */
@@ -83,13 +104,15 @@ public final class SlotState {
         ends[count++] = endsMicros[i];
       }
     }
-    return new SlotState(Arrays.copyOf(left, count), Arrays.copyOf(ends, count));
+    return new SlotState(Arrays.copyOf(left, count), Arrays.copyOf(ends, count), writtenMicros);
   }
 
-  /** Returns whether the other has the same holders with the same ends, in whatever order. */
+  /** Returns whether the other was written then, with the same holders and ends in any order. */
   @Override
   public boolean equals(Object other) {
-    return other instanceof SlotState slots && byHolder().equals(slots.byHolder());
+    return other instanceof SlotState slots
+        && writtenMicros == slots.writtenMicros
+        && byHolder().equals(slots.byHolder());
   }
 
   @Override
@@ -99,6 +122,6 @@ public final class SlotState {
 
   @Override
   public String toString() {
-    return byHolder().toString();
+    return byHolder() + " written at " + writtenMicros;
   }
 }

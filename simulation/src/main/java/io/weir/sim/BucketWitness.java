@@ -450,7 +450,7 @@ final class BucketWitness implements CacheWitness {
   public void clockSetBack(long byMicros) {
     long before = world.redis().clock().epochMicros() + byMicros;
     logs.clockSetBack(before);
-    slots.clockSetBack(before);
+    slots.clockSetBack(before, byMicros);
     for (Admissions bucket : buckets.values()) {
       Refill refill = bucket.limit.refill();
       if (refill != null) {
@@ -462,7 +462,9 @@ final class BucketWitness implements CacheWitness {
   @Override
   public void decided(Check check, CheckDecider.Outcome outcome) {
     boolean writes =
-        !(outcome.writes().isEmpty() && outcome.logs().isEmpty() && outcome.slots().isEmpty());
+        !(outcome.writes().isEmpty()
+            && outcome.logs().isEmpty()
+            && outcome.slots().stream().allMatch(CheckDecider.SlotWrite::restarted));
     if (!(outcome.decision() instanceof Decision.Allowed) && writes) {
       throw new InvariantBroken(Invariant.DENY, "a call that is not allowed writes " + outcome);
     }

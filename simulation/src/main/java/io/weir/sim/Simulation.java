@@ -158,8 +158,7 @@ final class Simulation {
     BucketLimit limit = limits.get(bucket);
     long now = world.redis().clock().epochMicros();
     return limit == null
-        || limit.arithmetic().levelUnits(
-                limit.arithmetic().refill(world.redis().kept(bucket), now))
+        || limit.arithmetic().levelUnits(limit.arithmetic().refill(world.redis().kept(bucket), now))
             < 0;
   }
 

@@ -20,6 +20,9 @@ final class SlotWitness {
   /** The newest slots of each holder that the cache has given, and that it still relies on. */
   private final Map<String, SlotToken> held = new HashMap<>();
 
+  /** When each of these leases ends: earlier than the token says if the clock stepped back. */
+  private final Map<String, Long> ends = new HashMap<>();
+
   SlotWitness(World world) {
     this.world = world;
   }
@@ -27,6 +30,7 @@ final class SlotWitness {
   /** Notes that a caller was told by the cache that it holds slots. */
   void holds(SlotToken token) {
     held.put(token.claim().holder(), token);
+    ends.put(token.claim().holder(), token.claim().untilEpochMicros());
     for (SlotKey key : token.keys()) {
       long holders = holders(key).size();
       if (holders > world.slots()) {
@@ -48,7 +52,7 @@ final class SlotWitness {
     long now = world.redis().clock().epochMicros();
     List<SlotToken> holders = new ArrayList<>();
     for (SlotToken token : held.values()) {
-      boolean runs = token.claim().untilEpochMicros() > now;
+      boolean runs = ends.getOrDefault(token.claim().holder(), 0L) > now;
       if (runs && token.keys().stream().anyMatch(each -> each.text().equals(key.text()))) {
         holders.add(token);
       }
@@ -72,9 +76,10 @@ final class SlotWitness {
     }
   }
 
-  /** Term: a lease that had ended is over, though the clock was set back and shows it again. */
-  void clockSetBack(long beforeEpochMicros) {
-    held.values().removeIf(token -> token.claim().untilEpochMicros() <= beforeEpochMicros);
+  /** A lease runs for as long as it did when the clock was set back; one that had ended is over. */
+  void clockSetBack(long beforeEpochMicros, long byMicros) {
+    held.keySet().removeIf(holder -> ends.getOrDefault(holder, 0L) <= beforeEpochMicros);
+    ends.replaceAll((holder, end) -> end - byMicros);
   }
 
   /** Term: slots that are lost are free, whoever held them. */

@@ -2,13 +2,16 @@
 -- Slots that calls hold, each for a lease; precedes take_tokens.lua. Mirrors SlotBucket.
 -- Kept     a sorted set: a member for each holder, scored by when its lease ends, in microseconds
 --          since 1970 by this server's clock. A lease runs before that time. One that ends further
---          ahead than twice the longest lease was written by a wrong clock and does not count. What
---          does not count is removed when the set is written.
--- Set      of a key in this call: held is how many leases run; of those that were found, low to high
+--          ahead than twice the longest lease is not ours and does not count. What does not count is
+--          removed when the set is written. The member WRITTEN is scored by when that was: if it is
+--          ahead, the clock has stepped back since, and it counts as now, so that each lease runs for
+--          as long as it did then.
+-- Set      of a key in this call: back is by how much WRITTEN is ahead, and so every score in the set;
+--          restarts whether it is written for that alone; held is how many leases run; of those that were found, low to high
 --          are the ranks that may still be as they were; changed has the new end of each holder's
 --          lease, or false once it is released; latest is the last end in changed, nil if not known.
 -- Limit    has slots = { lease, until_time, holder } beside what every limit has.
-local SLOTS, BELIEVED = 62, 172800000000
+local SLOTS, BELIEVED, WRITTEN = 62, 172800000000, '@'
 local slot_sets = {}
 
 -- A number that is concatenated loses digits.
@@ -16,13 +19,16 @@ local function digits(number) return string.format('%.0f', number) end
 
 local function slot_set(key)
   if not slot_sets[key] then
-    local held = redis.pcall('ZCOUNT', key, '(' .. digits(now), digits(now + BELIEVED))
-    if type(held) ~= 'number' then
-      if string.find(held.err, 'cript attempted to ', 1, true) then call('ZCARD', key) end
+    local written = redis.pcall('ZSCORE', key, WRITTEN)
+    if type(written) == 'table' then
+      if string.find(written.err, 'cript attempted to ', 1, true) then call('ZCARD', key) end
       return nil
     end
-    local over = held > 0 and call('ZCOUNT', key, '-inf', digits(now)) or 0
-    slot_sets[key] = { key = key, held = held, low = over, high = over + held - 1, changed = {}, latest = 0 }
+    written = tonumber(written or 0)
+    local back = written > now and written < EXACT and written - now or 0
+    local held = call('ZCOUNT', key, '(' .. digits(now + back), digits(now + back + BELIEVED))
+    local over = held > 0 and call('ZCOUNT', key, '-inf', digits(now + back)) or 0
+    slot_sets[key] = { key = key, back = back, held = held, low = over, high = over + held - 1, changed = {}, latest = 0 }
   end
   return slot_sets[key]
 end
@@ -30,7 +36,7 @@ end
 -- Returns when the lease of a holder ends; nil if none runs.
 local function lease_end(set, holder)
   local ends = set.changed[holder]
-  if ends == nil and set.held > 0 then ends = tonumber(call('ZSCORE', set.key, holder) or 0) end
+  if ends == nil and set.held > 0 then ends = tonumber(call('ZSCORE', set.key, holder) or 0) - set.back end
   return ends and ends > now and ends <= now + BELIEVED and ends or nil
 end
 
@@ -39,7 +45,7 @@ end
 local function found_end(set, from, step)
   while set.low <= set.high do
     local found = call('ZRANGE', set.key, set[from], set[from], 'WITHSCORES')
-    if set.changed[found[1]] == nil then return tonumber(found[2]) end
+    if set.changed[found[1]] == nil then return tonumber(found[2]) - set.back end
     set[from] = set[from] + step
   end
 end
@@ -98,12 +104,17 @@ local function release_slot(view)
 end
 
 local function store_slots(key, set)
-  if next(set.changed) == nil then return end
-  local reset = slots_reset(set)
-  call('ZREMRANGEBYSCORE', key, '-inf', digits(now))
-  call('ZREMRANGEBYSCORE', key, '(' .. digits(now + BELIEVED), '+inf')
+  if next(set.changed) == nil and not set.restarts then return end
+  local reset, back = slots_reset(set), set.back
+  call('ZREMRANGEBYSCORE', key, '-inf', digits(now + back))
+  call('ZREMRANGEBYSCORE', key, '(' .. digits(now + back + BELIEVED), '+inf')
+  for _, holder in ipairs(back > 0 and call('ZRANGE', key, 0, -1) or {}) do
+    call('ZINCRBY', key, digits(-back), holder)
+  end
   for holder, ends in pairs(set.changed) do
     if ends then call('ZADD', key, digits(ends), holder) else call('ZREM', key, holder) end
   end
-  if set.held > 0 then call('PEXPIRE', key, ceil(reset / 1000) + TTL_MARGIN_MILLIS) end
+  if set.held == 0 then return end
+  call('ZADD', key, digits(now), WRITTEN)
+  call('PEXPIRE', key, ceil(reset / 1000) + TTL_MARGIN_MILLIS)
 end

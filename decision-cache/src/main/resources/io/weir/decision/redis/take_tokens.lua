@@ -311,6 +311,7 @@ for n = 2, #ARGV do
       local flags = retry == 0 and 1 or 0
       local log = view.limit.log
       if restarts[i] and check.takes then restarted[KEYS[places[i]]] = true end
+      if view.set and view.set.back > 0 and check.takes then view.set.restarts = true end
       if flags == 1 and takes then
         flags = 3
         if log then charge_log(view, cost)

@@ -206,11 +206,16 @@ final class ScriptRunner implements AutoCloseable {
   /** The slots kept under a key; none when there is no such key. */
   SlotState slots(String bucket) {
     SlotState slots = SlotState.EMPTY;
+    long writtenMicros = 0;
     for (ScoredValue<byte[]> each : redis.zrangeWithScores(bytes(bucket), 0, -1)) {
       String holder = new String(each.getValue(), StandardCharsets.US_ASCII);
-      slots = slots.with(holder, (long) each.getScore());
+      if (holder.equals("@")) {
+        writtenMicros = (long) each.getScore();
+      } else {
+        slots = slots.with(holder, (long) each.getScore());
+      }
     }
-    return slots;
+    return slots.writtenAt(writtenMicros);
   }
 
   /** The state kept under a key, null when there is none. */

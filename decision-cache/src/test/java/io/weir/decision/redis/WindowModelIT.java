@@ -153,6 +153,8 @@ class WindowModelIT {
     }
   }
 
+  private static final long DAY_MICROS = 86_400_000_000L;
+
   private static final class Run implements KeptBuckets {
     private final ScriptRunner runner;
     private final long seed;
@@ -292,6 +294,7 @@ class WindowModelIT {
             case 0 -> random.nextLong(2 * of.lengthSeconds() * 1_000_000);
             case 1 -> sub - now % sub - random.nextInt(3); // around the boundary
             case 2 -> -random.nextLong(sub); // the clock steps back
+            case 3 -> random.nextInt(5) == 0 ? random.nextLong(-DAY_MICROS, DAY_MICROS) : 0;
             default -> random.nextLong(sub);
           };
       now += ahead;

@@ -68,8 +68,10 @@ public final class CheckDecider {
    * @param bucket the bucket's key
    * @param slots the slots to keep
    * @param ttlMillis how long to keep them
+   * @param restarted whether no slot is taken, renewed or released: only the ends of the leases are
+   *     written, since the clock has stepped back after they were written
    */
-  public record SlotWrite(String bucket, SlotState slots, long ttlMillis) {}
+  public record SlotWrite(String bucket, SlotState slots, long ttlMillis, boolean restarted) {}
 
   /**
    * A decision and the writes that follow from it.
@@ -78,7 +80,8 @@ public final class CheckDecider {
    * @param writes the charged buckets whose content is counted; empty for a denial, a peek and an
    *     undecided check
    * @param logs the charged buckets of which a log is kept; empty for the same
-   * @param slots the buckets of which a slot was taken, renewed or released; empty for the same
+   * @param slots the buckets of which a slot was taken, renewed or released, and those whose leases
+   *     were {@linkplain SlotWrite#restarted restarted}
    * @param restarts the buckets that were not charged and whose time {@linkplain
    *     io.weir.limits.BucketArithmetic#countsAsNow counts as now}; empty for a peek and an
    *     undecided check
@@ -219,6 +222,11 @@ public final class CheckDecider {
         if (state != null && counted.arithmetic().countsAsNow(state, now)) {
           restarts.add(new Restart(bucket, state.withLast(now)));
         }
+      } else if (view instanceof SlotBucket leased) {
+        SlotBucket restarted = leased.restarted(kept.slots(bucket));
+        if (restarted != null) {
+          slots.add(new SlotWrite(bucket, restarted.slots(), restarted.ttlMillis(), true));
+        }
       }
     }
 
@@ -228,7 +236,7 @@ public final class CheckDecider {
       } else if (after instanceof LoggedBucket logged) {
         logs.add(new LogWrite(bucket, logged.log(), after.ttlMillis()));
       } else if (after instanceof SlotBucket leased) {
-        slots.add(new SlotWrite(bucket, leased.slots(), after.ttlMillis()));
+        slots.add(new SlotWrite(bucket, leased.slots(), after.ttlMillis(), false));
       }
     }
 
