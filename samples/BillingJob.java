@@ -44,6 +44,12 @@ public final class BillingJob {
         next_offset INTEGER NOT NULL, closed_through_ms INTEGER NOT NULL)
       """;
 
+  private static final String GAPS =
+      """
+      CREATE TABLE IF NOT EXISTS gaps (number INTEGER NOT NULL, from_ms INTEGER NOT NULL,
+        to_ms INTEGER NOT NULL, PRIMARY KEY (number, to_ms))
+      """;
+
   private final Connection db;
 
   private BillingJob(Connection db) {
@@ -78,6 +84,7 @@ public final class BillingJob {
       statement.execute("PRAGMA busy_timeout = 60000");
       statement.execute(USAGE);
       statement.execute(PARTITIONS);
+      statement.execute(GAPS);
     }
     db.setAutoCommit(false);
     return new BillingJob(db);
@@ -131,12 +138,22 @@ public final class BillingJob {
         throw new IOException("a row that this job does not know: " + row);
       }
       switch (row.required("record_type").asText()) {
-        case "CLOSE" -> // every window that ends here or earlier stands above
+        case "CLOSE" -> { // every window that ends here or earlier stands above
+          long through = row.required("closed_through_ms").asLong();
+          if (!row.required("complete").asBoolean()) { // calls of any client may be missing
             update(
-                "UPDATE partitions SET closed_through_ms = max(closed_through_ms, ?)"
-                    + " WHERE number = ?",
-                row.required("closed_through_ms").asLong(),
-                record.partition());
+                "INSERT OR IGNORE INTO gaps SELECT number, closed_through_ms, ?"
+                    + " FROM partitions WHERE number = ? AND closed_through_ms < ?",
+                through,
+                record.partition(),
+                through);
+          }
+          update(
+              "UPDATE partitions SET closed_through_ms = max(closed_through_ms, ?)"
+                  + " WHERE number = ?",
+              through,
+              record.partition());
+        }
         case "FINAL", "ADJUSTMENT" -> // a row that stands there again has the same record_id
             update(
                 "INSERT OR IGNORE INTO usage VALUES (?, ?, ?, ?, ?)",
@@ -161,6 +178,12 @@ public final class BillingJob {
     if (through.isBefore(to)) {
       System.err.println("not ready: closed through " + through + ", the period ends at " + to);
       System.exit(NOT_READY);
+    }
+    String gaps =
+        "SELECT count(*) FROM gaps WHERE from_ms < %d AND to_ms > %d"
+            .formatted(to.toEpochMilli(), from.toEpochMilli());
+    if (number(gaps) > 0) {
+      System.err.println("not complete: calls may be missing, see GET /v1/completeness");
     }
     try (PreparedStatement sums =
         db.prepareStatement(

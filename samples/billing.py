@@ -40,6 +40,9 @@ SCHEMA = """
 CREATE TABLE IF NOT EXISTS cluster (id TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS partitions (
   number INTEGER PRIMARY KEY, next_offset INTEGER NOT NULL, closed_through_ms INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS gaps (
+  number INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER NOT NULL,
+  PRIMARY KEY (number, to_ms));
 CREATE TABLE IF NOT EXISTS invoices (
   number INTEGER PRIMARY KEY, client TEXT NOT NULL, from_ms INTEGER NOT NULL,
   to_ms INTEGER NOT NULL, prices TEXT NOT NULL, text TEXT NOT NULL);
@@ -176,6 +179,12 @@ def keep(db, messages):
         for message in messages:
             row = known(json.loads(message.value()))
             if row["record_type"] == "CLOSE":  # every window that ends here or earlier stands above
+                if not row["complete"]:  # calls of any client may be missing in the windows it closes
+                    db.execute(
+                        "INSERT OR IGNORE INTO gaps SELECT number, closed_through_ms, ?"
+                        " FROM partitions WHERE number = ? AND closed_through_ms < ?",
+                        (row["closed_through_ms"], message.partition(), row["closed_through_ms"]),
+                    )
                 db.execute(
                     "UPDATE partitions SET closed_through_ms = max(closed_through_ms, ?)"
                     " WHERE number = ?",
@@ -354,13 +363,24 @@ def incomplete(db, period, adjustments, tz):
         " WHERE client = ? AND window_start_ms >= ? AND window_start_ms < ?",
         period,
     ).fetchall()
+    text = ""
     windows = sorted({r["window_start_ms"] for r in rows + adjustments if not r["complete"]})
-    if not windows:
-        return ""
-    return (
-        f"\nNOT COMPLETE: calls may be missing in {len(windows)} windows, which begin from "
-        f"{local(windows[0], tz)} to {local(windows[-1], tz)}; what is found comes as adjustments"
-    )
+    if windows:
+        text += (
+            f"\nNOT COMPLETE: calls may be missing in {len(windows)} windows, which begin from "
+            f"{local(windows[0], tz)} to {local(windows[-1], tz)}; what is found comes as adjustments"
+        )
+    gaps = db.execute(
+        "SELECT count(*), min(from_ms), max(to_ms) FROM gaps WHERE from_ms < ? AND to_ms > ?",
+        (period[2], period[1]),
+    ).fetchone()
+    if gaps[0]:  # a client whose calls are all missing has no row that could say so
+        text += (
+            "\nNOT COMPLETE: calls of any client may be missing between "
+            f"{local(max(gaps[1], period[1]), tz)} and {local(min(gaps[2], period[2]), tz)}; "
+            "GET /v1/usage says whether calls of this client may be"
+        )
+    return text
 
 
 def warn_of_rows_on_no_invoice(db, client, from_ms, booked):

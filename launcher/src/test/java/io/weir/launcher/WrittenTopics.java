@@ -394,6 +394,7 @@ final class WrittenTopics {
         0,
         others[0],
         others[1],
+        List.of(),
         List.of());
   }
 

@@ -14,9 +14,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** A real broker with the topics, written to as an ingest node does and read as a biller does. */
@@ -72,6 +75,14 @@ final class Broker implements AutoCloseable {
   /** Sends any record to any topic. */
   void sendTo(String topic, int partition, byte[] key, byte[] value) {
     var unused = producer.send(new ProducerRecord<>(topic, partition, key, value));
+  }
+
+  /** Deletes every record of a partition, as an operator may with kafka-delete-records.sh. */
+  void deleteAll(Topic topic, int partition) throws Exception {
+    TopicPartition all = new TopicPartition(topic.name(), partition);
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrapServers()))) {
+      admin.deleteRecords(Map.of(all, RecordsToDelete.beforeOffset(-1))).all().get();
+    }
   }
 
   /** Takes a broker {@link #ofItsOwn} away; its data stay. */

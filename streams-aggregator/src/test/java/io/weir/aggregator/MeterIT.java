@@ -3,6 +3,7 @@ package io.weir.aggregator;
 
 import static java.util.stream.Collectors.toSet;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -20,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -32,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Both applications against a real broker. Tests share its partitions, each has its own. */
 final class MeterIT {
-  private static final int PARTITIONS = 3;
+  private static final int PARTITIONS = 4;
   private static final long WINDOW_MILLIS = 2_000;
 
   /** So long ago were calls decided that a promise of now closes their windows. */
@@ -166,28 +168,75 @@ final class MeterIT {
   }
 
   private AggregatorConfig config(String prefix, Path data) {
-    return AggregatorConfig.of(
-        Map.of(
-            "WEIR_SINGLE_COPY",
-            "allow",
-            "WEIR_KAFKA",
-            broker.bootstrapServers(),
-            "WEIR_DATA",
-            data.toString(),
-            "WEIR_REPORTS_PORT",
-            "0",
-            "WEIR_WINDOW",
-            "PT2S",
-            "WEIR_GRACE",
-            "PT1S",
-            "WEIR_RANKED_WINDOWS",
-            "400",
-            "WEIR_MAX_ENDPOINTS",
-            Integer.toString(MAX_ENDPOINTS),
-            "WEIR_INSTANCE",
-            "it",
-            "WEIR_APPLICATION_PREFIX",
-            prefix + "-"));
+    return AggregatorConfig.of(settings(prefix, data));
+  }
+
+  private Map<String, String> settings(String prefix, Path data) {
+    return Map.of(
+        "WEIR_SINGLE_COPY",
+        "allow",
+        "WEIR_KAFKA",
+        broker.bootstrapServers(),
+        "WEIR_DATA",
+        data.toString(),
+        "WEIR_REPORTS_PORT",
+        "0",
+        "WEIR_WINDOW",
+        "PT2S",
+        "WEIR_GRACE",
+        "PT1S",
+        "WEIR_RANKED_WINDOWS",
+        "400",
+        "WEIR_MAX_ENDPOINTS",
+        Integer.toString(MAX_ENDPOINTS),
+        "WEIR_INSTANCE",
+        "it",
+        "WEIR_APPLICATION_PREFIX",
+        prefix + "-");
+  }
+
+  /**
+   * Was a hole: reports were complete, though records had been deleted before they were counted.
+   */
+  @Test
+  void usage_recordsDeletedWhileTheAggregatorIsStopped_isIncomplete() throws Exception {
+    int partition = 3;
+    String client = Calls.clientOf("deleted", partition, PARTITIONS);
+    String other = Calls.clientOf("other", partition, PARTITIONS);
+    long start = (System.currentTimeMillis() - AGO_MILLIS) / WINDOW_MILLIS * WINDOW_MILLIS;
+    send(partition, client, 1, 10, start);
+    broker.flush();
+    try (Aggregator running = Aggregator.start(config("a", folder))) {
+      Await.until("ready", running::ready);
+      Await.until("first batches counted", () -> statesOf(client) > 0);
+    }
+    send(partition, client, 11, 20, start + WINDOW_MILLIS);
+    broker.flush();
+    broker.deleteAll(Topics.CALLS, partition);
+    send(partition, client, 21, 21, start + 2 * WINDOW_MILLIS);
+    promise(partition, 21);
+
+    Map<String, String> settings = new HashMap<>(settings("a", folder));
+    settings.put("WEIR_MAX_HOLD", "PT1S");
+    try (Aggregator restarted = Aggregator.start(AggregatorConfig.of(settings))) {
+      Await.until("ready", restarted::ready);
+      String query =
+          "/v1/usage?client=%s&window=total&fill=zero&from=%s&to=%s"
+              .formatted(
+                  other,
+                  Instant.ofEpochMilli(start + WINDOW_MILLIS),
+                  Instant.ofEpochMilli(start + 2 * WINDOW_MILLIS));
+      JsonNode report =
+          Reports.ask(
+              "the window closed",
+              () -> {
+                promise(partition, 21);
+                return Reports.document(restarted, query);
+              },
+              found -> found.at("/data/0/status").asText().equals("final"));
+      assertFalse(report.at("/completeness/complete").asBoolean(true), report::toString);
+      assertFalse(report.at("/data/0/complete").asBoolean(true), report::toString);
+    }
   }
 
   /** The rankings, which are not stored, are what they were. */

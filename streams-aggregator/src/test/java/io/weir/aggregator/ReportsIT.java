@@ -39,7 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The reports API of two aggregators that share the partitions of a real broker. */
 final class ReportsIT {
-  private static final int PARTITIONS = 7;
+  private static final int PARTITIONS = 8;
 
   /** Of the one test that sends calls of a while ago: others would have closed their window. */
   private static final int CLOSING = 4;
@@ -49,6 +49,9 @@ final class ReportsIT {
 
   /** The same, of another test. */
   private static final int OTHERS = 6;
+
+  /** The same, of another test. */
+  private static final int LOST = 7;
 
   private static final AtomicLong SEQUENCE = new AtomicLong();
 
@@ -131,6 +134,44 @@ final class ReportsIT {
     HttpResponse<String> csv = Reports.answer(reports.two, query, "Accept", "text/csv");
     assertTrue(csv.body().startsWith("client,meter,from,to,status,"), csv.body());
     assertTrue(csv.body().contains(client + ",calls,"), csv.body());
+  }
+
+  /**
+   * Was a hole: a client whose calls were lost with a node's disk, and that has no row in the
+   * window, got a final and complete report with the quantity 0.
+   */
+  @Test
+  void usage_nodeLostItsJournal_isIncompleteForClientsWithoutRows() throws Exception {
+    String client = Calls.clientOf("vanished", LOST, PARTITIONS);
+    long now = System.currentTimeMillis();
+    long from = (now - 20_000) / 2_000 * 2_000;
+    broker.send(LOST, new BatchHeader("lost", 1, 0, 0, from, 0, false), new byte[0]);
+    broker.send(LOST, new BatchHeader("lost", 2, 0, 0, now, 0, false), new byte[0]);
+    broker.flush();
+    String query =
+        "/v1/usage?client=%s&from=%s&to=%s"
+            .formatted(client, Instant.ofEpochMilli(from), Instant.ofEpochMilli(from + 2_000));
+    JsonNode report =
+        Reports.ask(
+            "the window closed",
+            () -> Reports.document(reports.one, query + "&window=total&fill=zero"),
+            found -> found.at("/data/0/status").asText().equals("final"));
+
+    assertFalse(report.at("/completeness/complete").asBoolean(), report::toString);
+    assertFalse(report.at("/data/0/complete").asBoolean(true), report::toString);
+    for (String window : List.of("P1D", "billing-period")) {
+      JsonNode other = Reports.document(reports.two, query + "&window=" + window);
+      assertFalse(other.at("/completeness/complete").asBoolean(true), other::toString);
+    }
+    String csv =
+        Reports.answer(reports.two, query + "&window=total&fill=zero", "Accept", "text/csv").body();
+    assertTrue(csv.contains(",final,false,0,0,0,0,0"), csv);
+    JsonNode partition =
+        Reports.document(reports.one, "/v1/completeness").at("/partitions/" + LOST);
+    assertEquals(
+        Instant.ofEpochMilli(from).toString(),
+        partition.at("/possible_gaps/0/from").asText(),
+        partition::toString);
   }
 
   @Test

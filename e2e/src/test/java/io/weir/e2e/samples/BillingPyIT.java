@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.e2e.WeirProcess;
 import io.weir.e2e.samples.Programs.Ended;
 import io.weir.servers.testing.TestKafka;
 import io.weir.topics.catalog.TopicAdmin;
@@ -101,6 +102,39 @@ final class BillingPyIT {
     assertEquals(0, aligned.status(), aligned::errors);
     assertTrue(aligned.output().contains("no usage"), aligned::output);
     assertTrue(aligned.errors().contains("no row of a client 'globex'"), aligned::errors);
+  }
+
+  /** Was a hole: the invoice of a client whose calls were all lost said "no usage" and no more. */
+  @Test
+  void invoice_windowClosedIncomplete_saysSoForClientsWithoutRows() throws Exception {
+    long hour = HOUR.toEpochMilli();
+    write(
+        row("acme", "calls", "-", 19, 0),
+        new CloseRow(0, hour + WINDOW_MILLIS, 1, 19, true, 0),
+        new CloseRow(0, hour + 2 * WINDOW_MILLIS, 0, 0, false, 0),
+        close());
+    follow();
+
+    Ended invoice = invoice("globex", "UTC");
+    assertEquals(0, invoice.status(), invoice::errors);
+    String gap = "2026-11-01T01:00:00+00:00 and 2026-11-01T02:00:00+00:00";
+    assertTrue(invoice.output().contains("NOT COMPLETE"), invoice::output);
+    assertTrue(invoice.output().contains(gap), invoice::output);
+
+    Map<String, String> environment =
+        Map.of(
+            "WEIR_KAFKA", kafka.bootstrapServers(),
+            "BILLING_DB", folder.resolve("billing-java.db").toString());
+    for (String[] arguments :
+        List.of(
+            new String[] {"follow", "--until-end"},
+            new String[] {"bill", "2026-11-01", "2026-11-02", "UTC"})) {
+      try (WeirProcess java = WeirProcess.startMain(folder, environment, "BillingJob", arguments)) {
+        assertEquals(0, java.awaitExit(), java::errors);
+        boolean isBill = arguments[0].equals("bill");
+        assertEquals(isBill, java.errors().contains("not complete"), java::errors);
+      }
+    }
   }
 
   @Test

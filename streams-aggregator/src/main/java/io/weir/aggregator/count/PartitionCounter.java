@@ -236,7 +236,9 @@ public final class PartitionCounter {
         state.periodConflicts,
         state.inOtherRows,
         state.inOtherRows == 0 ? 0 : settings.maxEndpoints(),
-        nodes.nodes(state.newestLowWatermarkEpochMillis));
+        nodes.nodes(state.newestLowWatermarkEpochMillis),
+        nodes.possibleGapsBefore(
+            state.closedThroughEpochMillis, state.newestLowWatermarkEpochMillis));
   }
 
   private void takeBatch(BatchHeader header, @Nullable Replay replay, byte[] value) {

@@ -2,8 +2,8 @@
 package io.weir.aggregator.report;
 
 import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.PartitionProgress.Gap;
 import io.weir.topics.model.PartitionProgress.Node;
-import io.weir.topics.model.PartitionProgress.State;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -21,23 +21,19 @@ final class Completeness {
    * Returns the completeness block of a report over one partition.
    *
    * @param progress how far the partition was counted; null if nothing of it was
-   * @param windowsAreComplete whether the closed windows in the report waited for every node
+   * @param to end of the report
+   * @param isComplete whether every window of the report is closed and lacks no call
    * @param lateness how late calls may be
    */
   static Map<String, Object> ofReport(
       int partition,
       @Nullable PartitionProgress progress,
       Instant to,
-      boolean windowsAreComplete,
+      boolean isComplete,
       Duration lateness,
       Instant now) {
     Map<String, Object> block = new LinkedHashMap<>();
-    boolean complete =
-        progress != null
-            && windowsAreComplete
-            && to.toEpochMilli() <= progress.closedThroughEpochMillis()
-            && progress.nodes().stream().noneMatch(node -> node.state() == State.SILENT);
-    block.put("complete", complete);
+    block.put("complete", isComplete);
     block.put(
         "closed_through", timeOrNull(progress == null ? 0 : progress.closedThroughEpochMillis()));
     block.put("as_of", timeOrNull(progress == null ? 0 : progress.watermarkEpochMillis()));
@@ -73,7 +69,16 @@ final class Completeness {
         nodes.add(ofNode(node));
       }
       block.put("nodes", nodes);
+      block.put(
+          "possible_gaps", progress.possibleGaps().stream().map(Completeness::ofGap).toList());
     }
+    return block;
+  }
+
+  private static Map<String, Object> ofGap(Gap gap) {
+    Map<String, Object> block = new LinkedHashMap<>();
+    block.put("from", Instant.ofEpochMilli(gap.fromEpochMillis()).toString());
+    block.put("until", Instant.ofEpochMilli(gap.untilEpochMillis()).toString());
     return block;
   }
 

@@ -46,6 +46,7 @@ final class ReportFormats {
     members.put("from", row.from().toString());
     members.put("to", row.to().toString());
     members.put("status", row.isFinal() ? "final" : "running");
+    members.put("complete", row.complete());
     members.put("revision", row.revision());
     members.put("quantity", row.quantity());
     members.put("allowed", row.allowed());
@@ -101,7 +102,7 @@ final class ReportFormats {
 
   static byte[] csv(UsageQuery query, List<UsageReport.Row> rows) {
     StringBuilder lines =
-        new StringBuilder("client,meter,from,to,status,revision,quantity,allowed");
+        new StringBuilder("client,meter,from,to,status,complete,revision,quantity,allowed");
     lines
         .append(",denied,fail_open")
         .append(query.byBillingPeriod() ? BILLING_COLUMNS : "")

@@ -32,6 +32,7 @@ final class UsageReport {
    * @param from inclusive start of the bucket
    * @param to exclusive end of the bucket
    * @param isFinal whether every window in it is closed
+   * @param complete whether every window in it is closed, and no call of them can be missing
    * @param revision greatest revision of a window in it; 0 while not final
    * @param endpoint the endpoint; empty if rows are not divided by endpoint
    * @param others whether the row is that of the endpoints without rows of their own
@@ -43,6 +44,7 @@ final class UsageReport {
       Instant from,
       Instant to,
       boolean isFinal,
+      boolean complete,
       long revision,
       long quantity,
       long allowed,
@@ -60,6 +62,9 @@ final class UsageReport {
     long denied;
     long failOpen;
     boolean hasRunning;
+
+    /** Whether a row in it was closed while calls may have been missing. */
+    boolean hasIncomplete;
   }
 
   /** The rows of one bucket, by endpoint; empty for the others, and if endpoints are summed. */
@@ -92,6 +97,7 @@ final class UsageReport {
   private final UsageQuery query;
   private final long atomMillis;
   private final long closedThroughEpochMillis;
+  private final @Nullable PartitionProgress progress;
 
   /** Starts of the buckets of the clock, and the end of the last one; empty for billing periods. */
   private final long[] starts;
@@ -113,7 +119,7 @@ final class UsageReport {
   private @Nullable BillingPeriod lastMonth;
 
   private int rows;
-  private boolean atomsComplete = true;
+  private boolean hasIncomplete;
 
   /**
    * Creates an empty report.
@@ -124,6 +130,7 @@ final class UsageReport {
   UsageReport(UsageQuery query, Duration atom, @Nullable PartitionProgress progress) {
     this.query = query;
     this.atomMillis = atom.toMillis();
+    this.progress = progress;
     this.closedThroughEpochMillis = progress == null ? 0 : progress.closedThroughEpochMillis();
     List<Instant> boundaries = query.byBillingPeriod() ? List.of() : boundaries(query, atom);
     this.starts = boundaries.stream().mapToLong(Instant::toEpochMilli).toArray();
@@ -170,7 +177,8 @@ final class UsageReport {
     sum.revision = Math.max(sum.revision, state.revision());
     boolean running = state.status() == UsageState.Status.RUNNING;
     sum.hasRunning |= running;
-    atomsComplete &= running || state.complete();
+    sum.hasIncomplete |= !running && !state.complete();
+    hasIncomplete |= sum.hasIncomplete;
   }
 
   private @Nullable Bucket clockBucket(UsageState state) {
@@ -239,9 +247,27 @@ final class UsageReport {
     return new Sum();
   }
 
-  /** Returns whether every closed window in the report waited for all nodes. */
-  boolean windowsAreComplete() {
-    return atomsComplete;
+  /**
+   * Returns whether every window of the report is closed, and no call of them can be missing,
+   * whether or not the client has a row in them.
+   */
+  boolean isComplete() {
+    Instant from = query.from();
+    for (Bucket bucket : ofBilling.values()) {
+      from = bucket.from.isBefore(from) ? bucket.from : from;
+    }
+    return !hasIncomplete && isComplete(from, to());
+  }
+
+  /** Returns whether no call can be missing in the windows that hold a range of time. */
+  private boolean isComplete(Instant from, Instant to) {
+    return progress != null
+        && progress.isComplete(
+            Math.floorDiv(from.toEpochMilli(), atomMillis) * atomMillis, endOfAtom(to));
+  }
+
+  private long endOfAtom(Instant time) {
+    return -Math.floorDiv(-time.toEpochMilli(), atomMillis) * atomMillis;
   }
 
   /** Returns the end of the report: that of its last billing period if it is later than asked. */
@@ -278,13 +304,14 @@ final class UsageReport {
 
   private Row row(Bucket bucket, String endpoint, Sum sum) {
     // a window that starts in a billing period may end behind it
-    long end = -Math.floorDiv(-bucket.to.toEpochMilli(), atomMillis) * atomMillis;
+    long end = endOfAtom(bucket.to);
     boolean others = query.byEndpoint() && endpoint.isEmpty();
     boolean isFinal = !sum.hasRunning && end <= closedThroughEpochMillis;
     return new Row(
         bucket.from,
         bucket.to,
         isFinal,
+        isFinal && !sum.hasIncomplete && isComplete(bucket.from, bucket.to),
         isFinal ? sum.revision : 0,
         sum.quantity,
         sum.allowed,

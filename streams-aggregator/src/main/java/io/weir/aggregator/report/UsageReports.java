@@ -75,12 +75,7 @@ final class UsageReports {
     }
     Map<String, Object> completeness =
         Completeness.ofReport(
-            partition,
-            progress,
-            report.to(),
-            report.windowsAreComplete(),
-            settings.lateness(),
-            now);
+            partition, progress, report.to(), report.isComplete(), settings.lateness(), now);
     completeness.put("up_to_date", freshness == Freshness.UP_TO_DATE);
     byte[] body =
         switch (mediaType) {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.watermark;
 
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +20,46 @@ public record Interval(long fromEpochMillis, long untilEpochMillis) {
     return fromEpochMillis < untilEpochMillis
         && fromEpochMillis < endEpochMillis
         && startEpochMillis < untilEpochMillis;
+  }
+
+  /** Returns the part of the interval before a time; an empty interval if there is none. */
+  Interval until(long epochMillis) {
+    return new Interval(
+        Math.min(fromEpochMillis, epochMillis), Math.min(untilEpochMillis, epochMillis));
+  }
+
+  /**
+   * Returns the same times as ascending intervals without overlaps.
+   *
+   * @param most most intervals; if there would be more, those closest to each other are merged
+   */
+  static List<Interval> merged(List<Interval> intervals, int most) {
+    List<Interval> disjoint = mergedWithin(intervals, 0);
+    if (disjoint.size() <= most) {
+      return disjoint;
+    }
+    long[] distances = new long[disjoint.size() - 1];
+    for (int i = 0; i < distances.length; i++) {
+      distances[i] = disjoint.get(i + 1).fromEpochMillis - disjoint.get(i).untilEpochMillis;
+    }
+    Arrays.sort(distances);
+    return mergedWithin(disjoint, distances[disjoint.size() - most - 1]);
+  }
+
+  private static List<Interval> mergedWithin(List<Interval> intervals, long distanceMillis) {
+    List<Interval> sorted = new ArrayList<>(intervals);
+    sorted.removeIf(one -> one.fromEpochMillis >= one.untilEpochMillis);
+    sorted.sort(Comparator.comparingLong(Interval::fromEpochMillis));
+    List<Interval> merged = new ArrayList<>();
+    for (Interval next : sorted) {
+      int last = merged.size() - 1;
+      if (last >= 0 && next.fromEpochMillis - merged.get(last).untilEpochMillis <= distanceMillis) {
+        merged.set(last, hull(merged.get(last), next));
+      } else {
+        merged.add(next);
+      }
+    }
+    return merged;
   }
 
   /** Returns the smallest interval that holds both; the other one if there is no first. */

@@ -123,6 +123,10 @@ public final class NodeWatermarks {
         header.isHeartbeat()
             ? track.withHeartbeat(header, lowWatermark, atEpochMillis)
             : track.withBatch(header, lowWatermark, atEpochMillis);
+    if (next.forgottenMissing() > track.forgottenMissing()) {
+      // the oldest hole is no longer in the track
+      hidden.add(track.holes().get(0), atEpochMillis + forgetAfterMillis);
+    }
     keep(next);
     tidy(next, atEpochMillis);
     return next.newestLowWatermark();
@@ -146,6 +150,7 @@ public final class NodeWatermarks {
   private void tidy(NodeTrack newest, long atEpochMillis) {
     if (atEpochMillis >= nextTidyAtMillis) {
       nextTidyAtMillis = atEpochMillis + PUBLISHED_AFTER_DEPARTURE_MILLIS;
+      hidden.expire(atEpochMillis);
       for (NodeTrack track : List.copyOf(tracks.values())) {
         if (!isSame(track, newest) && isOver(track, atEpochMillis)) {
           release(track, atEpochMillis);
@@ -185,16 +190,16 @@ public final class NodeWatermarks {
   private void release(NodeTrack track, long atEpochMillis) {
     Id id = new Id(track.node(), track.epoch());
     long expiresAt = track.lastAtEpochMillis() + forgetAfterMillis;
-    if (expiresAt > atEpochMillis) {
-      for (Interval gap : possibleGaps(track, Long.MAX_VALUE)) {
-        hidden.add(gap, expiresAt);
-      }
+    boolean mayReturn = expiresAt > atEpochMillis;
+    for (Interval gap : possibleGaps(track, Long.MAX_VALUE)) {
+      hidden.add(mayReturn ? gap : gap.until(atEpochMillis), expiresAt);
+    }
+    if (mayReturn) {
       left.add(track, atEpochMillis - forgetAfterMillis);
     }
     tracks.remove(id);
     newestOfNode.remove(id.node(), id);
     store.delete(key(track));
-    hidden.expire(atEpochMillis);
   }
 
   /**
@@ -238,6 +243,18 @@ public final class NodeWatermarks {
       gaps.add(new Interval(track.lowWatermark(holdUntil), Long.MAX_VALUE));
     }
     return gaps;
+  }
+
+  /** Returns the event times before a boundary for which calls may be missing. */
+  public List<PartitionProgress.Gap> possibleGapsBefore(
+      long boundaryEpochMillis, long newestLowWatermark) {
+    List<Interval> before = new ArrayList<>();
+    for (Interval gap : possibleGaps(newestLowWatermark)) {
+      before.add(gap.until(boundaryEpochMillis));
+    }
+    return Interval.merged(before, PartitionProgress.MAX_GAPS).stream()
+        .map(gap -> new PartitionProgress.Gap(gap.fromEpochMillis(), gap.untilEpochMillis()))
+        .toList();
   }
 
   /** Returns what is published of the journals. */

@@ -10,8 +10,10 @@ import java.util.List;
 
 /**
  * The event times for which calls may be missing because of journals that are no longer kept in
- * memory. The list is bounded: when it is full, the two earliest intervals are replaced by one that
- * covers both, which reports too much rather than too little as incomplete. Not thread-safe.
+ * memory. An interval is kept for good, since a report on it stays incomplete; once no window in it
+ * can be adjusted any more, it ends at that time. The list is bounded: when it is full, the two
+ * intervals that are closest to each other are replaced by one that covers both, which reports too
+ * much rather than too little as incomplete. Not thread-safe.
  */
 final class PossibleGaps {
   /** Most intervals kept. */
@@ -42,24 +44,51 @@ final class PossibleGaps {
     return gaps.stream().map(Gap::interval).toList();
   }
 
-  /** Adds an interval that is kept until a time. */
+  /**
+   * Adds an interval.
+   *
+   * @param expiresAtEpochMillis until when calls in it may still arrive
+   */
   void add(Interval interval, long expiresAtEpochMillis) {
     gaps.add(new Gap(interval, expiresAtEpochMillis));
     if (gaps.size() > MAX_INTERVALS) {
-      gaps.sort(Comparator.comparingLong(gap -> gap.interval().fromEpochMillis()));
-      Gap one = gaps.remove(0);
-      Gap other = gaps.remove(0);
-      gaps.add(
-          new Gap(
-              Interval.hull(one.interval(), other.interval()),
-              Math.max(one.expiresAtEpochMillis(), other.expiresAtEpochMillis())));
+      mergeClosest();
     }
     save();
   }
 
-  /** Forgets the intervals of which no window can be adjusted any more. */
+  private void mergeClosest() {
+    gaps.sort(Comparator.comparingLong(gap -> gap.interval().fromEpochMillis()));
+    int closest = 0;
+    for (int i = 1; i + 1 < gaps.size(); i++) {
+      closest = distanceToNext(i) < distanceToNext(closest) ? i : closest;
+    }
+    Gap other = gaps.remove(closest + 1);
+    Gap one = gaps.get(closest);
+    gaps.set(
+        closest,
+        new Gap(
+            Interval.hull(one.interval(), other.interval()),
+            Math.max(one.expiresAtEpochMillis(), other.expiresAtEpochMillis())));
+  }
+
+  private long distanceToNext(int index) {
+    return gaps.get(index + 1).interval().fromEpochMillis()
+        - gaps.get(index).interval().untilEpochMillis();
+  }
+
+  /** Ends the intervals of which no window can be adjusted any more at the given time. */
   void expire(long nowEpochMillis) {
-    if (gaps.removeIf(gap -> gap.expiresAtEpochMillis() < nowEpochMillis)) {
+    boolean changed = false;
+    for (int i = 0; i < gaps.size(); i++) {
+      Gap gap = gaps.get(i);
+      if (gap.expiresAtEpochMillis() < nowEpochMillis
+          && gap.interval().untilEpochMillis() > nowEpochMillis) {
+        gaps.set(i, new Gap(gap.interval().until(nowEpochMillis), gap.expiresAtEpochMillis()));
+        changed = true;
+      }
+    }
+    if (changed) {
       save();
     }
   }

@@ -226,6 +226,62 @@ final class PartitionCounterTest {
     assertEquals(4, memory.rows().get(1).count().quantity());
   }
 
+  private boolean isComplete(long from, long until) {
+    return memory.publish().isComplete(from, until);
+  }
+
+  /** Was a hole: a window without a row of the client was reported as complete. */
+  @Test
+  void publish_journalIsLost_closedWindowsStayIncompleteForGood() {
+    take("n", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+    memory.take(new BatchHeader("n", 2, 0, 0, T + 22_000, 0, false), new byte[0], T + 22_000);
+    memory.take(new BatchHeader("n", 2, 0, 0, T + 42_000, 0, false), new byte[0], T + 42_000);
+
+    assertFalse(isComplete(T, T + 10_000), "it has a row");
+    assertFalse(isComplete(T + 10_000, T + 20_000), "it has no row");
+    long days = T + 3_600_000 + 3 * 86_400_000L; // the lost journal is forgotten
+    for (long at = days; at <= days + 7_200_000; at += 1_800_000) {
+      memory.take(new BatchHeader("n", 2, 0, 0, at, 0, false), new byte[0], at);
+      memory.restart();
+    }
+
+    assertFalse(isComplete(T + 10_000, T + 20_000));
+    assertTrue(isComplete(T + 40_000, T + 50_000));
+  }
+
+  @Test
+  void publish_silentNodeReturns_itsWindowsAreCompleteAgain() {
+    take("slow", 1, T + 100, T + 50, Calls.allowed("a", "acme", 3, T + 1));
+    memory.take(Calls.heartbeat("fast", 0, T + 60_051), new byte[0], T + 60_051);
+    assertFalse(isComplete(T, T + 10_000));
+    assertTrue(isComplete(T - 10_000, T), "the silent node has promised these");
+
+    take("slow", 2, T + 61_000, T + 60_900, Calls.allowed("b", "acme", 1, T + 2));
+
+    assertTrue(isComplete(T, T + 10_000));
+  }
+
+  @Test
+  void publish_moreHolesThanAreKept_noneOfThemIsForgotten() {
+    int holes = 400;
+    for (int i = 0; i <= holes; i++) {
+      long at = T + i * 20_000L;
+      memory.take(
+          new BatchHeader("n", 1, i + 1, 1, at, 2 * i, false),
+          Calls.value(List.of(Calls.allowed("a" + i, "acme", 1, at - 1))),
+          at + 1);
+    }
+    long end = T + holes * 20_000L;
+    memory.take(Calls.heartbeat("other", 0, end + 90_000), new byte[0], end + 90_000);
+
+    List<PartitionProgress.Gap> gaps = memory.publish().possibleGaps();
+    assertTrue(gaps.size() <= PartitionProgress.MAX_GAPS, gaps::toString);
+    for (int i = 0; i < holes; i++) {
+      long window = T + i * 20_000L;
+      assertFalse(isComplete(window, window + 10_000), "window " + i);
+    }
+  }
+
   @Test
   void take_callersIdOnOtherCalls_isBilledEachTime_andCountedAsConflict() {
     CallEvent first = Calls.call("x", true, "acme", "GET /items", 2, true, T + 1);

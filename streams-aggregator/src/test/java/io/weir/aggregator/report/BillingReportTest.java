@@ -190,16 +190,16 @@ final class BillingReportTest {
 
     assertEquals(
         """
-        client,meter,from,to,status,revision,quantity,allowed,denied,fail_open,billing_period,\
+        client,meter,from,to,status,complete,revision,quantity,allowed,denied,fail_open,billing_period,\
         billing_period_start_ms,billing_period_end_ms,billing_zone
-        acme,calls,2026-11-14T18:15:00Z,2026-12-14T18:15:00Z,running,0,1,1,0,0,2026-11-15,\
+        acme,calls,2026-11-14T18:15:00Z,2026-12-14T18:15:00Z,running,false,0,1,1,0,0,2026-11-15,\
         1794680100000,1797272100000,'+05:45
         """
             .replace("\n", "\r\n"),
         text(ReportFormats.csv(query, report.rows())));
     String row =
         "{\"from\":\"2026-11-14T18:15:00Z\",\"to\":\"2026-12-14T18:15:00Z\",\"status\":\"running\","
-            + "\"revision\":0,\"quantity\":1,\"allowed\":1,\"denied\":0,\"fail_open\":0,"
+            + "\"complete\":false,\"revision\":0,\"quantity\":1,\"allowed\":1,\"denied\":0,\"fail_open\":0,"
             + "\"billing_period\":\"2026-11-15\",\"billing_period_start_ms\":1794680100000,"
             + "\"billing_period_end_ms\":1797272100000,\"billing_zone\":\"+05:45\"}";
     assertEquals(row + "\n", text(ReportFormats.ndjson(query, report.rows())));

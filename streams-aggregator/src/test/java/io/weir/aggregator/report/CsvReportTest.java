@@ -61,7 +61,7 @@ final class CsvReportTest {
       String row = csv(name, name).lines().toList().get(1);
 
       assertEquals(name, cells(row, ',').get(0), row);
-      assertEquals(name, cells(row, ',').get(10), row);
+      assertEquals(name, cells(row, ',').get(11), row);
     }
   }
 
@@ -70,7 +70,7 @@ final class CsvReportTest {
     String row = csv("a;b", "-").lines().toList().get(1);
 
     assertEquals("\"a;b\"", row.substring(0, row.indexOf(",calls")));
-    assertEquals("'-", cells(row, ',').get(10));
+    assertEquals("'-", cells(row, ',').get(11));
   }
 
   private static String csv(String client, String endpoint) {
@@ -80,7 +80,7 @@ final class CsvReportTest {
             Duration.ofMinutes(15),
             NOW);
     UsageReport.Row row =
-        new UsageReport.Row(NOW, NOW, true, 1, 12, 12, 0, 0, endpoint, false, null, endpoint);
+        new UsageReport.Row(NOW, NOW, true, true, 1, 12, 12, 0, 0, endpoint, false, null, endpoint);
     return new String(ReportFormats.csv(query, List.of(row)), StandardCharsets.UTF_8);
   }
 

@@ -77,6 +77,7 @@ final class PartitionMetricsTest {
         2,
         3,
         2,
-        List.of(new Node("n", 1, 10, 0, 3_000, State.LOST)));
+        List.of(new Node("n", 1, 10, 0, 3_000, State.LOST)),
+        List.of());
   }
 }

@@ -23,6 +23,9 @@ import java.util.List;
  * @param maxEndpoints how many endpoints of a client and meter have rows of their own in a window;
  *     0 while {@code inOtherRows} is 0
  * @param nodes every epoch of a node that is awaited in the partition, or departed recently
+ * @param possibleGaps event times before {@code closedThroughEpochMillis} for which calls may be
+ *     missing, ascending and without overlaps, at most {@value #MAX_GAPS}; a closed window that
+ *     shares a millisecond with one of them is not complete
  */
 public record PartitionProgress(
     int partition,
@@ -35,13 +38,31 @@ public record PartitionProgress(
     long periodConflicts,
     long inOtherRows,
     long maxEndpoints,
-    List<Node> nodes) {
+    List<Node> nodes,
+    List<Gap> possibleGaps) {
+
+  /** Most gaps in one record; gaps that are close to each other are merged. */
+  public static final int MAX_GAPS = 64;
 
   public PartitionProgress {
     nodes = List.copyOf(nodes);
+    possibleGaps = List.copyOf(possibleGaps);
   }
 
-  /** Creates the progress of a partition in which every endpoint has a row of its own. */
+  /**
+   * Returns whether no call can be missing in the closed windows of a range.
+   *
+   * @param fromEpochMillis start of the first window, inclusive
+   * @param untilEpochMillis end of the last window, exclusive
+   */
+  public boolean isComplete(long fromEpochMillis, long untilEpochMillis) {
+    return untilEpochMillis <= closedThroughEpochMillis
+        && possibleGaps.stream().noneMatch(gap -> gap.overlaps(fromEpochMillis, untilEpochMillis));
+  }
+
+  /**
+   * Creates the progress of a partition without gaps, in which every endpoint has a row of its own.
+   */
   public PartitionProgress(
       int partition,
       long offset,
@@ -63,7 +84,21 @@ public record PartitionProgress(
         periodConflicts,
         0,
         0,
-        nodes);
+        nodes,
+        List.of());
+  }
+
+  /**
+   * A range of event time, {@code [from, until)}, for which calls may be missing.
+   *
+   * @param fromEpochMillis start, inclusive
+   * @param untilEpochMillis end, exclusive
+   */
+  public record Gap(long fromEpochMillis, long untilEpochMillis) {
+    /** Returns whether the gap shares a millisecond with {@code [start, end)}. */
+    public boolean overlaps(long startEpochMillis, long endEpochMillis) {
+      return fromEpochMillis < endEpochMillis && startEpochMillis < untilEpochMillis;
+    }
   }
 
   /**

@@ -3,6 +3,7 @@ package io.weir.topics.wire;
 
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.PartitionProgress.Counters;
+import io.weir.topics.model.PartitionProgress.Gap;
 import io.weir.topics.model.PartitionProgress.Node;
 import io.weir.topics.model.PartitionProgress.State;
 import java.util.ArrayList;
@@ -61,6 +62,16 @@ public final class PartitionProgressCodec {
             json.writeEndObject();
           }
           json.writeEndArray();
+          if (!progress.possibleGaps().isEmpty()) {
+            json.writeArrayFieldStart("possible_gaps");
+            for (Gap gap : progress.possibleGaps()) {
+              json.writeStartObject();
+              json.writeNumberField("from_ms", gap.fromEpochMillis());
+              json.writeNumberField("until_ms", gap.untilEpochMillis());
+              json.writeEndObject();
+            }
+            json.writeEndArray();
+          }
         });
   }
 
@@ -85,6 +96,10 @@ public final class PartitionProgressCodec {
               node.integer("low_watermark_ms", 0),
               State.valueOf(node.text("state", "live").toUpperCase(Locale.ROOT))));
     }
+    List<Gap> gaps = new ArrayList<>();
+    for (Members gap : record.objects("possible_gaps")) {
+      gaps.add(new Gap(gap.integer("from_ms"), gap.integer("until_ms")));
+    }
     return new PartitionProgress(
         record.smallInteger("partition"),
         record.integer("offset"),
@@ -101,6 +116,7 @@ public final class PartitionProgressCodec {
         record.integer("period_conflicts", 0),
         record.integer("in_other_rows", 0),
         record.integer("max_endpoints", 0),
-        nodes);
+        nodes,
+        gaps);
   }
 }

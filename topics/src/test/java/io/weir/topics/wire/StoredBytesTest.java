@@ -367,7 +367,8 @@ final class StoredBytesTest {
             progress.periodConflicts(),
             4,
             1_000,
-            progress.nodes());
+            progress.nodes(),
+            List.of());
 
     byte[] bytes = PartitionProgressCodec.encode(withOthers);
 
