@@ -145,11 +145,17 @@ final class JwtTokens implements AutoCloseable {
     return texts(scope == null ? claims.getClaim("scp") : scope, "scope");
   }
 
-  /** A claim of another form must not make of a restricted token one for all clients. */
+  /**
+   * Returns the clients to which a token is restricted; empty if it has no such claim. A claim of
+   * any other form is refused: it must not turn a restricted token into one for all clients.
+   */
   private static Set<String> clients(JWTClaimsSet claims) throws InvalidException {
+    if (!claims.getClaims().containsKey(CLIENTS_CLAIM)) {
+      return Set.of();
+    }
     Object value = claims.getClaim(CLIENTS_CLAIM);
     if (value == null) {
-      return Set.of();
+      throw new InvalidException("its claim " + CLIENTS_CLAIM + " is null, not a list of names");
     }
     Set<String> clients =
         new HashSet<>(value instanceof String one ? List.of(one) : texts(value, CLIENTS_CLAIM));

@@ -10,6 +10,7 @@ import com.nimbusds.jose.proc.DefaultJOSEObjectTypeVerifier;
 import com.nimbusds.jose.proc.JWSVerificationKeySelector;
 import com.nimbusds.jose.proc.SecurityContext;
 import com.nimbusds.jose.util.Base64URL;
+import com.nimbusds.jwt.JWT;
 import com.nimbusds.jwt.JWTClaimsSet;
 import com.nimbusds.jwt.JWTParser;
 import com.nimbusds.jwt.SignedJWT;
@@ -17,6 +18,7 @@ import com.nimbusds.jwt.proc.BadJWTException;
 import com.nimbusds.jwt.proc.DefaultJWTClaimsVerifier;
 import com.nimbusds.jwt.proc.DefaultJWTProcessor;
 import java.text.ParseException;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -81,13 +83,29 @@ public final class JwtVerifier {
    * @throws JOSEException if there are no keys, or the signature cannot be computed
    */
   public JWTClaimsSet verify(String token) throws ParseException, BadJOSEException, JOSEException {
-    JWTClaimsSet claims = processor.process(parsed(token, JWTParser::parse), null);
+    JWT jwt = parsed(token, JWTParser::parse);
+    JWTClaimsSet claims = processor.process(jwt, null);
+    requireTextSubject(jwt);
     for (String each : required) {
       if (claims.getClaim(each) == null) { // the library is content with one that is null
         throw new BadJWTException("JWT has no value of claim " + each);
       }
     }
     return claims;
+  }
+
+  /**
+   * Refuses a subject that is not a text (RFC 7519 §4.1.2). The library converts a number to a
+   * text, which could be the name of another client.
+   */
+  private static void requireTextSubject(JWT jwt) throws BadJWTException {
+    if (jwt instanceof SignedJWT signed) {
+      Map<String, Object> written = signed.getPayload().toJSONObject();
+      Object subject = written == null ? null : written.get("sub");
+      if (subject != null && !(subject instanceof String)) {
+        throw new BadJWTException("JWT claim sub is not a text");
+      }
+    }
   }
 
   /**

@@ -8,12 +8,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.nimbusds.jose.JOSEObjectType;
 import com.nimbusds.jose.JWSAlgorithm;
 import com.nimbusds.jose.JWSHeader;
+import com.nimbusds.jose.JWSObject;
+import com.nimbusds.jose.Payload;
 import com.nimbusds.jose.crypto.ECDSASigner;
 import com.nimbusds.jose.crypto.MACSigner;
 import com.nimbusds.jose.jwk.Curve;
 import com.nimbusds.jose.jwk.ECKey;
 import com.nimbusds.jose.jwk.JWKSet;
 import com.nimbusds.jose.jwk.gen.ECKeyGenerator;
+import com.nimbusds.jose.util.JSONObjectUtils;
 import com.nimbusds.jwt.JWTClaimsSet;
 import com.nimbusds.jwt.PlainJWT;
 import com.nimbusds.jwt.SignedJWT;
@@ -26,12 +29,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.Date;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -98,6 +104,40 @@ final class JwtTokensTest {
 
   private String signed(JWTClaimsSet.Builder claims) throws Exception {
     return signed(key, "at+jwt", claims.build());
+  }
+
+  /** Signs claims with one that the library's builder would not write so. */
+  private String signedWith(String claim, @Nullable Object value) throws Exception {
+    Map<String, Object> written = new HashMap<>(claims().build().toJSONObject());
+    written.put(claim, value);
+    JWSObject token =
+        new JWSObject(
+            new JWSHeader.Builder(JWSAlgorithm.ES256).keyID(key.getKeyID()).build(),
+            new Payload(JSONObjectUtils.toJSONString(written)));
+    token.sign(new ECDSASigner(key));
+    return token.serialize();
+  }
+
+  /** Was a hole: a null claim gave a token that reads the usage of every client. */
+  @Test
+  void tokenWithNullClients_isRefused() throws Exception {
+    assertRefused(signedWith("weir_clients", null), "weir_clients is null");
+    assertRefused(signedWith("weir_clients", Arrays.asList("acme", null)), "neither a text");
+    assertRefused(signedWith("weir_clients", List.of(List.of("acme"))), "neither a text");
+    assertRefused(signedWith("weir_clients", false), "neither a text");
+  }
+
+  /** Was a hole: the number 7 was taken for the subject, and so for a client, named "7". */
+  @Test
+  void tokenWithSubjectThatIsNoText_isRefused() throws Exception {
+    for (Object subject : List.of(7, 1.5, true, List.of("acme"), Map.of("a", "b"))) {
+      assertInstanceOf(
+          Access.Refused.class,
+          access.of("Bearer " + signedWith("sub", subject)),
+          subject::toString);
+    }
+    assertRefused(signedWith("sub", 7), "sub is not a text");
+    assertEquals("gateway", granted(signedWith("jti", "7")).name());
   }
 
   private Grant granted(String token) {
