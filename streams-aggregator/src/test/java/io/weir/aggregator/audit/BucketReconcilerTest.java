@@ -351,6 +351,21 @@ final class BucketReconcilerTest extends ReconcilerFixture {
     assertEquals(107, (missing + 500_000) / 1_000_000, "its stamp, 5 and 2 without the cache");
   }
 
+  /** Once, the step was subtracted from a truth that the first stamp of the epoch had set. */
+  @Test
+  void cacheClockStepsBack_correctionNamesAnEpochAheadOfTheClock_bucketStaysAsUsed() {
+    long back = T - 1_800_000;
+    take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
+    long named = EPOCH + 1;
+    takeAppended(T + 30_000, call(back, 60, charge(named, 0, 60, 60, back + 60_000)));
+    takeAppended(T + 30_010, call(back + 10, 5, charge(named, 0, 5, 65, back + 65_000)));
+    takeAppended(T + 30_020, call(back + 20, 5, new Charge(BUCKET, 5, LIMIT, null)));
+    watermark(T + 32_000);
+
+    long missing = last().fullAtEpochMicros() - last().knownThroughEpochMicros();
+    assertEquals(71, (missing + 500_000) / 1_000_000, "1 of before the step, 65, and 5");
+  }
+
   /** The applier lets the time of the newest known charge count as now. */
   @Test
   void correction_saysByTheNewestStampAndUnstampedCall_throughWhenTheBucketIsKnown() {

@@ -28,7 +28,7 @@ final class EpochStart {
     EpochAccount ended = epochs.current();
     boolean isRight = isRight(stamp, costTokens, at);
     long fullAtBefore = time.trueMicros();
-    epochs.noteDistance(fullAtBefore - stamp.epoch());
+    epochs.noteDistance(fullAtBefore - begunAt(stamp, at));
     boolean knewNoCharge = ended.chargedTokens() == 0 && ended.exactTokens() == 0;
     epochs.begin(new EpochAccount(stamp.epoch(), stamp.charged(), at, costTokens, 0));
     account.corrections().beginEpoch(stamp.version());
@@ -38,18 +38,18 @@ final class EpochStart {
       account.restartTotal(costTokens);
       Refill refill = account.limit().refill();
       if (refill != null) {
-        time.noteFull(time.trueMicros(), stamp.epoch());
+        time.noteFull(time.trueMicros(), begunAt(stamp, at));
       }
       time.trustCache();
       if (refill != null) {
-        time.noteFullBefore(refill, stamp.epoch(), stamp.charged(), costTokens, at);
+        time.noteFullBefore(refill, begunAt(stamp, at), stamp.charged(), costTokens, at);
       }
     } else {
       charge(stamp, costTokens, at);
       if (knewNoCharge) {
         believeUnknownCharges(stamp, at);
       }
-      time.oweBeyondCache(lastBefore(stamp));
+      time.oweBeyondCache(lastBefore(begunAt(stamp, at)));
       account.corrections().disturb(Cause.FRESH_EPOCH, account.lostTokens(), at / MICROS_PER_MILLI);
     }
     account.noteHeadroom(costTokens, at);
@@ -74,7 +74,7 @@ final class EpochStart {
     // charges in flight have used the bucket, too
     boolean wasUsed =
         account.limit().refills() || account.totalTokens() > costTokens || epochs.hasPending();
-    boolean wasFull = account.timeToFull().trueMicros() <= stamp.epoch() || !wasUsed;
+    boolean wasFull = account.timeToFull().trueMicros() <= begunAt(stamp, at) || !wasUsed;
     return wasFull && account.corrections().dueCause() == null && beganFull(stamp, costTokens, at);
   }
 
@@ -95,7 +95,7 @@ final class EpochStart {
       time.noteFullBefore(refill, fullAtBefore, stamp.charged(), costTokens, at);
       return;
     }
-    account.charge(stamp.charged() - costTokens, stamp.epoch());
+    account.charge(stamp.charged() - costTokens, begunAt(stamp, at));
     account.charge(costTokens, at);
   }
 
@@ -117,8 +117,17 @@ final class EpochStart {
   }
 
   /** Returns the latest time, as records tell it, before any charge of an epoch. */
-  private static long lastBefore(Stamp stamp) {
-    return stamp.epoch() / MICROS_PER_MILLI * MICROS_PER_MILLI - 1;
+  private static long lastBefore(long begunAtMicros) {
+    return begunAtMicros / MICROS_PER_MILLI * MICROS_PER_MILLI - 1;
+  }
+
+  /**
+   * Returns when an epoch began. An epoch that lies ahead of its stamp was named by a correction
+   * after the cache's clock had stepped back: it is the previous one plus 1, and no time.
+   */
+  private static long begunAt(Stamp stamp, long at) {
+    boolean isAhead = stamp.epoch() - at > TimeToFull.CLOCKS_DIFFER_MICROS;
+    return isAhead ? at : stamp.epoch();
   }
 
   /** Returns when a bucket that began full is full again at the latest, by a charge's counter. */

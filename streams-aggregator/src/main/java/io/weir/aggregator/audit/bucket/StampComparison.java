@@ -65,7 +65,7 @@ final class StampComparison {
         !isNewEpoch
             && account.epoch().isNewest(stamp, costTokens, at, corrections.confirmedVersion());
     if (isNewEpoch || isNewest) {
-      observeClock(at, isNewest && stamp.charged() > account.epoch().chargedTokens());
+      observeClock(at, isNewEpoch || stamp.charged() > account.epoch().chargedTokens());
     }
     long fullAtBefore = account.timeToFull().trueMicros();
     long totalBefore = account.totalTokens() - costTokens;
