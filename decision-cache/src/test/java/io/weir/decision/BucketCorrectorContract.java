@@ -334,6 +334,24 @@ public abstract class BucketCorrectorContract {
     assertEquals(4, take(HOURLY, 1).version());
   }
 
+  /** Was a hole: no later correction was applied as long as the bucket kept its epoch. */
+  @Test
+  void apply_greatestVersion_beginsAnEpochThatCanBeCorrected() throws Exception {
+    long greatest = TokenBucketLimit.EXACT_BELOW - 1;
+    BucketReply stamp = take(HOURLY, 4);
+    assertEquals(Kind.APPLIED, apply(of(HOURLY, stamp.epoch(), greatest, 4, 0)).kind());
+    assertEquals(Kind.STALE, apply(of(HOURLY, stamp.epoch(), greatest, 4, 0)).kind());
+
+    BucketReply next = take(HOURLY, 1);
+    assertTrue(next.epoch() > stamp.epoch(), next::toString);
+    assertEquals(0, next.version());
+    assertEquals(1, next.chargedTokens());
+    assertEquals(CAPACITY_TOKENS - 1, next.remainingTokens());
+    assertEquals(
+        new CorrectionOutcome(Kind.APPLIED, -3, false), apply(of(HOURLY, next.epoch(), 1, 1, 5)));
+    assertEquals(1, take(HOURLY, 1).version());
+  }
+
   @Test
   void apply_fullBatch_answersEachCorrection() throws Exception {
     List<BoundedCorrection> corrections =

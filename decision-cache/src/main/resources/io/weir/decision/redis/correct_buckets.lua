@@ -45,6 +45,10 @@ local function correct(key, view, debt_cap, epoch, version, charged, truth, take
   local units = limit.capacity - min(missing, most)
   local change = (units - view.units) / limit.per_token
   if change ~= 0 or low == high then view.units, view.last = units, now end
+  -- nothing could replace the greatest version in its epoch
+  if version >= EXACT - 1 and not behind then
+    view.epoch, view.charged = min(max(now, view.epoch + 1, epoch + 1), EXACT - 1), 0
+  end
   view.corrected, view.version = epoch, version
   view.reset = time_to_full(view)
   store(key, view)

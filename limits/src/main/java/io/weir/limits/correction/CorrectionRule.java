@@ -14,9 +14,10 @@ import org.jspecify.annotations.Nullable;
  * record 0005). A correction is applied if its (epoch, version) is greater than that of the last
  * one applied; the bucket is then as the records state, less what the cache has charged since. A
  * bucket that is gone, or whose counter is behind that of the correction, begins a new epoch with
- * it: in the previous epoch, future charges would be hidden behind the greater counter. A token
- * bucket gains nothing by that from a correction that knows of no charge of the cache. Stateless
- * and thread-safe.
+ * it: in the previous epoch, future charges would be hidden behind the greater counter. So does a
+ * bucket that is corrected by the greatest version, which nothing could replace in its epoch. A
+ * token bucket gains nothing by that from a correction that knows of no charge of the cache.
+ * Stateless and thread-safe.
  *
  * <p>Example: capacity 10, one token a second, "when 7 were charged the bucket should have been
  * full in 4 s": 6 tokens. If the cache has charged 9 by now: 4 tokens. If the bucket should have
@@ -116,8 +117,10 @@ public final class CorrectionRule {
     long mostUnits = Math.max(mostMissingUnits(arithmetic, bounded), ownUnits);
     long levelUnits = arithmetic.capacityUnits() - Math.min(missingUnits, mostUnits);
     long changeUnits = levelUnits - arithmetic.levelUnits(before);
-    BucketState life = isBehind ? before.begun(Math.max(nowEpochMicros, epoch + 1)) : before;
-    BucketState corrected = life.corrected(epoch, version);
+    boolean beginsEpoch = isBehind || version == MAX_NUMBER;
+    long nextEpoch = bounded(Math.max(nowEpochMicros, Math.max(before.epoch(), epoch) + 1));
+    BucketState current = beginsEpoch ? before.begun(nextEpoch) : before;
+    BucketState corrected = current.corrected(epoch, version);
     BucketState after =
         changeUnits != 0 || lowUnits == highUnits
             ? arithmetic.atLevel(corrected, levelUnits, nowEpochMicros)
