@@ -20,7 +20,8 @@ final class ConfirmedChange implements Change {
   private final boolean mayRemoveAll;
   private Set<String> confirmed = Set.of();
   private List<String> removed = List.of();
-  private List<String> differences = List.of();
+  private PolicyState reviewedState = PolicyState.EMPTY;
+  private List<Draft> reviewed = List.of();
 
   /**
    * Creates a change of which nothing is confirmed.
@@ -49,7 +50,8 @@ final class ConfirmedChange implements Change {
             .filter(draft -> draft.content() == null)
             .map(draft -> draft.key().toString())
             .toList();
-    differences = PolicyDifferences.of(state, drafts);
+    reviewedState = state;
+    reviewed = drafts;
     if (!isConfirmed()) {
       throw new RefusedException(Reason.INVALID, "the change removes " + removed());
     }
@@ -67,7 +69,7 @@ final class ConfirmedChange implements Change {
 
   /** Returns the differences of the last review. */
   List<String> differences() {
-    return differences;
+    return PolicyDifferences.of(reviewedState, reviewed);
   }
 
   /** Returns what the change would remove, in words. */

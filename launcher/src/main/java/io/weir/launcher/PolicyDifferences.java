@@ -73,7 +73,8 @@ final class PolicyDifferences {
     for (String member : all.keySet()) {
       JsonNode old = then.get(member);
       JsonNode changed = now.get(member);
-      if (!Objects.equals(old, changed)) {
+      // a number of a file and one of the log may differ in their type
+      if (!Objects.toString(old).equals(Objects.toString(changed))) {
         lines.add("    " + member + ": " + text(old) + " -> " + text(changed));
       }
     }

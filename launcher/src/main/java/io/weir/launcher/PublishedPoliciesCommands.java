@@ -111,7 +111,7 @@ final class PublishedPoliciesCommands {
         change.confirm();
         outcome = publish(applied, change);
       }
-      print(differences(outcome.before(), tree), "");
+      print(change.differences(), "");
       out().printf("version %d is published%n", outcome.after().version());
       tellSwitch(outcome.after(), out());
       out().flush();
@@ -154,8 +154,10 @@ final class PublishedPoliciesCommands {
     }
 
     private void print(List<String> differences, String when) {
-      differences.forEach(out()::println);
-      out().println(PolicyDifferences.summary(differences) + when);
+      // at once: the writer of commands flushes after each call
+      StringBuilder text = new StringBuilder();
+      differences.forEach(line -> text.append(line).append(System.lineSeparator()));
+      out().println(text + PolicyDifferences.summary(differences) + when);
       out().flush();
     }
   }

@@ -3,6 +3,8 @@ package io.weir.ingest.policy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.limits.Names;
+import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.PolicySet;
 import java.io.IOException;
 import java.io.InputStream;
@@ -14,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.OffsetDateTime;
 import java.util.List;
+import java.util.function.Consumer;
 import org.yaml.snakeyaml.DumperOptions;
 import org.yaml.snakeyaml.Yaml;
 
@@ -134,6 +137,34 @@ public final class PolicyFile {
   /** Reads a part of a file's content, which may name what is in other parts. */
   public static Content part(JsonNode root) {
     return read(root, false);
+  }
+
+  /**
+   * Reads what is set for one client, which may name policies and plans that are elsewhere.
+   *
+   * @param problems receives the reasons for which it is refused, if there are any
+   */
+  public static ClientSettings client(
+      String client, JsonNode content, Consumer<List<String>> problems) {
+    PolicyReader reader = new PolicyReader(false);
+    ClientSettings settings = reader.client(client, content);
+    tell(reader.problems(), problems);
+    return settings;
+  }
+
+  /** Reports a client whose name breaks the rule for names. */
+  public static void refuseBadClient(String client, Consumer<List<String>> problems) {
+    if (Names.violation(client) != null) {
+      FieldReader fields = new FieldReader();
+      PolicyReader.refuseBadClient(client, fields);
+      tell(fields.problems(), problems);
+    }
+  }
+
+  private static void tell(List<String> found, Consumer<List<String>> problems) {
+    if (!found.isEmpty()) {
+      problems.accept(new Content.Invalid(found).problems());
+    }
   }
 
   private static Content read(JsonNode root, boolean isWhole) {

@@ -20,6 +20,8 @@ import io.weir.limits.policy.PolicyMatcher;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
 import io.weir.limits.policy.UnknownClients;
+import java.time.LocalDate;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -306,14 +308,27 @@ final class PolicyReader {
       return settings;
     }
     for (Map.Entry<String, JsonNode> client : node.properties()) {
-      String path = "clients['" + Shown.cut(client.getKey()) + "']";
-      fields.refuseBadName(client.getKey(), path + ": the client");
-      settings.put(client.getKey(), client(client.getValue(), path));
+      settings.put(client.getKey(), client(client.getKey(), client.getValue()));
     }
     return settings;
   }
 
-  private ClientSettings client(JsonNode node, String path) {
+  /** Returns what is set for a client. */
+  ClientSettings client(String client, JsonNode node) {
+    refuseBadClient(client, fields);
+    return settingsOf(node, at(client));
+  }
+
+  private static String at(String client) {
+    return "clients['" + Shown.cut(client) + "']";
+  }
+
+  /** Reports a client whose name breaks the rule for names. */
+  static void refuseBadClient(String client, FieldReader fields) {
+    fields.refuseBadName(client, at(client) + ": the client");
+  }
+
+  private ClientSettings settingsOf(JsonNode node, String path) {
     if (!node.isObject()) {
       fields.problem(
           path + " must be a mapping of plan, limits, time_zone, billing_anchor, api_keys");
@@ -321,11 +336,17 @@ final class PolicyReader {
     }
     fields.refuseUnknown(node, path, CLIENT_FIELDS);
     return new ClientSettings(
-        new ClientCalendar(
+        calendar(
             fields.timeZone(node, path, "time_zone"), fields.date(node, path, "billing_anchor")),
         node.has("plan") ? fields.name(node, path, "plan") : null,
         ownLimits(node.path("limits"), path + ".limits"),
         apiKeys.read(node.path("api_keys"), path + ".api_keys"));
+  }
+
+  private static ClientCalendar calendar(@Nullable ZoneId timeZone, @Nullable LocalDate anchor) {
+    return timeZone == null && anchor == null
+        ? ClientCalendar.OF_POLICY
+        : new ClientCalendar(timeZone, anchor);
   }
 
   private Map<String, PolicyLimit> ownLimits(JsonNode node, String path) {

@@ -46,7 +46,7 @@ final class CausesTest {
   private static PolicyEntry entry(long version, PolicyKey key, String content) throws IOException {
     return new PolicyEntry(
         key,
-        new PolicyEntry.Change(version, 1, 1, version, 0, 0, "test", "change-" + version),
+        new PolicyEntry.Change(version, 1, version, 0, 0, "test", "change-" + version),
         0,
         JSON.readTree(content.replace('\'', '"')),
         null);

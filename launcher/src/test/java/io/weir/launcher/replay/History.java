@@ -168,7 +168,7 @@ final class History {
           new PolicyEntry(
               new PolicyKey(PolicyKey.Kind.valueOf(kind.toUpperCase(Locale.ROOT)), name),
               new PolicyEntry.Change(
-                  version, i + 1, policies.length, version, 0, 0, "test", "change-" + version),
+                  version, policies.length, version, 0, 0, "test", "change-" + version),
               i,
               content,
               null));

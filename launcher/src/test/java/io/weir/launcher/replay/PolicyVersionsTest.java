@@ -27,7 +27,6 @@ final class PolicyVersionsTest {
         PolicyKey.ofPolicy(parts[0]),
         new PolicyEntry.Change(
             version,
-            parts.length > 2 ? Integer.parseInt(parts[2]) : 1,
             parts.length > 2 ? Integer.parseInt(parts[3]) : 1,
             version,
             0,

@@ -46,12 +46,6 @@ public final class PolicyMatcher {
   private final Candidates withoutPlan;
   private final Map<String, Candidates> byPlan = new HashMap<>();
 
-  /**
-   * The policies of clients that have limits of their own, by client and by the replaced one's
-   * name.
-   */
-  private final Map<String, Map<String, CompiledPolicy>> ownLimits = new HashMap<>();
-
   /** The policies of clients that are limited together, by the names of those they replace. */
   private final Map<String, CompiledPolicy> ofUnknownClients = new HashMap<>();
 
@@ -82,7 +76,8 @@ public final class PolicyMatcher {
       byName.put(policy.policy.name(), policy);
     }
     for (ClientSettings own : clients.settings().values()) {
-      own.limits().values().forEach(this::addPeriodic);
+      // a map's view of its values stays in memory as long as the map
+      own.limits().forEach((policy, limit) -> addPeriodic(limit));
     }
     this.periodsOfPolicies = new RunningPeriods(ClientCalendar.OF_POLICY, periodic.size());
     this.periodsOfClients = periodsOfClients(clients.settings(), periodic.size());
@@ -91,14 +86,6 @@ public final class PolicyMatcher {
     clients.plans().values().forEach(ofPlans::addAll);
     this.withoutPlan = new Candidates(all, Set.of(), ofPlans);
     clients.plans().forEach((plan, names) -> byPlan.put(plan, new Candidates(all, names, ofPlans)));
-    clients
-        .settings()
-        .forEach(
-            (client, own) -> {
-              if (!own.limits().isEmpty()) {
-                ownLimits.put(client, withOwnLimits(byName, own.limits()));
-              }
-            });
     if (clients.unknown() == UnknownClients.LIMIT) {
       byName.forEach(
           (name, policy) -> ofUnknownClients.put(name, CompiledPolicy.of(policy.policy.shared())));
@@ -125,17 +112,18 @@ public final class PolicyMatcher {
     }
   }
 
-  private static Map<String, CompiledPolicy> withOwnLimits(
-      Map<String, CompiledPolicy> byName, Map<String, PolicyLimit> limits) {
-    Map<String, CompiledPolicy> own = new HashMap<>();
-    limits.forEach(
-        (name, limit) -> {
-          CompiledPolicy compiled = byName.get(name);
-          if (compiled != null) {
-            own.put(name, compiled.withLimit(limit));
-          }
-        });
-    return own;
+  /**
+   * Returns a policy with the client's own limit, if it has one. It is made for each call, so that
+   * 100,000 clients with limits of their own do not take the memory of 100,000 policies.
+   */
+  private CompiledPolicy instead(CompiledPolicy policy, @Nullable ClientSettings settings) {
+    if (settings == null) {
+      return ofUnknownClients.isEmpty()
+          ? policy
+          : ofUnknownClients.getOrDefault(policy.policy.name(), policy);
+    }
+    PolicyLimit own = settings.limits().get(policy.policy.name());
+    return own == null ? policy : policy.withLimit(own);
   }
 
   /** The policies of one plan, in the set's order. */
@@ -243,16 +231,11 @@ public final class PolicyMatcher {
       return build(List.of(refusal), List.of(), call, plan, null, nowEpochMillis);
     }
     Candidates candidates = plan == null ? withoutPlan : byPlan.getOrDefault(plan, withoutPlan);
-    Map<String, CompiledPolicy> instead =
-        settings == null ? ofUnknownClients : ownLimits.getOrDefault(client, Map.of());
     List<CompiledPolicy> named = candidates.forNamedClients.get(client);
     List<CompiledPolicy> matched = new ArrayList<>();
     for (CompiledPolicy candidate : named == null ? candidates.forUnnamedClients : named) {
       if ((named != null || fits(candidate.client, client)) && candidate.fits(call, plan)) {
-        matched.add(
-            instead.isEmpty()
-                ? candidate
-                : instead.getOrDefault(candidate.policy.name(), candidate));
+        matched.add(instead(candidate, settings));
       }
     }
     // a shadow policy changes no verdict

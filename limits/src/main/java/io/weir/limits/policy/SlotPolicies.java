@@ -8,6 +8,8 @@ import io.weir.limits.SlotKey;
 import io.weir.limits.check.BucketRequest;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Finds the policy to which slots belong, by their key, also one that is off. Immutable. */
@@ -22,14 +24,25 @@ final class SlotPolicies {
     for (Policy policy : set.policies()) {
       policies.put(BucketKey.Part.of(policy.name()).keyText(), policy);
     }
+    Set<String> ofSlots =
+        set.policies().stream()
+            .filter(policy -> policy.limit() instanceof ConcurrencyLimit)
+            .map(Policy::name)
+            .collect(Collectors.toSet());
     set.clients()
         .settings()
         .forEach(
             (client, own) -> {
-              if (!own.limits().isEmpty()) {
+              if (own.limits().entrySet().stream().anyMatch(each -> isOfSlots(ofSlots, each))) {
                 ownLimits.put(BucketKey.Part.of(client).keyText(), own.limits());
               }
             });
+  }
+
+  /** Returns whether a client's own limit is for slots, or for a policy that has slots. */
+  private static boolean isOfSlots(
+      Set<String> policiesOfSlots, Map.Entry<String, PolicyLimit> own) {
+    return own.getValue() instanceof ConcurrencyLimit || policiesOfSlots.contains(own.getKey());
   }
 
   /** Returns the policy, with the client's own limit if there is one; null if it has no slots. */

@@ -46,6 +46,11 @@ public final class PolicyEditor {
   private static final int REQUEST_TIMEOUT_MILLIS = 5_000;
   private static final int TRANSACTION_TIMEOUT_MILLIS = 30_000;
 
+  /** A change of 100,000 clients is written in some hundred batches; a flush sends the last one. */
+  private static final int LINGER_MILLIS = 1_000;
+
+  private static final int BATCH_BYTES = 256 << 10;
+
   /** Editors at once fence each other off in turn until one is left alone for a moment. */
   private static final long MIN_PAUSE_MILLIS = 20;
 
@@ -402,6 +407,9 @@ public final class PolicyEditor {
 
     private List<PolicyEntry> entries(
         PolicyLogReader reader, PolicyState before, List<Draft> drafts) {
+      if (drafts.isEmpty()) {
+        return List.of();
+      }
       long version = Math.max(reader.greatestVersion() + 1, change.leastVersion());
       int[] parts = new int[2];
       for (Draft draft : drafts) {
@@ -409,26 +417,21 @@ public final class PolicyEditor {
       }
       long ofPolicies = parts[0] > 0 ? version : reader.newestWholeVersion(false);
       long ofClients = parts[1] > 0 ? version : reader.newestWholeVersion(true);
-      int[] part = new int[2];
       long now = clock.millis();
+      PolicyEntry.Change[] changes = new PolicyEntry.Change[2];
+      for (int topic = 0; topic < 2; topic++) {
+        changes[topic] =
+            new PolicyEntry.Change(
+                version, Math.max(1, parts[topic]), ofPolicies, ofClients, now, changedBy, id);
+      }
       List<PolicyEntry> entries = new ArrayList<>(drafts.size());
       for (Draft draft : drafts) {
-        JsonNode content = draft.content();
-        int topic = topicOf(draft);
         entries.add(
             new PolicyEntry(
                 draft.key(),
-                new PolicyEntry.Change(
-                    version,
-                    ++part[topic],
-                    parts[topic],
-                    ofPolicies,
-                    ofClients,
-                    now,
-                    changedBy,
-                    id),
+                changes[topicOf(draft)],
                 draft.order(),
-                content == null ? null : PolicyEntryCodec.normal(content),
+                draft.content(),
                 untilThen(known(reader, before, draft.key()), draft, now)));
       }
       return entries;
@@ -528,22 +531,16 @@ public final class PolicyEditor {
     int blockMillis = (int) Math.max(1, Math.min(patience.toMillis(), TRANSACTION_TIMEOUT_MILLIS));
     int requestMillis = Math.min(REQUEST_TIMEOUT_MILLIS, blockMillis);
     return kafka.producer(
-        Map.of(
-            CommonClientConfigs.CLIENT_ID_CONFIG,
-            clientId,
-            ProducerConfig.TRANSACTIONAL_ID_CONFIG,
-            TRANSACTIONAL_ID,
-            ProducerConfig.TRANSACTION_TIMEOUT_CONFIG,
-            TRANSACTION_TIMEOUT_MILLIS,
-            ProducerConfig.MAX_BLOCK_MS_CONFIG,
-            blockMillis,
-            ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG,
-            requestMillis,
-            ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG,
-            requestMillis + blockMillis,
-            ProducerConfig.LINGER_MS_CONFIG,
-            0,
-            ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
-            Topic.MAX_RECORD_BYTES));
+        Map.ofEntries(
+            Map.entry(CommonClientConfigs.CLIENT_ID_CONFIG, clientId),
+            Map.entry(ProducerConfig.TRANSACTIONAL_ID_CONFIG, TRANSACTIONAL_ID),
+            Map.entry(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG, TRANSACTION_TIMEOUT_MILLIS),
+            Map.entry(ProducerConfig.MAX_BLOCK_MS_CONFIG, blockMillis),
+            Map.entry(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, requestMillis),
+            Map.entry(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, requestMillis + blockMillis),
+            Map.entry(ProducerConfig.LINGER_MS_CONFIG, LINGER_MILLIS),
+            Map.entry(ProducerConfig.BATCH_SIZE_CONFIG, BATCH_BYTES),
+            Map.entry(ProducerConfig.COMPRESSION_TYPE_CONFIG, "lz4"),
+            Map.entry(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, Topic.MAX_RECORD_BYTES)));
   }
 }

@@ -14,7 +14,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -181,17 +180,17 @@ public final class PolicyEdits {
       order++;
       PolicyKey key = PolicyKey.ofPolicy(policy.path("name").asText());
       kept.add(key);
-      addIfOther(drafts, state, new Draft(key, PolicyEntryCodec.normal(policy), order));
+      addIfOther(drafts, state, new Draft(key, policy, order));
     }
     for (Map.Entry<String, JsonNode> client : tree.path("clients").properties()) {
       PolicyKey key = PolicyKey.ofClient(client.getKey());
       kept.add(key);
-      addIfOther(drafts, state, new Draft(key, PolicyEntryCodec.normal(client.getValue())));
+      addIfOther(drafts, state, new Draft(key, client.getValue()));
     }
     for (Map.Entry<String, JsonNode> plan : tree.path("plans").properties()) {
       PolicyKey key = PolicyKey.ofPlan(plan.getKey());
       kept.add(key);
-      addIfOther(drafts, state, new Draft(key, PolicyEntryCodec.normal(plan.getValue())));
+      addIfOther(drafts, state, new Draft(key, plan.getValue()));
     }
     for (String setting : SETTINGS) {
       if (tree.has(setting)) {
@@ -199,7 +198,7 @@ public final class PolicyEdits {
         kept.add(key);
         ObjectNode content = PolicyEntryCodec.JSON.createObjectNode();
         content.set("value", tree.path(setting));
-        addIfOther(drafts, state, new Draft(key, PolicyEntryCodec.normal(content)));
+        addIfOther(drafts, state, new Draft(key, content));
       }
     }
     for (PolicyEntry entry : state.entries()) {
@@ -214,9 +213,11 @@ public final class PolicyEdits {
 
   private static void addIfOther(List<Draft> drafts, PolicyState state, Draft draft) {
     PolicyEntry present = existing(state, draft.key());
+    JsonNode content = draft.content();
     if (present == null
         || present.order() != draft.order()
-        || !Objects.equals(present.content(), draft.content())) {
+        || content == null
+        || !present.hasContent(content)) {
       drafts.add(draft);
     }
   }

@@ -6,17 +6,19 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.util.RawValue;
 import io.weir.topics.wire.MalformedRecordException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Entries as records: the value is a JSON object with {@code version, part, parts,
- * policies_version, clients_version, changed_at_ms, changed_by, change}, for a policy its {@code
- * order}, and the content under the word of its kind, or {@code deleted: true}; of a policy that is
- * in force later only, the one before as {@code until_then}. Members that are not known are
- * ignored. Stateless and thread-safe.
+ * Entries as records: the value is a JSON object with {@code version, parts, policies_version,
+ * clients_version, changed_at_ms, changed_by, change}, for a policy its {@code order}, and the
+ * content under the word of its kind, or {@code deleted: true}; of a policy that is in force later
+ * only, the one before as {@code until_then}. Members that are not known are ignored. Stateless and
+ * thread-safe.
  */
 final class PolicyEntryCodec {
   static final ObjectMapper JSON =
@@ -32,12 +34,11 @@ final class PolicyEntryCodec {
     return bytes(tree(entry));
   }
 
-  /** Returns an entry as an object. */
+  /** Returns an entry as an object, to be written. */
   static ObjectNode tree(PolicyEntry entry) {
     ObjectNode value = JSON.createObjectNode();
     PolicyEntry.Change change = entry.change();
     value.put("version", change.version());
-    value.put("part", change.part());
     value.put("parts", change.parts());
     value.put("policies_version", change.policiesVersion());
     value.put("clients_version", change.clientsVersion());
@@ -47,11 +48,12 @@ final class PolicyEntryCodec {
     if (entry.order() > 0) {
       value.put("order", entry.order());
     }
-    JsonNode content = entry.content();
+    byte[] content = entry.contentText();
     if (content == null) {
       value.put(DELETED, true);
     } else {
-      value.set(entry.key().kind().word(), content);
+      value.putRawValue(
+          entry.key().kind().word(), new RawValue(new String(content, StandardCharsets.UTF_8)));
     }
     JsonNode untilThen = entry.untilThen();
     if (untilThen != null) {
@@ -91,7 +93,6 @@ final class PolicyEntryCodec {
           key,
           new PolicyEntry.Change(
               integer(tree, "version"),
-              Math.toIntExact(integer(tree, "part")),
               Math.toIntExact(integer(tree, "parts")),
               integer(tree, "policies_version"),
               integer(tree, "clients_version"),
@@ -127,13 +128,18 @@ final class PolicyEntryCodec {
     return value.longValue();
   }
 
-  /** Returns a tree as it is after it was written and read: equal content is then equal. */
-  static JsonNode normal(JsonNode tree) {
+  /** Reads a text that {@link #bytes} wrote. */
+  static JsonNode tree(byte[] text) {
     try {
-      return JSON.readTree(bytes(tree));
+      return JSON.readTree(text);
     } catch (IOException impossible) {
       throw new UncheckedIOException("what was written cannot be read", impossible);
     }
+  }
+
+  /** Returns a tree as it is after it was written and read: equal content is then equal. */
+  static JsonNode normal(JsonNode tree) {
+    return tree(bytes(tree));
   }
 
   static byte[] bytes(JsonNode tree) {

@@ -2,7 +2,6 @@
 package io.weir.ingest.policy.log;
 
 import io.weir.topics.catalog.Topics;
-import java.util.Comparator;
 import org.apache.kafka.common.TopicPartition;
 
 /**
@@ -12,9 +11,6 @@ import org.apache.kafka.common.TopicPartition;
  * @param name its name, unique within its kind
  */
 public record PolicyKey(Kind kind, String name) implements Comparable<PolicyKey> {
-  private static final Comparator<PolicyKey> ORDER =
-      Comparator.comparing(PolicyKey::kind).thenComparing(PolicyKey::name);
-
   private static final char SEPARATOR = '/';
 
   /** The switch that sets the mode of all policies. */
@@ -107,7 +103,8 @@ public record PolicyKey(Kind kind, String name) implements Comparable<PolicyKey>
 
   @Override
   public int compareTo(PolicyKey other) {
-    return ORDER.compare(this, other);
+    int byKind = kind.compareTo(other.kind);
+    return byKind == 0 ? name.compareTo(other.name) : byKind;
   }
 
   @Override

@@ -85,6 +85,9 @@ public final class PolicyLogReader implements AutoCloseable {
   private long lookedNanos;
   private final AtomicLong progress = new AtomicLong();
 
+  /** The change of the entry that was read last; the entries of a change share it. */
+  private PolicyEntry.@Nullable Change lastChange;
+
   private PolicyLogReader(KafkaConsumer<byte[], byte[]> consumer) {
     this.consumer = consumer;
   }
@@ -369,6 +372,10 @@ public final class PolicyLogReader implements AutoCloseable {
       if (entry == null) {
         continue;
       }
+      if (entry.change().equals(lastChange)) {
+        entry = entry.ofChange(lastChange);
+      }
+      lastChange = entry.change();
       if (wasReadToTheEnd && entry.version() <= Math.max(state.version(), readThrough)) {
         throw new LogBeganAnewException(
             "version "

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.policy.log;
 
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.topics.wire.MalformedRecordException;
+import java.io.BufferedOutputStream;
 import java.io.IOException;
-import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -31,6 +34,7 @@ import org.slf4j.LoggerFactory;
  */
 record PolicySnapshot(PolicyState state) {
   static final String FILE = "policies.json";
+  private static final int BUFFER_BYTES = 64 << 10;
 
   private static final Logger LOG = LoggerFactory.getLogger(PolicySnapshot.class);
 
@@ -40,13 +44,19 @@ record PolicySnapshot(PolicyState state) {
     if (!Files.exists(file)) {
       return null;
     }
-    try {
-      JsonNode tree = PolicyEntryCodec.JSON.readTree(file.toFile());
+    try (JsonParser json = PolicyEntryCodec.JSON.createParser(file.toFile())) {
       List<PolicyEntry> entries = new ArrayList<>();
-      for (JsonNode each : tree.path("entries")) {
-        PolicyKey.Kind kind =
-            PolicyKey.Kind.valueOf(each.path("kind").asText().toUpperCase(Locale.ROOT));
-        entries.add(PolicyEntryCodec.decode(new PolicyKey(kind, each.path("name").asText()), each));
+      while (json.nextToken() != null) {
+        // the entries are the only objects within an array
+        if (json.currentToken() == JsonToken.START_OBJECT
+            && json.getParsingContext().getParent().inArray()) {
+          JsonNode each = json.readValueAsTree();
+          PolicyKey.Kind kind =
+              PolicyKey.Kind.valueOf(each.path("kind").asText().toUpperCase(Locale.ROOT));
+          PolicyEntry entry =
+              PolicyEntryCodec.decode(new PolicyKey(kind, each.path("name").asText()), each);
+          entries.add(entry);
+        }
       }
       return new PolicySnapshot(PolicyState.EMPTY.after(entries));
     } catch (IOException
@@ -60,15 +70,6 @@ record PolicySnapshot(PolicyState state) {
 
   /** Replaces the snapshot in a folder. */
   void write(Path folder) throws IOException {
-    ObjectNode tree = PolicyEntryCodec.JSON.createObjectNode();
-    tree.put("version", state.version());
-    ArrayNode entries = tree.putArray("entries");
-    for (PolicyEntry entry : state.entries()) {
-      ObjectNode each = entries.addObject();
-      each.put("kind", entry.key().kind().word());
-      each.put("name", entry.key().name());
-      each.setAll(PolicyEntryCodec.tree(entry));
-    }
     Files.createDirectories(folder);
     Path next = folder.resolve(FILE + ".next");
     // one that a process has left when it died may have other permissions
@@ -78,10 +79,7 @@ record PolicySnapshot(PolicyState state) {
             next,
             Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
             ownerOnly(folder))) {
-      ByteBuffer bytes = ByteBuffer.wrap(PolicyEntryCodec.bytes(tree));
-      while (bytes.hasRemaining()) {
-        channel.write(bytes);
-      }
+      write(channel);
       channel.force(true);
     }
     Files.move(
@@ -89,6 +87,26 @@ record PolicySnapshot(PolicyState state) {
         folder.resolve(FILE),
         StandardCopyOption.ATOMIC_MOVE,
         StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  private void write(FileChannel channel) throws IOException {
+    // not closed, since that would close the channel, which is then forced
+    JsonGenerator json =
+        PolicyEntryCodec.JSON.createGenerator(
+            new BufferedOutputStream(Channels.newOutputStream(channel), BUFFER_BYTES));
+    json.writeStartObject();
+    json.writeNumberField("version", state.version());
+    json.writeArrayFieldStart("entries");
+    for (PolicyEntry entry : state.entries()) {
+      ObjectNode each = PolicyEntryCodec.JSON.createObjectNode();
+      each.put("kind", entry.key().kind().word());
+      each.put("name", entry.key().name());
+      each.setAll(PolicyEntryCodec.tree(entry));
+      json.writeTree(each);
+    }
+    json.writeEndArray();
+    json.writeEndObject();
+    json.flush();
   }
 
   /** Only the user of the process may read the hashes of API keys, where there are such rights. */

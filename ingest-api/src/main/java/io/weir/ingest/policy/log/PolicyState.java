@@ -13,6 +13,7 @@ import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
 import io.weir.limits.policy.UnknownClients;
+import java.nio.ByteBuffer;
 import java.time.DateTimeException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -219,10 +220,11 @@ public final class PolicyState {
     Map<String, Set<String>> nextPlans = new HashMap<>(clients.plans());
     PolicyMode mode = enforcement;
     List<String> problems = new ArrayList<>();
+    SharedSettings shared = new SharedSettings();
     for (PolicyEntry entry : changed.values()) {
       switch (entry.key().kind()) {
         case POLICY -> readPolicy(entry, nextPolicies, problems);
-        case CLIENT -> readClient(entry, nextSettings, problems);
+        case CLIENT -> nextEntries.put(entry.key(), shared.read(entry, nextSettings, problems));
         case PLAN -> readPlan(entry, nextPlans, problems);
         case SETTING -> readSetting(entry, problems);
         case SWITCH -> mode = mode(entry, mode, problems);
@@ -368,7 +370,7 @@ public final class PolicyState {
       entries.add(
           new PolicyEntry(
               draft.key(),
-              new PolicyEntry.Change(1, 1, 1, 1, 0, 0, file.name(), ""),
+              new PolicyEntry.Change(1, 1, 1, 0, 0, file.name(), ""),
               draft.order(),
               draft.content(),
               null));
@@ -411,18 +413,37 @@ public final class PolicyState {
     return "policies['" + key.name() + "']";
   }
 
-  private static void readClient(
-      PolicyEntry entry, Map<String, ClientSettings> settings, List<String> problems) {
-    String client = entry.key().name();
-    JsonNode content = entry.content();
-    if (content == null) {
-      settings.remove(client);
-      return;
-    }
-    PolicyFile.Content read = part(document -> document.putObject("clients").set(client, content));
-    addProblems(read, problems);
-    if (read instanceof PolicyFile.Content.Valid valid) {
-      settings.putAll(valid.policies().clients().settings());
+  /**
+   * Reads what is set for clients. Clients with equal settings share the settings and their text.
+   */
+  private static final class SharedSettings {
+    private final Map<ByteBuffer, Shared> byText = new HashMap<>();
+
+    private record Shared(byte[] text, ClientSettings settings) {}
+
+    /** Adds the settings of an entry; returns the entry with the shared text. */
+    PolicyEntry read(
+        PolicyEntry entry, Map<String, ClientSettings> settings, List<String> problems) {
+      String client = entry.key().name();
+      byte[] text = entry.contentText();
+      if (text == null) {
+        settings.remove(client);
+        return entry;
+      }
+      Shared known = byText.get(ByteBuffer.wrap(text));
+      if (known == null) {
+        int before = problems.size();
+        ClientSettings read =
+            PolicyFile.client(client, PolicyEntryCodec.tree(text), problems::addAll);
+        known = new Shared(text, read);
+        if (problems.size() == before) {
+          byText.put(ByteBuffer.wrap(text), known);
+        }
+      } else {
+        PolicyFile.refuseBadClient(client, problems::addAll);
+      }
+      settings.put(client, known.settings);
+      return entry.sharing(known.text);
     }
   }
 

@@ -42,7 +42,7 @@ final class ApiKeyEditsTest {
       entries.add(
           new PolicyEntry(
               draft.key(),
-              new PolicyEntry.Change(version, 1, 1, version, version, 0, "test", "id" + version),
+              new PolicyEntry.Change(version, 1, version, version, 0, "test", "id" + version),
               draft.order(),
               draft.content(),
               null));

@@ -46,7 +46,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
   /** A record of a newer release is something that is published. */
   @Test
   void namedFile_whereARecordCannotBeRead_isNotPublished() throws Exception {
-    write(entry("a", 1, 1, 1, bucket("a", 5).put("from_the_future", true)));
+    write(entry("a", 1, 1, bucket("a", 5).put("from_the_future", true)));
     assertFalse(change(PolicyEdits.publishFirst(file("first", 1))).isChange());
     try (PolicyLogReader reader = read("later")) {
       assertTrue(String.valueOf(reader.refusal()).contains("from_the_future"));

@@ -89,7 +89,7 @@ final class PolicyEditorIT extends PolicyLogFixture {
     try (KafkaProducer<byte[], byte[]> dead = producer(PolicyEditor.TRANSACTIONAL_ID)) {
       dead.initTransactions();
       dead.beginTransaction();
-      send(dead, entry("a", 2, 1, 1, bucket("a", 999))).get();
+      send(dead, entry("a", 2, 1, bucket("a", 999))).get();
 
       change(PolicyEdits.put(PolicyKey.ofPolicy("b"), bucket("b", 5), PolicyEdits.ANY_VERSION));
     }

@@ -162,14 +162,14 @@ final class PolicyFollowerIT extends PolicyLogFixture {
     PolicyFollower follower = follower("one", null);
     ObjectNode unknown = bucket("a", 6);
     unknown.put("from_the_future", true);
-    write(entry("a", 2, 1, 1, unknown));
+    write(entry("a", 2, 1, unknown));
     Await.until("it is told", () -> follower.problem() != null);
     assertTrue(String.valueOf(follower.problem()).contains("from_the_future"));
     assertEquals(5, only(follower).limit().capacityTokens());
     assertEquals(
         Reason.INVALID, reason(PolicyEdits.put(PolicyKey.ofPolicy("b"), bucket("b", 5), 0)));
 
-    write(entry("a", 3, 1, 1, bucket("a", 7)));
+    write(entry("a", 3, 1, bucket("a", 7)));
     assertTrue(follower.awaitVersion(3, PATIENCE));
     assertEquals(7, only(follower).limit().capacityTokens());
     assertNull(read("later").refusal());
@@ -178,11 +178,11 @@ final class PolicyFollowerIT extends PolicyLogFixture {
   /** Compaction removes entries of older changes, and never one of the newest. */
   @Test
   void olderEntriesCompacted_theRestIsReadToTheEnd_andFollowed() throws Exception {
-    write(entry("a", 1, 2, 3, bucket("a", 5)));
-    write(entry("b", 4, 1, 1, bucket("b", 5)));
+    write(entry("a", 1, 3, bucket("a", 5)));
+    write(entry("b", 4, 1, bucket("b", 5)));
     JsonNode client = PolicyEntryCodec.JSON.createObjectNode().put("time_zone", "UTC");
-    write(entry(PolicyKey.ofPolicy("c"), 7, 1, 1, 7, 7, bucket("c", 5)));
-    write(entry(PolicyKey.ofClient("acme"), 7, 1, 1, 7, 7, client));
+    write(entry(PolicyKey.ofPolicy("c"), 7, 1, 7, 7, bucket("c", 5)));
+    write(entry(PolicyKey.ofClient("acme"), 7, 1, 7, 7, client));
 
     PolicyFollower follower = follower("one", null);
     assertEquals(7, follower.set().version());

@@ -165,14 +165,13 @@ abstract class PolicyLogFixture {
   }
 
   /** The entry of a change of policies alone. */
-  static PolicyEntry entry(String name, long version, int part, int parts, JsonNode content) {
-    return entry(PolicyKey.ofPolicy(name), version, part, parts, version, 0, content);
+  static PolicyEntry entry(String name, long version, int parts, JsonNode content) {
+    return entry(PolicyKey.ofPolicy(name), version, parts, version, 0, content);
   }
 
   static PolicyEntry entry(
       PolicyKey key,
       long version,
-      int part,
       int parts,
       long policiesVersion,
       long clientsVersion,
@@ -180,14 +179,7 @@ abstract class PolicyLogFixture {
     return new PolicyEntry(
         key,
         new PolicyEntry.Change(
-            version,
-            part,
-            parts,
-            policiesVersion,
-            clientsVersion,
-            1_000,
-            "the test",
-            "id" + version),
+            version, parts, policiesVersion, clientsVersion, 1_000, "the test", "id" + version),
         version,
         content,
         null);
