@@ -86,6 +86,9 @@ final class PoliciesCommand {
     List<PolicyAdvice.Advice> advice = new ArrayList<>(PolicyAdvice.of(set));
     if (againstUsage) {
       advice.addAll(usageAdvice(set, out));
+    } else {
+      // usage tells more exactly which buckets several meters share
+      advice.addAll(PolicyAdvice.onMissingMeters(set));
     }
     advice.forEach(one -> out.printf("look again: %s %s%n", one.subject(), one.text()));
     out.printf(

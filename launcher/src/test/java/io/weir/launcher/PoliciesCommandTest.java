@@ -33,7 +33,9 @@ final class PoliciesCommandTest {
         billed               enforce, quota of 10000 tokens a billing month (anchor 2026-01-17) in Europe/Paris, \
         key [client], on cache failure local, on cold cache hold
                              for every call
-        FILE is valid: 3 policies, clients with settings of their own: 1
+        look again: 'burst' and 'billed' name no meter, so calls of every meter (bytes, for instance) take their cost from \
+        one bucket; write meter: [calls] if calls are meant
+        FILE is valid: 3 policies, 1 to look at again, clients with settings of their own: 1
         """,
         check(
             0,

@@ -32,6 +32,9 @@ final class GateStatistics {
   /** Finds clients by their keys, and counts those that are refused. */
   final KeyLookup keys;
 
+  /** Counts the checks that no policy matches. */
+  final UnmatchedCalls unmatched;
+
   /** Counts what becomes of slots. */
   final SlotStatistics slots;
 
@@ -41,6 +44,7 @@ final class GateStatistics {
   GateStatistics(MeterRegistry registry, LocalDecider local) {
     keys = new KeyLookup(registry);
     slots = new SlotStatistics(registry);
+    unmatched = new UnmatchedCalls(registry);
     allowed = checks(registry, "allowed");
     denied = checks(registry, "denied");
     notKept =

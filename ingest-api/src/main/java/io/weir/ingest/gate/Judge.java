@@ -116,6 +116,9 @@ final class Judge {
       if (blocking != null) {
         return blocked(call, matched, blocking, nowEpochMillis);
       }
+      if (!peek && matched.isEmpty()) {
+        statistics.unmatched.count(call.facts().endpoint());
+      }
       CallEvent event = event(call, matched, true, DecidedBy.NONE, null, nowEpochMillis, List.of());
       return withoutABucket(event);
     }

@@ -78,6 +78,7 @@ final class PolicyRoutesIT {
     HttpResponse<String> unlimited = check("p1", "PUT /x");
     assertEquals(200, unlimited.statusCode());
     assertEquals("none", JSON.readTree(unlimited.body()).path("decided_by").asText());
+    assertEquals(1, node.metric("weir_checks_unmatched_total{endpoint_prefix=\"PUT /x\"}"));
   }
 
   /**

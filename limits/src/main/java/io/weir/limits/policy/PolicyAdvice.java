@@ -26,6 +26,10 @@ public final class PolicyAdvice {
 
   private static final String ANY = "*";
 
+  private static final String EVERY_METER =
+      "is for every meter, so calls of each take their cost from its bucket; write"
+          + " meter: [calls] if calls are meant";
+
   private final PolicySet set;
   private final List<Policy> policies;
   private final List<Advice> advice = new ArrayList<>();
@@ -101,6 +105,7 @@ public final class PolicyAdvice {
     PolicyMatch match = policy.match();
     lookAtPatterns(policy, "client", match.client());
     lookAtPatterns(policy, "endpoint", match.endpoint());
+    lookAtMethods(policy, match.endpoint());
     lookAtPatterns(policy, "meter", match.meter());
     new TreeMap<>(match.attributes())
         .forEach((name, patterns) -> lookAtPatterns(policy, "attributes." + name, patterns));
@@ -157,6 +162,49 @@ public final class PolicyAdvice {
     }
   }
 
+  /** Reports endpoints without a method, since gateways and libraries send one. */
+  private void lookAtMethods(Policy policy, List<String> patterns) {
+    for (String pattern : patterns) {
+      if (pattern.startsWith("/")) {
+        advise(
+            policy,
+            "match.endpoint '"
+                + pattern
+                + "' has no method, so it does not match the call 'GET "
+                + pattern
+                + "'; write 'GET "
+                + pattern
+                + "', or '* "
+                + pattern
+                + "' for every method");
+      }
+    }
+  }
+
+  /**
+   * Returns one piece of advice on the policies that limit bytes and other meters, too, because
+   * they name no meter; none on those about which {@link #of} says the same.
+   */
+  public static List<Advice> onMissingMeters(PolicySet set) {
+    List<Advice> known = of(set);
+    List<String> without =
+        set.policies().stream()
+            .filter(policy -> policy.mode() != PolicyMode.OFF && !policy.denies())
+            .filter(policy -> policy.match().meter().isEmpty())
+            .filter(policy -> !policy.match().isOfDescriptors())
+            .filter(policy -> !known.contains(Advice.on(policy, EVERY_METER)))
+            .map(policy -> "'" + policy.name() + "'")
+            .toList();
+    return without.isEmpty()
+        ? List.of()
+        : List.of(
+            new Advice(
+                NameList.of(without, "and"),
+                (without.size() == 1 ? "names" : "name")
+                    + " no meter, so calls of every meter (bytes, for instance) take their cost from"
+                    + " one bucket; write meter: [calls] if calls are meant"));
+  }
+
   /**
    * Reports a policy for which calls, bytes and tokens add up in one bucket, which is seldom
    * intended. Other meters are known only from policies that may apply to calls of the same client
@@ -170,10 +218,7 @@ public final class PolicyAdvice {
             .anyMatch(meter -> !meter.equals(PolicyMatch.METER_OF_CALLS) && !meter.equals(ANY));
     boolean anyMeter = policy.match().meter().isEmpty() || policy.match().meter().contains(ANY);
     if (anyMeter && otherMeters && policy.limit().capacityTokens() > 0) {
-      advise(
-          policy,
-          "is for every meter, so calls of each take their cost from its bucket; write"
-              + " meter: [calls] if calls are meant");
+      advise(policy, EVERY_METER);
     }
   }
 

@@ -53,6 +53,34 @@ final class PolicyAdviceTest {
             policy("writes", endpoints("POST *", "PUT *"), TEN)));
   }
 
+  /** Such a pattern once matched nothing, and its calls were not limited, without a word. */
+  @Test
+  void endpointWithoutAMethod_isNamed() {
+    assertEquals(
+        List.of("items match.endpoint /v1/items has no method"),
+        advice(policy("items", endpoints("/v1/items", "* /v2/items", "-"), TEN)).stream()
+            .map(text -> text.replace("'", ""))
+            .toList());
+  }
+
+  @Test
+  void policiesWithoutAMeter_areNamedTogether() {
+    PolicySet set =
+        new PolicySet(
+            1,
+            List.of(
+                policy("a", endpoints("GET /1"), TEN),
+                policy("calls", meters("calls"), TEN),
+                policy("any", meters("*"), TEN),
+                policy("b", endpoints("GET /2"), TEN)));
+    List<PolicyAdvice.Advice> advice = PolicyAdvice.onMissingMeters(set);
+
+    assertEquals(1, advice.size());
+    assertEquals("'a' and 'b'", advice.get(0).subject());
+    assertEquals(
+        List.of(), PolicyAdvice.onMissingMeters(new PolicySet(1, List.of(set.policies().get(1)))));
+  }
+
   private static List<PolicyAdvice.Advice> onCalendars(List<String> clients, Policy... policies) {
     Map<String, ClientCalendar> calendars = new HashMap<>();
     clients.forEach(client -> calendars.put(client, new ClientCalendar(ZoneOffset.UTC, null)));

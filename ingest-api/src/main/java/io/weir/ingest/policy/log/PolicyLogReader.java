@@ -43,6 +43,7 @@ public final class PolicyLogReader implements AutoCloseable {
 
   private static final Duration POLL = Duration.ofMillis(50);
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
+  private static final int MAX_POLL_RECORDS = 10_000;
   private static final int API_TIMEOUT_MILLIS = 5_000;
 
   /** How long the end of a change may be behind its beginning. */
@@ -67,7 +68,7 @@ public final class PolicyLogReader implements AutoCloseable {
   private final Map<String, Long> readTo = new HashMap<>();
 
   /** After the first end: changes that have not taken effect. */
-  private final TreeMap<Long, List<PolicyEntry>> waiting = new TreeMap<>();
+  private final TreeMap<Long, Waiting> waiting = new TreeMap<>();
 
   /** Records that cannot be read, and that no later change of their key has replaced. */
   private final TreeMap<PolicyKey, String> unreadable = new TreeMap<>();
@@ -90,6 +91,33 @@ public final class PolicyLogReader implements AutoCloseable {
 
   private PolicyLogReader(KafkaConsumer<byte[], byte[]> consumer) {
     this.consumer = consumer;
+  }
+
+  /**
+   * A change that has not taken effect. It counts its entries as they come: to count them again
+   * after every poll would take a time that is quadratic in their number. Not thread-safe.
+   */
+  private static final class Waiting {
+    private final List<PolicyEntry> entries = new ArrayList<>();
+    private int ofPolicies;
+    private int ofClients;
+    private int missing;
+
+    void add(PolicyEntry entry) {
+      entries.add(entry);
+      boolean isOfClients = entry.key().partition().equals(CLIENTS);
+      boolean isFirst = (isOfClients ? ofClients : ofPolicies) == 0;
+      missing += (isFirst ? entry.change().parts() : 0) - 1;
+      ofClients += isOfClients ? 1 : 0;
+      ofPolicies += isOfClients ? 0 : 1;
+    }
+
+    boolean isWhole() {
+      PolicyEntry.Change of = entries.get(0).change();
+      return missing == 0
+          && (of.policiesVersion() == of.version()) == ofPolicies > 0
+          && (of.clientsVersion() == of.version()) == ofClients > 0;
+    }
   }
 
   /** The newest version of a topic. */
@@ -144,7 +172,9 @@ public final class PolicyLogReader implements AutoCloseable {
                 ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
                 API_TIMEOUT_MILLIS,
                 ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG,
-                API_TIMEOUT_MILLIS)));
+                API_TIMEOUT_MILLIS,
+                ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
+                MAX_POLL_RECORDS)));
   }
 
   /** Returns what was read, up to the newest version that can be decided by. */
@@ -392,7 +422,7 @@ public final class PolicyLogReader implements AutoCloseable {
                   ? new Newest(added.entry, known.read + 1)
                   : added);
       if (wasReadToTheEnd) {
-        waiting.computeIfAbsent(entry.version(), version -> new ArrayList<>()).add(entry);
+        waiting.computeIfAbsent(entry.version(), version -> new Waiting()).add(entry);
       } else {
         newest.put(entry.key(), entry);
       }
@@ -422,11 +452,11 @@ public final class PolicyLogReader implements AutoCloseable {
   private void takeEffectWhatIsWhole() {
     List<PolicyEntry> changes = new ArrayList<>(newest.values());
     long last = Math.max(state.version(), readThrough);
-    for (Map.Entry<Long, List<PolicyEntry>> change : waiting.entrySet()) {
-      if (change.getKey() != last + 1 || !isWhole(change.getValue())) {
+    for (Map.Entry<Long, Waiting> change : waiting.entrySet()) {
+      if (change.getKey() != last + 1 || !change.getValue().isWhole()) {
         break;
       }
-      changes.addAll(change.getValue());
+      changes.addAll(change.getValue().entries);
       last = change.getKey();
     }
     if (takeEffect(changes)) {
@@ -434,25 +464,6 @@ public final class PolicyLogReader implements AutoCloseable {
       unreadable.clear();
       waiting.headMap(last, true).clear();
     }
-  }
-
-  private static boolean isWhole(List<PolicyEntry> change) {
-    PolicyEntry.Change of = change.get(0).change();
-    return isWhole(change, POLICIES, of.policiesVersion() == of.version())
-        && isWhole(change, CLIENTS, of.clientsVersion() == of.version());
-  }
-
-  private static boolean isWhole(
-      List<PolicyEntry> change, TopicPartition partition, boolean hasEntries) {
-    int read = 0;
-    int parts = 0;
-    for (PolicyEntry entry : change) {
-      if (entry.key().partition().equals(partition)) {
-        read++;
-        parts = entry.change().parts();
-      }
-    }
-    return read == parts && hasEntries == read > 0;
   }
 
   /**
