@@ -20,10 +20,15 @@ public final class Bars {
             .setTaskName(task)
             .setStyle(ProgressBarStyle.ASCII)
             .setUpdateIntervalMillis(250);
-    if (!Boolean.getBoolean(IS_WATCHED)) {
+    if (!onTerminal()) {
       builder.setConsumer(new DelegatingProgressBarConsumer(line -> {}));
     }
     return builder;
+  }
+
+  /** Returns whether the command runs on a terminal. */
+  static boolean onTerminal() {
+    return Boolean.getBoolean(IS_WATCHED);
   }
 
   /** Shows a step of a work that tells its total, too. */

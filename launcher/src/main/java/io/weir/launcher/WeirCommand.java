@@ -9,8 +9,12 @@ import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.kafka.KafkaRefusal;
 import io.weir.topics.settings.Settings;
-import java.io.Console;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
 import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.charset.Charset;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
@@ -106,9 +110,18 @@ public final class WeirCommand {
     System.exit(status);
   }
 
+  /** Returns the next line that is typed; null if the command does not run on a terminal. */
   private static @Nullable String lineOfTerminal() {
-    Console terminal = System.console();
-    return terminal == null ? null : terminal.readLine();
+    // System.console() is no answer: from JDK 22 on there always is one
+    if (!Bars.onTerminal()) {
+      return null;
+    }
+    try {
+      return new BufferedReader(new InputStreamReader(System.in, Charset.defaultCharset()))
+          .readLine();
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException("standard input cannot be read", unreadable);
+    }
   }
 
   private static Duration duration(String text) {
