@@ -11,8 +11,10 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpHeaderValue;
+import org.eclipse.jetty.http.HttpVersion;
 import org.eclipse.jetty.io.Content;
 import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.Handler;
@@ -78,6 +80,12 @@ public final class AccessHandler extends Handler.Wrapper {
 
   @Override
   public boolean handle(Request request, Response response, Callback callback) throws Exception {
+    Problem misframed = misframed(request);
+    if (misframed != null) {
+      response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
+      write(response, callback, misframed);
+      return true;
+    }
     if (!rules.readsAnyPath(request) && !PlainPath.isPlain(request.getHttpURI().getPath())) {
       refuse(
           request,
@@ -125,6 +133,24 @@ public final class AccessHandler extends Handler.Wrapper {
       callback.failed(stopping);
     }
     return true;
+  }
+
+  /**
+   * Returns why the transfer coding of a request is refused (RFC 9112 §6.1), or null. A proxy in
+   * front could frame such a request otherwise, and take a part of its body for a request.
+   */
+  private static @Nullable Problem misframed(Request request) {
+    HttpFields fields = request.getHeaders();
+    if (!fields.contains(HttpHeader.TRANSFER_ENCODING)) {
+      return null;
+    }
+    if (request.getConnectionMetaData().getHttpVersion() == HttpVersion.HTTP_1_0) {
+      return Problem.malformed(400, "HTTP/1.0 has no Transfer-Encoding");
+    }
+    List<String> codings = fields.getValuesList(HttpHeader.TRANSFER_ENCODING);
+    return codings.size() == 1 && codings.get(0).strip().equalsIgnoreCase("chunked")
+        ? null
+        : Problem.malformed(501, "Transfer-Encoding must be chunked alone, is " + codings);
   }
 
   private boolean answer(

@@ -19,6 +19,7 @@ import java.time.Instant;
 import java.util.Date;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 
 /**
@@ -114,7 +115,8 @@ public final class PortalTokens implements AutoCloseable {
       if (!ISSUER.equals(claims.getIssuer())
           || expires == null
           || clients == null
-          || clients.isEmpty()) {
+          || clients.isEmpty()
+          || clients.stream().anyMatch(Objects::isNull)) {
         throw new JwtTokens.InvalidException("it is not one for a client's page");
       }
       if (!clock.instant().isBefore(expires.toInstant())) {

@@ -156,6 +156,32 @@ final class AccessHandlerIT {
     return ask(HttpClient.newHttpClient(), path, "Authorization", "Bearer weirt_" + token);
   }
 
+  /** Was a hole: a proxy in front could find the end of such a request elsewhere. */
+  @Test
+  void request_framedInAnotherWayThanByChunksAlone_isRefused() throws Exception {
+    start(Map.of());
+    Map<String, String> refused =
+        Map.of(
+            "1.0 chunked", "400",
+            "1.1 gzip, chunked", "501",
+            "1.1 identity, chunked", "501",
+            "1.1 identity\r\nTransfer-Encoding: chunked", "501",
+            "1.1 chunked", "200",
+            "1.1 Chunked", "200");
+    for (Map.Entry<String, String> each : refused.entrySet()) {
+      String[] versionAndCoding = each.getKey().split(" ", 2);
+      try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+        String request =
+            "POST /open HTTP/%s\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: %s\r\n\r\n0\r\n\r\n"
+                .formatted(versionAndCoding[0], versionAndCoding[1]);
+        socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+        String answer =
+            new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+        assertTrue(answer.startsWith("HTTP/1.1 " + each.getValue()), each + ": " + answer);
+      }
+    }
+  }
+
   @Test
   void requests_areLetInByTheScopeOfTheirToken() throws Exception {
     start(withTokens());

@@ -327,6 +327,7 @@ final class SecuredPortsIT {
             "{}",
             "{\"clients\":[]}",
             "{\"clients\":\"acme\"}",
+            "{\"clients\":[null]}",
             "{\"clients\":[\"acme\"],\"expires_in\":\"P9D\"}",
             "{\"clients\":[\"acme\"],\"scope\":\"admin\"}",
             "[]",

@@ -30,6 +30,7 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.junit.jupiter.api.AfterAll;
@@ -547,6 +548,41 @@ final class ReportsIT {
       assertTrue(answer.startsWith("HTTP/1.1 200 "), answer);
       assertFalse(answer.contains("Set-Cookie"), answer);
     }
+  }
+
+  /** Was a hole: such answers were pages of HTML. */
+  @Test
+  void requestThatTheServerRefuses_isAnsweredByAProblem() throws Exception {
+    String long20k = "a".repeat(20_000);
+    Map<String, String> refused =
+        Map.of(
+            "GET /v1/usage HTTP/1.1\r\nHost: localhost\r\nX: " + long20k,
+            "431",
+            "GET /v1/usage?" + long20k + " HTTP/1.1\r\nHost: localhost",
+            "414",
+            "GET /v1/usage HTTP/1.1\r\nHost: localhost\r\nX\u0001: a",
+            "400");
+    for (Map.Entry<String, String> each : refused.entrySet()) {
+      try (Socket socket =
+          new Socket(InetAddress.getLoopbackAddress(), reports.one.reportsPort())) {
+        byte[] message = (each.getKey() + "\r\n\r\n").getBytes(StandardCharsets.US_ASCII);
+        socket.getOutputStream().write(message);
+        String answer =
+            new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+        assertTrue(answer.startsWith("HTTP/1.1 " + each.getValue()), answer);
+        assertTrue(answer.contains("application/problem+json"), answer);
+        assertTrue(answer.contains("\"reason\":\"malformed-request\""), answer);
+      }
+    }
+  }
+
+  @Test
+  void usagePage_allowsNoFrameNoBaseAndNoGuessedType() throws Exception {
+    HttpResponse<String> page = Reports.get(reports.one, "/");
+    String policy = page.headers().firstValue("Content-Security-Policy").orElse("");
+    assertTrue(policy.contains("frame-ancestors 'none'"), policy);
+    assertTrue(policy.contains("base-uri 'none'"), policy);
+    assertEquals("nosniff", page.headers().firstValue("X-Content-Type-Options").orElse(""));
   }
 
   @Test

@@ -119,7 +119,7 @@ final class AdminRoute {
 
   /** A body of another type is one that a web page may have sent without asking the node before. */
   private static void requireJson(Context context) throws Refused {
-    if (RequestBody.of(context).length > 0 && !isJson(context.contentType())) {
+    if (RequestBody.of(context).length > 0 && !isJson(context.header("Content-Type"))) {
       throw new Refused(
           Problem.ofField(
               ProblemReason.UNSUPPORTED_MEDIA_TYPE,

@@ -133,6 +133,9 @@ final class BadMessages {
         "Content-Length: 4\r\nX: x\r\n\tTransfer-Encoding: chunked",
         "Content-Length: 4\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: x",
         "Content-Length: 4\r\nTransfer-Encoding: \"chunked\"",
+        "Transfer-Encoding: gzip, chunked",
+        "Transfer-Encoding: identity, chunked",
+        "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked",
         "Content-Length: 4\r\nTRANSFER-ENCODING: CHUNKED",
         "Content-Length: 4\r\nContent-Length: 5",
         "Content-Length: 4\r\nContent-Length: 0");

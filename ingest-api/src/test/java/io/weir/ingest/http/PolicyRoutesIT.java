@@ -18,6 +18,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -422,6 +423,19 @@ final class PolicyRoutesIT {
     try (RawHttp raw = node.connect()) {
       raw.send("GET /v1/policies HTTP/1.1\r\nHost: evil.example\r\n\r\n");
       assertEquals(403, raw.answer().status());
+    }
+  }
+
+  /** Was a fault (500): the server looked the character set up. */
+  @Test
+  void bodyOfJsonWithAnUnknownCharacterSet_isReadAsUtf8() throws Exception {
+    for (String type : List.of("application/json; charset=x", "application/json; charset=\"")) {
+      HttpRequest request =
+          HttpRequest.newBuilder(uri("/v1/policies/charset"))
+              .header("Content-Type", type)
+              .PUT(HttpRequest.BodyPublishers.ofString("{\"no\":1}"))
+              .build();
+      assertEquals(400, node.send(request).statusCode(), type);
     }
   }
 

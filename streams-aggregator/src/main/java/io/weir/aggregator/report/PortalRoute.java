@@ -13,7 +13,6 @@ import io.weir.limits.Names;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.time.Clock;
 import java.time.DateTimeException;
 import java.time.Duration;
@@ -31,6 +30,10 @@ final class PortalRoute {
 
   private static final Duration DEFAULT_VALIDITY = Duration.ofHours(1);
   private static final int MAX_CLIENTS = 100;
+
+  /** Room for the most names of the greatest length. */
+  private static final int MAX_BYTES = 256 * 1024;
+
   private static final Set<String> MEMBERS = Set.of("clients", "expires_in");
 
   private static final JsonMapper JSON =
@@ -77,7 +80,7 @@ final class PortalRoute {
 
   private static JsonNode body(Context ctx) {
     try {
-      JsonNode body = JSON.readTree(ctx.bodyAsBytes());
+      JsonNode body = JSON.readTree(ctx.req().getInputStream().readNBytes(MAX_BYTES));
       if (body != null && body.isObject()) {
         return body;
       }
@@ -87,8 +90,9 @@ final class PortalRoute {
       throw new ProblemException(
           Problem.of(
               ProblemReason.INVALID_BODY, "the body is not JSON: " + notJson.getOriginalMessage()));
-    } catch (IOException impossible) {
-      throw new UncheckedIOException("memory does not fail to be read", impossible);
+    } catch (IOException unreadable) {
+      throw new ProblemException(
+          Problem.malformed(400, "the body could not be read: " + unreadable.getMessage()));
     }
   }
 

@@ -198,6 +198,7 @@ public final class ReportServer implements AutoCloseable {
           server.insertHandler(pages);
           server.insertHandler(new PlainRequests());
           server.insertHandler(new AccessHandler(access, new ReportRules()));
+          server.setErrorHandler(new RefusedRequests());
           new JettyServerThreadPoolMetrics(server.getThreadPool(), List.of()).bindTo(registry);
         });
     config.concurrency.useVirtualThreads = Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
@@ -251,7 +252,9 @@ public final class ReportServer implements AutoCloseable {
       ctx.header(
           "Content-Security-Policy",
           "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline';"
-              + " connect-src 'self'; img-src data:");
+              + " connect-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none';"
+              + " form-action 'none'");
+      ctx.header("X-Content-Type-Options", "nosniff");
       ctx.contentType("text/html; charset=utf-8").result(page.readAllBytes());
     }
   }
