@@ -127,16 +127,13 @@ public record AccessSettings(
   /**
    * Opens what verifies an issuer's tokens; null if there is none.
    *
-   * @param onOtherKeys is run when the file of keys has changed
+   * @param onRemoved is run after a key has been removed or replaced
    */
-  @Nullable JwtTokens openIssuer(Runnable onOtherKeys) throws IOException {
+  @Nullable JwtTokens openIssuer(Runnable onRemoved) throws IOException {
     if (keys.isEmpty()) {
       return null;
     }
-    JwksPlace place = place();
-    return place.isUrl()
-        ? JwtTokens.ofUrl(place.url(), issuer, audience)
-        : JwtTokens.ofFile(place.file(), issuer, audience, onOtherKeys);
+    return JwtTokens.open(place(), issuer, audience, onRemoved);
   }
 
   /** Returns the refusal of a file, by the variable that names it. */

@@ -2,18 +2,9 @@
 package io.weir.access;
 
 import com.nimbusds.jose.JOSEException;
-import com.nimbusds.jose.jwk.JWKSet;
-import com.nimbusds.jose.jwk.source.ImmutableJWKSet;
-import com.nimbusds.jose.jwk.source.JWKSource;
-import com.nimbusds.jose.jwk.source.JWKSourceBuilder;
 import com.nimbusds.jose.proc.BadJOSEException;
-import com.nimbusds.jose.proc.SecurityContext;
 import com.nimbusds.jwt.JWTClaimsSet;
 import java.io.IOException;
-import java.net.URL;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.text.ParseException;
 import java.time.Instant;
 import java.util.Arrays;
@@ -36,8 +27,7 @@ final class JwtTokens implements AutoCloseable {
   private static final String SCOPE_PREFIX = "weir:";
 
   private final JwtVerifier verifier;
-  private volatile JWKSource<SecurityContext> keys;
-  private final @Nullable WatchedFile watched;
+  private final PublishedKeys keys;
 
   /**
    * A token that is valid.
@@ -56,64 +46,34 @@ final class JwtTokens implements AutoCloseable {
     }
   }
 
-  private JwtTokens(
-      JWKSource<SecurityContext> keys,
-      @Nullable Path file,
-      String issuer,
-      String audience,
-      Runnable onOtherKeys)
-      throws IOException {
+  private JwtTokens(PublishedKeys keys, String issuer, String audience) {
     this.keys = keys;
-    JWKSource<SecurityContext> newest = (selector, context) -> this.keys.get(selector, context);
-    this.verifier = new JwtVerifier(newest, issuer, audience, Set.of("sub", "exp"));
-    this.watched =
-        file == null
-            ? null
-            : WatchedFile.start(
-                List.of(file),
-                () -> {
-                  this.keys = read(file);
-                  onOtherKeys.run();
-                });
+    this.verifier = new JwtVerifier(keys, issuer, audience, Set.of("sub", "exp"));
   }
 
   /**
-   * Takes the keys of a file, which is read again when its content changes.
+   * Takes the keys of a file, which is read again when its content changes, or those that an issuer
+   * publishes.
    *
-   * @throws IOException if it cannot be read, or is no JWK set
+   * @param onRemoved is run after a key has been removed or replaced
+   * @throws IOException if a file cannot be read, or is no JWK set
    */
-  static JwtTokens ofFile(Path file, String issuer, String audience, Runnable onOtherKeys)
+  static JwtTokens open(JwksPlace place, String issuer, String audience, Runnable onRemoved)
       throws IOException {
-    return new JwtTokens(read(file), file, issuer, audience, onOtherKeys);
+    return new JwtTokens(PublishedKeys.open(place, onRemoved), issuer, audience);
   }
 
   /**
-   * Takes the keys that an issuer publishes. They are fetched when the first token comes, and again
-   * every five minutes and for a key that is new; while the issuer does not answer, known keys are
-   * valid for an hour.
-   */
-  static JwtTokens ofUrl(URL url, String issuer, String audience) throws IOException {
-    JWKSource<SecurityContext> source =
-        JWKSourceBuilder.create(url).retrying(true).outageTolerant(60L * 60 * 1_000).build();
-    return new JwtTokens(source, null, issuer, audience, () -> {});
-  }
-
-  private static JWKSource<SecurityContext> read(Path file) throws IOException {
-    try {
-      return new ImmutableJWKSet<>(
-          JWKSet.parse(Files.readString(file, StandardCharsets.UTF_8)).toPublicJWKSet());
-    } catch (ParseException invalid) {
-      throw new IOException("it is no JWK set: " + invalid.getMessage(), invalid);
-    }
-  }
-
-  /**
-   * Verifies a token. May wait for the issuer's keys.
+   * Verifies a token. If the key is not known, the method waits for the issuer's newest keys: at
+   * most as long as {@link PublishedKeys#refresh} takes, which asks an issuer every ten seconds.
    *
    * @throws InvalidException if it is not valid
    */
   Verified verify(String token) throws InvalidException {
     try {
+      if (!keys.has(JwtVerifier.parse(token).getHeader())) {
+        keys.refresh().join();
+      }
       JWTClaimsSet claims = verifier.verify(token);
       return new Verified(grant(claims), claims.getExpirationTime().toInstant());
     } catch (ParseException malformed) {
@@ -177,8 +137,6 @@ final class JwtTokens implements AutoCloseable {
 
   @Override
   public void close() {
-    if (watched != null) {
-      watched.close();
-    }
+    keys.close();
   }
 }

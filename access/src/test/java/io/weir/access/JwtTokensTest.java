@@ -23,6 +23,7 @@ import com.nimbusds.jwt.SignedJWT;
 import com.sun.net.httpserver.HttpServer;
 import io.weir.testing.Await;
 import io.weir.topics.settings.Settings;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -36,6 +37,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -245,6 +251,42 @@ final class JwtTokensTest {
       assertEquals(1, fetched.get());
       issuer.stop(0);
       assertInstanceOf(Access.Granted.class, byUrl.of("Bearer " + signed(claims().jwtID("x"))));
+    }
+  }
+
+  /** Was a hole: such an issuer held a request for as long as it went on. */
+  @Test
+  void issuerThatAnswersByteByByte_holdsNoRequest() throws Exception {
+    CountDownLatch over = new CountDownLatch(1);
+    AtomicBoolean isGivenUp = new AtomicBoolean();
+    HttpServer issuer =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    ExecutorService threads = Executors.newCachedThreadPool();
+    issuer.setExecutor(threads);
+    issuer.createContext(
+        "/keys",
+        exchange -> {
+          exchange.sendResponseHeaders(200, 0);
+          try {
+            while (!over.await(200, TimeUnit.MILLISECONDS)) {
+              exchange.getResponseBody().write(' ');
+              exchange.getResponseBody().flush();
+            }
+          } catch (IOException | InterruptedException ended) {
+            isGivenUp.set(true);
+          }
+        });
+    issuer.start();
+    String url = "http://127.0.0.1:" + issuer.getAddress().getPort() + "/keys";
+    try (Access byUrl = access(url)) {
+      // the issuer would go on for ever
+      assertInstanceOf(Access.Refused.class, byUrl.of("Bearer " + signed(claims())));
+      assertInstanceOf(Access.Refused.class, byUrl.of("Bearer " + signed(claims().jwtID("2"))));
+      Await.until("the answer is given up", isGivenUp::get);
+    } finally {
+      over.countDown();
+      issuer.stop(0);
+      threads.shutdownNow();
     }
   }
 }
