@@ -19,7 +19,7 @@ final class ArchitectureTest {
           .importPackages("io.weir.ingest");
 
   @Test
-  void gate_dependsOn_modelDecisionAndMetersOnly() {
+  void gate_dependsOn_modelDecisionMetersAndLogOnly() {
     classes()
         .that()
         .resideInAPackage("io.weir.ingest.gate")
@@ -28,6 +28,7 @@ final class ArchitectureTest {
         .resideInAnyPackage(
             "java..",
             "org.jspecify..",
+            "org.slf4j",
             "io.micrometer.core.instrument",
             "io.weir.limits..",
             "io.weir.topics.model",

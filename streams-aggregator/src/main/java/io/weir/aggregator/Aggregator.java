@@ -212,6 +212,7 @@ public final class Aggregator implements AutoCloseable {
       return ReportServer.bind(
           config.reportsHost(),
           config.reportsPort(),
+          config.maxConnections(),
           clock,
           registry,
           Access.open(config.access()),

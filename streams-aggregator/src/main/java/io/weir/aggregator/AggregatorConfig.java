@@ -2,6 +2,7 @@
 package io.weir.aggregator;
 
 import io.weir.access.AccessSettings;
+import io.weir.access.port.ConnectionLimit;
 import io.weir.aggregator.count.CountSettings;
 import io.weir.aggregator.topology.RecordPlace;
 import io.weir.topics.catalog.SingleCopy;
@@ -23,6 +24,8 @@ import java.util.Set;
  * @param dataFolder folder of the state stores ({@code WEIR_DATA}, default {@code .weir})
  * @param reportsHost address that the reports API binds ({@code WEIR_REPORTS_HOST}, 0.0.0.0)
  * @param reportsPort port of the reports API; 0 for any free one ({@code WEIR_REPORTS_PORT}, 8081)
+ * @param maxConnections most open connections to the reports API ({@code WEIR_MAX_CONNECTIONS},
+ *     10000; 1 to 1,000,000)
  * @param window size of a ledger window; divides a day ({@code WEIR_WINDOW}, PT15M)
  * @param grace how far behind the watermark windows stay open ({@code WEIR_GRACE}, PT10M)
  * @param maxHold how long windows wait for a silent node ({@code WEIR_MAX_HOLD}, PT1H)
@@ -54,6 +57,7 @@ public record AggregatorConfig(
     Path dataFolder,
     String reportsHost,
     int reportsPort,
+    int maxConnections,
     Duration window,
     Duration grace,
     Duration maxHold,
@@ -105,6 +109,12 @@ public record AggregatorConfig(
         Path.of(settings.text("WEIR_DATA", ".weir")),
         access.host(settings, "WEIR_REPORTS_HOST"),
         settings.port("WEIR_REPORTS_PORT", 8081),
+        (int)
+            settings.integer(
+                "WEIR_MAX_CONNECTIONS",
+                ConnectionLimit.DEFAULT_MAX_CONNECTIONS,
+                1,
+                ConnectionLimit.MOST_CONNECTIONS),
         window,
         settings.duration("WEIR_GRACE", Duration.ofMinutes(10), Duration.ZERO, LONGEST),
         settings.duration("WEIR_MAX_HOLD", Duration.ofHours(1), Duration.ofMillis(1), LONGEST),

@@ -169,7 +169,7 @@ final class BodyReader implements Invocable.Task {
 
   /** Ends the read if it has not ended yet. */
   synchronized void timeOut() {
-    end(() -> ended.timedOut(SlowSenders.TOO_SLOW));
+    end(() -> ended.timedOut(IncompleteBodies.TOO_SLOW));
   }
 
   /** Ends the read, since the node stops, if it has not ended yet. */

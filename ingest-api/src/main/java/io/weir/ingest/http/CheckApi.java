@@ -12,6 +12,7 @@ import io.weir.access.Tls;
 import io.weir.access.caller.CallerTokens;
 import io.weir.access.openapi.ApiDescription;
 import io.weir.access.openapi.ApiPages;
+import io.weir.access.port.SlowHeads;
 import io.weir.decision.DecisionCache;
 import io.weir.ingest.authz.CallIdentity;
 import io.weir.ingest.authz.CallReader;
@@ -79,7 +80,7 @@ public final class CheckApi implements AutoCloseable {
   private final IncompleteBodies bodies = new IncompleteBodies();
   private final ProblemPages pages = ProblemPages.load();
   private final Javalin javalin;
-  private final SlowSenders slowSenders;
+  private final SlowHeads slowHeads;
   private volatile boolean stopping;
   private volatile boolean turningAway;
 
@@ -205,7 +206,12 @@ public final class CheckApi implements AutoCloseable {
                 new PolicyRoutes(policies).register(config);
               }
             });
-    this.slowSenders = new SlowSenders(javalin.jettyServer().server(), bodies, statistics);
+    this.slowHeads =
+        new SlowHeads(
+            javalin.jettyServer().server(),
+            bodies,
+            () -> ProblemWriter.message(IncompleteBodies.TOO_SLOW),
+            statistics.timedOut(HttpStatistics.Part.HEADERS)::increment);
   }
 
   /**
@@ -230,7 +236,7 @@ public final class CheckApi implements AutoCloseable {
       api.closeCallerTokens();
       throw notStarted;
     }
-    api.slowSenders.start();
+    api.slowHeads.start();
     return api;
   }
 
@@ -474,7 +480,7 @@ public final class CheckApi implements AutoCloseable {
     while ((admission.underWay() > 0 || unread.size() > 0) && System.nanoTime() < end) {
       LockSupport.parkNanos(FINISH_LOOK.toNanos());
     }
-    slowSenders.close();
+    slowHeads.close();
     javalin.stop();
     closeCallerTokens();
     parts.access().close();

@@ -6,6 +6,7 @@ import io.javalin.config.JavalinConfig;
 import io.weir.access.AccessHandler;
 import io.weir.access.Tls;
 import io.weir.access.openapi.ApiPages;
+import io.weir.access.port.ConnectionLimit;
 import java.time.Duration;
 import java.util.concurrent.Executor;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -20,9 +21,6 @@ import org.jspecify.annotations.Nullable;
  * AdmissionHandler}.
  */
 final class HttpServerSetup {
-  /** Idle timeout of connections while the bound on connections is reached. */
-  private static final Duration IDLE_KEPT_AT_THE_LIMIT = Duration.ofSeconds(2);
-
   /**
    * Longest time for which a request may wait for a byte to be read or written. No thread waits
    * with it.
@@ -94,8 +92,7 @@ final class HttpServerSetup {
     config.jetty.addConnector(
         (server, http) -> {
           ServerConnector connector = connector(server, http, settings, admission, parts.tls());
-          ConnectionLimit limit =
-              new ConnectionLimit(settings.maxConnections(), IDLE_KEPT_AT_THE_LIMIT, connector);
+          ConnectionLimit limit = new ConnectionLimit(settings.maxConnections(), connector);
           connector.addBean(limit);
           statistics.watch(connector, limit::getNetworkConnectionCount);
           return connector;

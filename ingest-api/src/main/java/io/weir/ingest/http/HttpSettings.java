@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import io.weir.access.port.ConnectionLimit;
 import io.weir.ingest.authz.AuthzSettings;
 import io.weir.ingest.rls.RateLimitSettings;
 import java.time.Duration;
@@ -70,10 +71,10 @@ public record HttpSettings(
   public static final Duration MAX_QUEUE_DELAY_TARGET = Duration.ofSeconds(10);
 
   /** Default of {@code maxConnections}. */
-  public static final int DEFAULT_CONNECTIONS = 10_000;
+  public static final int DEFAULT_CONNECTIONS = ConnectionLimit.DEFAULT_MAX_CONNECTIONS;
 
   /** Upper bound of {@code maxConnections}; each connection takes a file descriptor. */
-  public static final int MAX_CONNECTIONS = 1_000_000;
+  public static final int MAX_CONNECTIONS = ConnectionLimit.MOST_CONNECTIONS;
 
   /** Default of {@code keepAlive}; load balancers keep idle connections for 60 s. */
   public static final Duration DEFAULT_KEEP_ALIVE = Duration.ofSeconds(75);

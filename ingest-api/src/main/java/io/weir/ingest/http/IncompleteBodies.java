@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
+import io.weir.access.port.SlowHeads;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -8,12 +11,20 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jetty.io.Connection;
 
 /** The requests whose body is incomplete, and the memory that they hold. Thread-safe. */
-final class IncompleteBodies {
+final class IncompleteBodies implements SlowHeads.Bodies {
   /**
    * Most bytes of incomplete bodies: without a bound of their own, ten thousand connections could
    * keep 64 KiB each.
    */
   static final long MAX_BYTES = 64L << 20;
+
+  /** The answer to a request that has not arrived in time. */
+  static final Problem TOO_SLOW =
+      Problem.of(
+          ProblemReason.REQUEST_TOO_SLOW,
+          "the request was not whole within "
+              + SlowHeads.READ_LIMIT.toSeconds()
+              + " s; it was neither decided nor recorded");
 
   private final Set<BodyReader> readers = ConcurrentHashMap.newKeySet();
   private final AtomicLong bytes = new AtomicLong();
@@ -40,7 +51,8 @@ final class IncompleteBodies {
   }
 
   /** Ends the requests that began before a time, each with 408. */
-  void endThoseBefore(long beginNanos) {
+  @Override
+  public void endThoseBefore(long beginNanos) {
     for (BodyReader reader : readers) {
       if (reader.beginNanos() - beginNanos < 0) {
         reader.timeOut();
@@ -59,8 +71,8 @@ final class IncompleteBodies {
     return stopping;
   }
 
-  /** Returns the connections on which a body is arriving. */
-  Set<Connection> connections() {
+  @Override
+  public Set<Connection> connections() {
     Set<Connection> found = new HashSet<>();
     for (BodyReader reader : readers) {
       found.add(reader.connection());

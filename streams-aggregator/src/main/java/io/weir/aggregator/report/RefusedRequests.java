@@ -5,6 +5,8 @@ import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import io.weir.topics.problem.Routes;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import org.eclipse.jetty.http.DateGenerator;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpStatus;
 import org.eclipse.jetty.server.Request;
@@ -44,5 +46,22 @@ final class RefusedRequests implements Request.Handler {
     response.getHeaders().put(HttpHeader.CONTENT_LENGTH, body.length);
     response.write(true, ByteBuffer.wrap(body), callback);
     return true;
+  }
+
+  /** Returns a whole HTTP/1.1 message, for a request that was never read. */
+  static byte[] message(Problem problem) {
+    byte[] body = problem.toJson();
+    String head =
+        String.join(
+            "\r\n",
+            "HTTP/1.1 " + problem.status() + " " + HttpStatus.getMessage(problem.status()),
+            "Date: " + DateGenerator.formatDate(System.currentTimeMillis()),
+            "Cache-Control: no-store",
+            "Content-Type: " + Problem.MEDIA_TYPE,
+            "Content-Length: " + body.length,
+            "Connection: close",
+            "",
+            "");
+    return (head + new String(body, StandardCharsets.UTF_8)).getBytes(StandardCharsets.UTF_8);
   }
 }

@@ -5,6 +5,7 @@ import io.javalin.Javalin;
 import io.javalin.config.JavalinConfig;
 import io.javalin.http.Context;
 import io.javalin.http.MethodNotAllowedResponse;
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.binder.jetty.JettyConnectionMetrics;
 import io.micrometer.core.instrument.binder.jetty.JettyServerThreadPoolMetrics;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -14,6 +15,8 @@ import io.weir.access.AllowedMethods;
 import io.weir.access.Tls;
 import io.weir.access.openapi.ApiDescription;
 import io.weir.access.openapi.ApiPages;
+import io.weir.access.port.ConnectionLimit;
+import io.weir.access.port.SlowHeads;
 import io.weir.aggregator.audit.bucket.BucketAuditCodec;
 import io.weir.aggregator.ranking.Rankings;
 import io.weir.aggregator.ranking.Selection;
@@ -65,9 +68,19 @@ public final class ReportServer implements AutoCloseable {
   /** Longest time a stop waits for requests in progress. */
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
 
+  /** Longest time for which a request may wait for a byte to be read or written. */
+  private static final Duration STALLED = Duration.ofSeconds(15);
+
+  private static final Problem TOO_SLOW =
+      Problem.of(
+          ProblemReason.REQUEST_TOO_SLOW,
+          "the request was not whole within " + SlowHeads.READ_LIMIT.toSeconds() + " s");
+
   private final ServerSocketChannel channel;
+  private final int maxConnections;
   private final ProblemPages pages = ProblemPages.load();
   private final Javalin javalin;
+  private final SlowHeads slowHeads;
   private final Clock clock;
   private final PrometheusMeterRegistry registry;
   private final Access access;
@@ -87,22 +100,36 @@ public final class ReportServer implements AutoCloseable {
 
   private ReportServer(
       ServerSocketChannel channel,
+      int maxConnections,
       Clock clock,
       PrometheusMeterRegistry registry,
       Access access,
       @Nullable Tls tls) {
     this.channel = channel;
+    this.maxConnections = maxConnections;
     this.access = access;
     this.tls = tls;
     this.clock = clock;
     this.registry = registry;
     this.javalin = Javalin.create(this::configure);
+    Counter timedOut =
+        Counter.builder("weir.requests.timed.out")
+            .description("requests that did not arrive completely within 10 s")
+            .tag("part", "headers")
+            .register(registry);
+    this.slowHeads =
+        new SlowHeads(
+            javalin.jettyServer().server(),
+            SlowHeads.Bodies.NONE,
+            () -> RefusedRequests.message(TOO_SLOW),
+            timedOut::increment);
   }
 
   /**
    * Binds the port; connections are accepted now and answered once {@link #serve} is called.
    *
    * @param port the port; 0 for any free one
+   * @param maxConnections most open connections, ≥ 1
    * @param registry is scraped; receives the metrics of the server and of partitions
    * @param access who may use which routes; closed with the server
    * @param tls how the port speaks TLS; null if it does not; closed with the server
@@ -111,6 +138,7 @@ public final class ReportServer implements AutoCloseable {
   public static ReportServer bind(
       String host,
       int port,
+      int maxConnections,
       Clock clock,
       PrometheusMeterRegistry registry,
       Access access,
@@ -120,7 +148,7 @@ public final class ReportServer implements AutoCloseable {
     try {
       channel.setOption(StandardSocketOptions.SO_REUSEADDR, true);
       channel.bind(new InetSocketAddress(host, port), MAX_WAITING_CONNECTIONS);
-      return new ReportServer(channel, clock, registry, access, tls);
+      return new ReportServer(channel, maxConnections, clock, registry, access, tls);
     } catch (IOException | RuntimeException refused) {
       channel.close();
       throw refused;
@@ -170,12 +198,14 @@ public final class ReportServer implements AutoCloseable {
             new ReportMetrics(registry, table, instances, partitions, clock, stopped),
             new Readiness(table, instances, rebalances, stopped, partitions));
     javalin.start();
+    slowHeads.start();
   }
 
   private ServerConnector connector(Server server, HttpConfiguration http) {
     ServerConnector connector = new ServerConnector(server, Tls.protocols(tls, http));
     try {
       connector.open(channel);
+      connector.addBean(new ConnectionLimit(maxConnections, connector));
       connector.addBean(new JettyConnectionMetrics(registry, connector));
       return connector;
     } catch (IOException closed) {
@@ -192,11 +222,13 @@ public final class ReportServer implements AutoCloseable {
     ApiPages pages = new ApiPages(ApiDescription.ofReportsApi());
     config.startup.showJavalinBanner = false;
     config.jetty.addConnector(this::connector);
+    config.jetty.modifyHttpConfiguration(http -> http.setIdleTimeout(STALLED.toMillis()));
     config.jetty.modifyServer(
         server -> {
           server.setStopTimeout(STOP_PATIENCE.toMillis());
           server.insertHandler(pages);
           server.insertHandler(new PlainRequests());
+          server.insertHandler(new BodyDeadline());
           server.insertHandler(new AccessHandler(access, new ReportRules()));
           server.setErrorHandler(new RefusedRequests());
           new JettyServerThreadPoolMetrics(server.getThreadPool(), List.of()).bindTo(registry);
@@ -345,6 +377,7 @@ public final class ReportServer implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
+    slowHeads.close();
     if (parts != null) {
       javalin.stop();
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.ingest.http;
+package io.weir.access.port;
 
 /**
  * Tells whether the header fields of a request are arriving on a connection, and since when, from

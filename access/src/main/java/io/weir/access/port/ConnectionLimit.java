@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.ingest.http;
+package io.weir.access.port;
 
+import com.sun.management.UnixOperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
 import java.nio.channels.SelectableChannel;
 import java.time.Duration;
 import org.eclipse.jetty.io.Connection;
 import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.AbstractConnector;
 import org.eclipse.jetty.server.NetworkConnectionLimit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The most connections that a server may have. At the limit no more connections are accepted, and
@@ -18,17 +22,57 @@ import org.eclipse.jetty.server.NetworkConnectionLimit;
  * Here each connection gets its timeout as it opens, and the usual timeout returns when a tenth of
  * the room is free. Thread-safe.
  */
-final class ConnectionLimit extends NetworkConnectionLimit implements Connection.Listener {
+public final class ConnectionLimit extends NetworkConnectionLimit implements Connection.Listener {
+  /** Default of {@code WEIR_MAX_CONNECTIONS}. */
+  public static final int DEFAULT_MAX_CONNECTIONS = 10_000;
+
+  /** Upper bound of {@code WEIR_MAX_CONNECTIONS}; each connection takes a file descriptor. */
+  public static final int MOST_CONNECTIONS = 1_000_000;
+
+  private static final Logger LOG = LoggerFactory.getLogger(ConnectionLimit.class);
   private static final double ROOMY = 0.9;
+
+  /** Idle timeout of connections while the limit is reached. */
+  private static final Duration IDLE_KEPT_AT_THE_LIMIT = Duration.ofSeconds(2);
+
+  /** Part of the process's file descriptors that one port may take; the rest is for its files. */
+  private static final int PORTS_AND_FILES = 3;
 
   private final AbstractConnector connector;
   private final long idleKeptAtTheLimitMillis;
   private volatile boolean crowded;
 
-  ConnectionLimit(int maxConnections, Duration idleKeptAtTheLimit, AbstractConnector connector) {
-    super(maxConnections, connector);
+  /**
+   * Creates a limit, which the connector must get as a bean.
+   *
+   * @param maxConnections most open connections, ≥ 1; fewer if the process may open so few files
+   *     that a third of them is less
+   */
+  public ConnectionLimit(int maxConnections, AbstractConnector connector) {
+    super(withinOpenFiles(maxConnections, maxOpenFiles()), connector);
     this.connector = connector;
-    this.idleKeptAtTheLimitMillis = idleKeptAtTheLimit.toMillis();
+    this.idleKeptAtTheLimitMillis = IDLE_KEPT_AT_THE_LIMIT.toMillis();
+  }
+
+  /** Returns how many of the connections a port may have, so that files can still be opened. */
+  static int withinOpenFiles(int maxConnections, long maxOpenFiles) {
+    long room = Math.max(1, maxOpenFiles / PORTS_AND_FILES);
+    if (room >= maxConnections) {
+      return maxConnections;
+    }
+    LOG.warn(
+        "connections_limited setting=WEIR_MAX_CONNECTIONS value={} limit={} open_files_limit={};"
+            + " raise the limit of open files (ulimit -n), or lower the setting",
+        maxConnections,
+        room,
+        maxOpenFiles);
+    return (int) room;
+  }
+
+  private static long maxOpenFiles() {
+    return ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean unix
+        ? unix.getMaxFileDescriptorCount()
+        : Long.MAX_VALUE;
   }
 
   @Override

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.ingest.http;
+package io.weir.access.port;
 
-import io.weir.topics.problem.Problem;
-import io.weir.topics.problem.ProblemReason;
 import io.weir.topics.process.SupervisedThread;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.eclipse.jetty.io.Connection;
 import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.Connector;
@@ -18,40 +17,70 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends with 408 the requests that are not read completely within {@link #READ_LIMIT} of their first
- * byte. An idle timeout cannot do this: it never expires while a byte arrives each second.
+ * Ends the requests whose header fields are not read completely within {@link #READ_LIMIT} of their
+ * first byte. An idle timeout cannot do this: it never expires while a byte arrives each second.
+ * Thread-safe.
  *
  * <p>A request whose header fields are still arriving has no handler yet, so connections are
  * searched for such requests, and the answer is written to the connection itself.
  */
-final class SlowSenders implements SupervisedThread.Work, AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(SlowSenders.class);
+public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(SlowHeads.class);
 
-  /** Enough for a slow network; a check is one packet. */
-  static final Duration READ_LIMIT = Duration.ofSeconds(10);
-
-  static final Problem TOO_SLOW =
-      Problem.of(
-          ProblemReason.REQUEST_TOO_SLOW,
-          "the request was not whole within "
-              + READ_LIMIT.toSeconds()
-              + " s; it was neither decided nor recorded");
+  /** Longest time in which a request must arrive: enough for a slow network. */
+  public static final Duration READ_LIMIT = Duration.ofSeconds(10);
 
   private static final long BETWEEN_LOOKS_MILLIS = 500;
 
   private final SupervisedThread thread = new SupervisedThread("weir-slow-senders", this);
   private final Server server;
-  private final IncompleteBodies bodies;
-  private final HttpStatistics statistics;
+  private final Bodies bodies;
+  private final Supplier<byte[]> answer;
+  private final Runnable onTimedOut;
   private Map<EndPoint, ArrivingHead> heads = Map.of();
 
-  SlowSenders(Server server, IncompleteBodies bodies, HttpStatistics statistics) {
-    this.server = server;
-    this.bodies = bodies;
-    this.statistics = statistics;
+  /** The bodies that are arriving at a server. */
+  public interface Bodies {
+    /** No body of which anything is known. */
+    Bodies NONE =
+        new Bodies() {
+          @Override
+          public void endThoseBefore(long beginNanos) {}
+
+          @Override
+          public Set<Connection> connections() {
+            return Set.of();
+          }
+        };
+
+    /**
+     * Ends the requests that began before a time.
+     *
+     * @param beginNanos the time, by {@link System#nanoTime}
+     */
+    void endThoseBefore(long beginNanos);
+
+    /** Returns the connections on which a body is arriving. */
+    Set<Connection> connections();
   }
 
-  void start() {
+  /**
+   * Creates a watch that is not started.
+   *
+   * @param server its connections are watched
+   * @param bodies the bodies that are arriving
+   * @param answer returns a whole HTTP/1.1 message, which is sent before the connection is closed
+   * @param onTimedOut called for each request that is ended
+   */
+  public SlowHeads(Server server, Bodies bodies, Supplier<byte[]> answer, Runnable onTimedOut) {
+    this.server = server;
+    this.bodies = bodies;
+    this.answer = answer;
+    this.onTimedOut = onTimedOut;
+  }
+
+  /** Starts the thread that looks at the connections. */
+  public void start() {
     thread.start();
   }
 
@@ -99,11 +128,10 @@ final class SlowSenders implements SupervisedThread.Work, AutoCloseable {
   }
 
   private void end(EndPoint endPoint) {
-    statistics.timedOut(HttpStatistics.Part.HEADERS).increment();
+    onTimedOut.run();
     try {
       endPoint.write(
-          Callback.from(endPoint::close, endPoint::close),
-          ByteBuffer.wrap(ProblemWriter.message(TOO_SLOW)));
+          Callback.from(endPoint::close, endPoint::close), ByteBuffer.wrap(answer.get()));
     } catch (RuntimeException answeredMeanwhile) {
       endPoint.close(answeredMeanwhile);
     }

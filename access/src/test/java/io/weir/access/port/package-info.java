@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Tests of the bounds of HTTP ports. */
+@NullMarked
+package io.weir.access.port;
+
+import org.jspecify.annotations.NullMarked;
