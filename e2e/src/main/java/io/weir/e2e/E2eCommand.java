@@ -2,6 +2,7 @@
 package io.weir.e2e;
 
 import io.weir.e2e.chaos.ChaosCommand;
+import java.util.Locale;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -20,6 +21,7 @@ public final class E2eCommand implements Runnable {
 
   /** Runs a command line and exits with its status. */
   public static void main(String[] arguments) {
+    Locale.setDefault(Locale.ROOT);
     System.exit(new CommandLine(new E2eCommand()).execute(arguments));
   }
 

@@ -18,7 +18,9 @@ import java.util.concurrent.TimeUnit;
 /** One {@code weir} command in a separate JVM. Its output is kept. Not thread-safe. */
 public final class WeirProcess implements AutoCloseable {
   private static final String HEAP = "768m";
-  private static final String COMMANDS = "io.weir.launcher.WeirCommand";
+
+  /** The main class of the commands. */
+  public static final String COMMANDS = "io.weir.launcher.WeirCommand";
 
   private final Process process;
   private final Path errors;

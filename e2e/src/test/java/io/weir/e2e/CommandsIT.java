@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.servers.Ports;
 import io.weir.servers.testing.TestKafka;
+import io.weir.testing.ChildJvm;
 import io.weir.testing.FullSuite;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -17,6 +18,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,13 +29,16 @@ import org.junit.jupiter.api.io.TempDir;
 final class CommandsIT {
   @TempDir private Path folder;
 
+  /** In a Turkish locale, in which Kafka's broker once did not start. */
   @Test
   void demo_json_exitsZeroAndEveryFigureAgrees() throws Exception {
     try (WeirProcess demo =
-        WeirProcess.start(
+        WeirProcess.startMain(
             folder,
             Map.of(
                 "WEIR_DATA", folder.resolve("data").toString(), "WEIR_DECISION_DEADLINE", "PT10S"),
+            List.of("-Duser.language=tr", "-Duser.country=TR"),
+            WeirProcess.COMMANDS,
             "demo",
             "--json",
             "--seconds",
@@ -212,6 +217,21 @@ final class CommandsIT {
       assertEquals(0, of.getValue().awaitExit());
       String first = of.getValue().output().get(0);
       assertTrue(first.startsWith("Usage: weir " + of.getKey()), first);
+    }
+  }
+
+  /** Was a stack trace. */
+  @Test
+  void dataFolderBeyondAscii_inAnAsciiLocale_isRefusedWithASentence() throws Exception {
+    List<String> command = new ArrayList<>();
+    String script = "export LC_ALL=C WEIR_DATA=\"$(printf 'data-\\303\\251')\"; exec \"$@\"";
+    command.addAll(List.of("bash", "-c", script, "bash"));
+    command.addAll(ChildJvm.command("256m", List.of()));
+    command.addAll(List.of(WeirProcess.COMMANDS, "up"));
+    try (WeirProcess up = WeirProcess.startProgram(folder, Map.of(), command)) {
+      assertEquals(2, up.awaitExit(), up::errors);
+      assertTrue(up.errors().contains("LC_ALL=C.UTF-8"), up.errors());
+      assertFalse(up.errors().contains("at io.weir"), up.errors());
     }
   }
 

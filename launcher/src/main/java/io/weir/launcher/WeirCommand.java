@@ -15,6 +15,7 @@ import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.charset.Charset;
+import java.nio.file.InvalidPathException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
@@ -94,6 +95,8 @@ public final class WeirCommand {
 
   /** Runs a command line and ends the process with its exit status. */
   public static void main(String[] arguments) {
+    // libraries convert names of constants by the default locale, which fails in Turkish
+    Locale.setDefault(Locale.ROOT);
     // from JDK 22 to 24 there would be a console without a terminal, too
     System.setProperty("jdk.console", "java.base");
     for (String variable : List.of("WEIR_LOG", "WEIR_LOG_LIBRARIES")) {
@@ -155,6 +158,11 @@ public final class WeirCommand {
     VariablesSection.addTo(commandLine);
     commandLine.setExecutionExceptionHandler(
         (failure, command, parsed) -> {
+          if (failure instanceof InvalidPathException path) {
+            command.getErr().println("weir: " + unusablePath(path));
+            command.getErr().flush();
+            return MISUSED;
+          }
           KafkaException ofKafka = ofKafka(failure);
           if (!isExplained(failure) && ofKafka == null) {
             throw failure;
@@ -185,6 +193,11 @@ public final class WeirCommand {
           return MISUSED;
         });
     return commandLine;
+  }
+
+  private static String unusablePath(InvalidPathException path) {
+    return "the path '%s' cannot be used: %s. A name beyond ASCII needs a UTF-8 locale, as LC_ALL=C.UTF-8"
+        .formatted(path.getInput(), path.getReason());
   }
 
   /**

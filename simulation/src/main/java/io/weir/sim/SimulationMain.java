@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.sim;
 
+import java.util.Locale;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -19,6 +20,7 @@ public final class SimulationMain implements Runnable {
 
   /** Runs a command line and exits with its status. */
   public static void main(String[] arguments) {
+    Locale.setDefault(Locale.ROOT);
     System.exit(new CommandLine(new SimulationMain()).execute(arguments));
   }
 

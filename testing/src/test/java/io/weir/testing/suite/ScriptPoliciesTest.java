@@ -31,6 +31,10 @@ final class ScriptPoliciesTest {
   void place() throws IOException {
     folder = Files.createDirectory(root.resolve("elsewhere"));
     Files.copy(Path.of("..", "weir"), root.resolve("weir"));
+    Path help = Files.createDirectory(root.resolve("help"));
+    for (String command : new String[] {"ingest", "policies", "up"}) {
+      Files.createFile(help.resolve(command + ".txt"));
+    }
     Path target = Files.createDirectories(root.resolve("launcher/target"));
     Files.createFile(target.resolve("launcher-0.1.0-SNAPSHOT.jar"));
     Files.createFile(target.resolve("weir.built"));
@@ -68,5 +72,13 @@ final class ScriptPoliciesTest {
     assertEquals("policies=my.yml", run("up", Map.of("WEIR_POLICIES", "my.yml")));
     Files.createFile(folder.resolve("policies.yml"));
     assertEquals("policies=none", run("up", Map.of()));
+  }
+
+  /** It once built everything first. */
+  @Test
+  void version_isPrintedWithoutAJdk() throws Exception {
+    Map<String, String> noJdk = Map.of("JAVA_HOME", root.resolve("none").toString());
+    assertEquals("weir 0.1.0", run("--version", noJdk));
+    assertEquals("weir 0.1.0", run("-V", noJdk));
   }
 }
