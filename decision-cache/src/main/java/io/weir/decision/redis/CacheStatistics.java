@@ -50,6 +50,9 @@ final class CacheStatistics {
   /** Connections closed because the server did not answer within the stall timeout. */
   final Counter stalls;
 
+  /** Keys that the servers have evicted, each of which is a loss of state. */
+  final Counter evictions;
+
   /** Unexpected exceptions in threads that must not end; these threads continued. */
   final Counter faults;
 
@@ -106,6 +109,11 @@ final class CacheStatistics {
             registry,
             "weir.cache.stalls",
             "connections to Redis given up, since it did not answer on them");
+    evictions =
+        counter(
+            registry,
+            "weir.cache.evictions",
+            "keys that Redis has evicted while this node was connected: a loss of state");
     faults =
         counter(
             registry,

@@ -132,6 +132,9 @@ final class ClusterCacheLife implements CacheLife {
   /** Looks at all slots of a server if they may have changed, otherwise at some in turn. */
   private void look(ClusterRoutes routes, Server server, RedisDecisionCache asked, Known state)
       throws CacheUnavailableException {
+    if (!asked.link().lookAtServer()) {
+      throw new CacheUnavailableException(asked.link().reason());
+    }
     String life = asked.link().life();
     BitSet slots = routes.map().slotsOf(server);
     if (!life.equals(state.life)) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
-import java.util.Map;
-
 /**
  * Whether a server may evict buckets before they expire. A bucket that was evicted is full again at
  * its next call, so its client is admitted more than its limit. Immutable.
@@ -24,14 +22,16 @@ public record EvictionCheck(Result result, long maxMemoryBytes, String policy) {
 
   static final EvictionCheck NOT_KNOWN = new EvictionCheck(Result.UNKNOWN, -1, "");
 
-  /** Returns the result for the reply to {@code CONFIG GET maxmemory*}. */
-  static EvictionCheck of(Map<String, String> settings) {
-    String bytes = settings.get("maxmemory");
-    String policy = settings.get("maxmemory-policy");
-    if (bytes == null || policy == null) {
+  /**
+   * Returns the result for the fields of {@code INFO memory}.
+   *
+   * @param maxMemoryBytes {@code maxmemory}; −1 if it is not reported
+   * @param policy {@code maxmemory_policy}; empty if it is not reported
+   */
+  static EvictionCheck of(long maxMemoryBytes, String policy) {
+    if (maxMemoryBytes < 0 || policy.isEmpty()) {
       return NOT_KNOWN;
     }
-    long maxMemoryBytes = Long.parseLong(bytes);
     boolean safe = maxMemoryBytes == 0 || policy.equals("noeviction");
     return new EvictionCheck(safe ? Result.SAFE : Result.MAY_EVICT, maxMemoryBytes, policy);
   }
@@ -40,7 +40,7 @@ public record EvictionCheck(Result result, long maxMemoryBytes, String policy) {
   public String describe() {
     return switch (result) {
       case SAFE -> "the server evicts no buckets";
-      case UNKNOWN -> "the server does not tell whether it may evict buckets";
+      case UNKNOWN -> "the server does not report whether it may evict buckets";
       case MAY_EVICT ->
           "the server may evict buckets: maxmemory="
               + maxMemoryBytes

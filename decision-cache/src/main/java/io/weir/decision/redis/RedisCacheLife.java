@@ -62,6 +62,9 @@ public final class RedisCacheLife implements CacheLife {
 
   @Override
   public Warmth look() {
+    if (!link.lookAtServer()) {
+      return Warmth.UNKNOWN;
+    }
     String life = link.life();
     try {
       boolean warm = isYes(look.call(keys(LifeKeys.marker()), bytes(life), bytes(MARKER_TTL)));

@@ -74,6 +74,7 @@ public final class RedisDecisionCache implements RedisCache {
             denyCache.isOn() ? this::raised : null,
             statistics.faultsOf(),
             new MicrometerCommandLatencyRecorder(registry, MicrometerOptions.create()));
+    link.onEvicted(statistics.evictions::increment);
     this.flusher = new Flusher(config, script, link, statistics, coldSignal, denyCache);
     this.probe = new HealthProbe(link, flusher.watch());
   }

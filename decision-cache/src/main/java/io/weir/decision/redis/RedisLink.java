@@ -91,11 +91,12 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private volatile EventExecutor newestReader;
   private volatile EventExecutor reader;
   private volatile String reason = "not connected yet";
-  private volatile EvictionCheck evictionCheck = EvictionCheck.NOT_KNOWN;
+  private volatile ServerInfo server = ServerInfo.UNTOLD;
   private volatile String life = "";
   private volatile String refusal = "";
   private volatile Runnable onLost = () -> {};
   private volatile @Nullable LongConsumer onServerTime;
+  private volatile LongConsumer onEvicted = keys -> {};
 
   /**
    * Creates a link that is not started yet.
@@ -226,6 +227,11 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     onServerTime = told;
   }
 
+  /** Sets the consumer of the number of keys that the server has evicted since the last look. */
+  void onEvicted(LongConsumer counted) {
+    onEvicted = counted;
+  }
+
   /** Returns the connection; null while there is none. */
   @Nullable StatefulRedisConnection<byte[], byte[]> current() {
     return current;
@@ -253,7 +259,8 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Returns the {@code run_id} of the server of the last connection: {@value
+   * Returns the name of the server's state: the {@code run_id} of the server of the last
+   * connection, and the number of keys that it has evicted, if any. It is {@value
    * ServerInfo#UNKNOWN_LIFE} if the server does not report it, empty before the first connection.
    */
   String life() {
@@ -261,7 +268,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   EvictionCheck evictionCheck() {
-    return evictionCheck;
+    return server.eviction();
   }
 
   /**
@@ -270,6 +277,52 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
    */
   String refusal() {
     return refusal;
+  }
+
+  /**
+   * Reads again what the server reports of itself, since its eviction policy may change, and it may
+   * evict keys, at any time. Drops the connection if the server must not be used any more. Waits at
+   * most for the connect timeout.
+   *
+   * @return whether there still is a connection
+   */
+  boolean lookAtServer() {
+    StatefulRedisConnection<byte[], byte[]> connection = current;
+    if (connection == null) {
+      return false;
+    }
+    try {
+      note(ServerInfo.of(await(connection.async().info())));
+    } catch (ExecutionException refused) {
+      // what was known remains so: the server forbids INFO, or cannot answer it now
+      return !isLoss(refused);
+    } catch (TimeoutException | RedisException unanswered) {
+      return false;
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+    if (!refusal.isEmpty()) {
+      drop(connection, refusal);
+      return false;
+    }
+    return true;
+  }
+
+  private synchronized void note(ServerInfo found) {
+    ServerInfo before = server;
+    long evicted = found.evictedKeys() - before.evictedKeys();
+    if (found.life().equals(before.life()) && evicted > 0) {
+      onEvicted.accept(evicted);
+      LOG.warn("redis_evicted_keys server={} keys={}", target, evicted);
+    }
+    boolean isNew = !found.eviction().equals(before.eviction());
+    if (isNew && found.eviction().result() == EvictionCheck.Result.MAY_EVICT) {
+      LOG.warn("redis_may_evict {}", found.eviction().describe());
+    }
+    server = found;
+    life = lifeOf(found);
+    refusal = refusalOf(found);
   }
 
   /** Drops a connection: its calls fail now and another one is made. */
@@ -373,22 +426,20 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private boolean prepare(StatefulRedisConnection<byte[], byte[]> connection)
       throws InterruptedException {
     try {
-      ServerInfo server = askServer(connection);
-      evictionCheck = checkEviction(connection);
-      refusal = refusalOf(server);
+      ServerInfo found = askServer(connection);
+      note(found);
       if (!refusal.isEmpty()) {
         reason = refusal;
         outageLog.refused(refusal);
         return false;
       }
       await(connection.async().scriptLoad(script.body()));
-      life = lifeOf(server);
       LongConsumer told = onServerTime;
       if (told != null && target.kind() == ServerKind.OF_CLUSTER) {
         told.accept(HealthProbe.micros(await(connection.async().time())));
       }
       boolean asked = mayHear;
-      hearing = hears(connection, server) ? connection : null;
+      hearing = hears(connection, found) ? connection : null;
       if (asked && !mayHear) {
         reason = "connecting anew, without messages";
         return false;
@@ -396,9 +447,6 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     } catch (ExecutionException | TimeoutException failed) {
       unreachable(rootMessage(failed));
       return false;
-    }
-    if (evictionCheck.result() == EvictionCheck.Result.MAY_EVICT) {
-      LOG.warn("redis_may_evict {}", evictionCheck.describe());
     }
     connection.addListener(
         new RedisConnectionStateListener() {
@@ -420,15 +468,15 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /** Subscribes to the buckets that corrections give tokens; returns whether it could. */
-  private boolean hears(StatefulRedisConnection<byte[], byte[]> connection, ServerInfo server)
+  private boolean hears(StatefulRedisConnection<byte[], byte[]> connection, ServerInfo found)
       throws InterruptedException, TimeoutException {
     if (onRaised == null
         || !mayHear
         || !(connection instanceof StatefulRedisPubSubConnection<byte[], byte[]> subscribing)) {
       return false;
     }
-    if (!server.hasMessages()) {
-      LOG.warn("redis_without_messages version={} effect=\"no deny cache\"", server.version());
+    if (!found.hasMessages()) {
+      LOG.warn("redis_without_messages version={} effect=\"no deny cache\"", found.version());
       return false;
     }
     subscribing.addListener(
@@ -468,44 +516,40 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     return false;
   }
 
-  /** Returns the run ID; of a server of a cluster that does not report it a name of its own. */
-  private String lifeOf(ServerInfo server) {
+  /**
+   * Returns the name of the server's state. A server of a cluster that does not report its run ID
+   * has a name of its own. Evicted keys are lost as in a flush, so they change the name: every node
+   * sees the same number, also one that was down meanwhile.
+   */
+  private String lifeOf(ServerInfo found) {
     boolean isShared =
-        target.kind() == ServerKind.OF_CLUSTER && server.life().equals(ServerInfo.UNKNOWN_LIFE);
-    return isShared
-        ? ServerInfo.UNKNOWN_LIFE + "@" + uri.getHost() + ":" + uri.getPort()
-        : server.life();
-  }
-
-  private EvictionCheck checkEviction(StatefulRedisConnection<byte[], byte[]> connection)
-      throws InterruptedException, TimeoutException {
-    try {
-      return EvictionCheck.of(await(connection.async().configGet("maxmemory*")));
-    } catch (ExecutionException forbidden) {
-      LOG.warn("redis_eviction_unknown reason=\"{}\"", rootMessage(forbidden));
-      return EvictionCheck.NOT_KNOWN;
-    }
+        target.kind() == ServerKind.OF_CLUSTER && found.life().equals(ServerInfo.UNKNOWN_LIFE);
+    String run =
+        isShared
+            ? ServerInfo.UNKNOWN_LIFE + "@" + uri.getHost() + ":" + uri.getPort()
+            : found.life();
+    return found.evictedKeys() == 0 ? run : run + "." + found.evictedKeys();
   }
 
   private ServerInfo askServer(StatefulRedisConnection<byte[], byte[]> connection)
       throws InterruptedException, TimeoutException {
     try {
-      return ServerInfo.of(await(connection.async().info("server")));
+      return ServerInfo.of(await(connection.async().info()));
     } catch (ExecutionException forbidden) {
       if (!life.startsWith(ServerInfo.UNKNOWN_LIFE)) {
         LOG.warn(
-            "redis_run_id_unknown reason=\"{}\" effect=\"a restart is not noticed\"",
+            "redis_run_id_unknown reason=\"{}\" effect=\"neither a restart nor eviction is noticed\"",
             rootMessage(forbidden));
       }
       return ServerInfo.UNTOLD;
     }
   }
 
-  private String refusalOf(ServerInfo server) {
-    boolean mayEvict = evictionCheck.result() == EvictionCheck.Result.MAY_EVICT;
-    String refused = server.refusal(target.kind());
+  private String refusalOf(ServerInfo found) {
+    boolean mayEvict = found.eviction().result() == EvictionCheck.Result.MAY_EVICT;
+    String refused = found.refusal(target.kind());
     return refused.isEmpty() && mayEvict && config.onEviction() == OnEviction.REFUSE
-        ? evictionCheck.describe()
+        ? found.eviction().describe()
         : refused;
   }
 

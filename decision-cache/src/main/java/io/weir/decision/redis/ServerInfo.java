@@ -5,19 +5,23 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The server's answer to {@code INFO server}. A server is used even if some of it is not known: if
- * it cannot serve, its replies show it. Immutable.
+ * The server's answer to {@code INFO}. A server is used even if some of it is not known: if it
+ * cannot serve, its replies show it. Immutable.
  *
  * @param life the server's {@code run_id}; {@value #UNKNOWN_LIFE} if it is not reported
  * @param version the server's {@code redis_version}; empty if it is not reported
  * @param mode the server's {@code redis_mode}; empty if it is not reported
+ * @param eviction whether the server may evict keys
+ * @param evictedKeys the server's {@code evicted_keys}, counted since its start; 0 if it is not
+ *     reported
  */
-record ServerInfo(String life, String version, String mode) {
+record ServerInfo(
+    String life, String version, String mode, EvictionCheck eviction, long evictedKeys) {
   /** Replaces the run ID of a server that does not report it. */
   static final String UNKNOWN_LIFE = "unknown";
 
   /** The information of a server that reports nothing. */
-  static final ServerInfo UNTOLD = new ServerInfo(UNKNOWN_LIFE, "", "");
+  static final ServerInfo UNTOLD = new ServerInfo(UNKNOWN_LIFE, "", "", EvictionCheck.NOT_KNOWN, 0);
 
   /**
    * Lowest supported version: the scripts read the time before they write, which earlier servers
@@ -30,7 +34,9 @@ record ServerInfo(String life, String version, String mode) {
   private static final int UNKNOWN_VERSION = -1;
 
   private static final Pattern FIELD =
-      Pattern.compile("(?m)^(run_id|redis_version|redis_mode):(\\S+)\\s*$");
+      Pattern.compile(
+          "(?m)^(run_id|redis_version|redis_mode|maxmemory|maxmemory_policy|evicted_keys)"
+              + ":(\\S+)\\s*$");
   private static final Pattern MAJOR_VERSION = Pattern.compile("^(\\d{1,9})");
 
   /** Parses the text of the answer. */
@@ -38,15 +44,22 @@ record ServerInfo(String life, String version, String mode) {
     String life = UNKNOWN_LIFE;
     String version = "";
     String mode = "";
+    long maxMemoryBytes = -1;
+    String evictionPolicy = "";
+    long evictedKeys = 0;
     Matcher field = FIELD.matcher(text);
     while (field.find()) {
       switch (field.group(1)) {
         case "run_id" -> life = field.group(2);
         case "redis_version" -> version = field.group(2);
+        case "maxmemory" -> maxMemoryBytes = Long.parseLong(field.group(2));
+        case "maxmemory_policy" -> evictionPolicy = field.group(2);
+        case "evicted_keys" -> evictedKeys = Long.parseLong(field.group(2));
         default -> mode = field.group(2);
       }
     }
-    return new ServerInfo(life, version, mode);
+    return new ServerInfo(
+        life, version, mode, EvictionCheck.of(maxMemoryBytes, evictionPolicy), evictedKeys);
   }
 
   /**

@@ -326,4 +326,58 @@ class RedisCacheLifeIT {
       assertNotNull(blindLife.beginRestoration());
     }
   }
+
+  @Test
+  void evictionSwitchedOnAtRunTime_serverIsRefused_andItsStateIsRestoredAfterwards()
+      throws Exception {
+    startOverAServerOfItsOwn();
+    restore(life);
+    assertDecides(cache, held());
+
+    try (ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      runner.redis().configSet("maxmemory-policy", "allkeys-random");
+      runner.redis().configSet("maxmemory", "4mb");
+      byte[] value = new byte[10_000];
+      for (int i = 0; i < 1_000; i++) {
+        runner.redis().setex(("other-" + i).getBytes(StandardCharsets.UTF_8), 600, value);
+      }
+      Await.until("the server to be refused", () -> life.look() == Warmth.UNKNOWN);
+      assertTrue(cache.refusal().contains("allkeys-random"), cache.refusal());
+      assertFalse(cache.check().ok());
+      assertTrue(cache.statistics().evictions.count() > 0, "evictions are not counted");
+
+      runner.redis().configSet("maxmemory-policy", "noeviction");
+      runner.redis().configSet("maxmemory", "0");
+    }
+    Await.until("the server to be used", () -> life.look() != Warmth.UNKNOWN);
+    assertEquals(Warmth.COLD, warmth(life));
+    assertCold(cache, held());
+    restore(life);
+    assertDecides(cache, held());
+    assertEquals(Warmth.WARM, warmth(life));
+  }
+
+  @Test
+  void evictionIsAccepted_evictedKeysAreALossOfState() throws Exception {
+    startOverAServerOfItsOwn();
+    cache.close();
+    cache =
+        RedisDecisionCache.start(
+            PatientConfig.of(redis).withOnEviction(RedisCacheConfig.OnEviction.WARN));
+    life = RedisCacheLife.of(cache);
+    restore(life);
+    try (ScriptRunner runner = new ScriptRunner(redis.uri())) {
+      runner.redis().configSet("maxmemory-policy", "volatile-ttl");
+      runner.redis().configSet("maxmemory", "4mb");
+      byte[] value = new byte[10_000];
+      for (int i = 0; i < 1_000; i++) {
+        // these have the shortest time to live, so they are evicted, and the marker is not
+        runner.redis().setex(("other-" + i).getBytes(StandardCharsets.UTF_8), 600, value);
+      }
+    }
+    assertEquals(Warmth.COLD, warmth(life));
+    assertCold(cache, held());
+    restore(life);
+    assertDecides(cache, held());
+  }
 }

@@ -20,7 +20,7 @@ class ServerInfoTest {
   void of_singleServer_isUsed() {
     ServerInfo info = of("7.0.15", "standalone");
 
-    assertEquals(new ServerInfo("0f3a", "7.0.15", "standalone"), info);
+    assertEquals(new ServerInfo("0f3a", "7.0.15", "standalone", EvictionCheck.NOT_KNOWN, 0), info);
     assertEquals("", info.refusal(ServerKind.SINGLE));
     assertEquals("", of("5.0.14", "standalone").refusal(ServerKind.SINGLE));
   }
