@@ -29,7 +29,19 @@ local CHECK, BUCKET, SLIDING, LOG, LEASE = '<BBi8', '<Bi8i8i8i8', '<i8i8', 63, '
 local REPLY, FIRST_REPLY = '<Bi8i8i8i8i8i8', '<BBBi8i8i8i8i8i8'
 local RAISED = 'w1:@raised'
 local NO_REPLY = pack(REPLY, 0, 0, 0, 0, 0, 0, 0)
-local values = #KEYS > 5 and redis.pcall('MGET', unpack_table(KEYS)) or {}
+local values = {}
+if #KEYS > 5 then
+  -- Keys of slots and logs are not strings: a string there is not Weir's, and may be large.
+  local keys, others = {}, {}
+  for n = 1, #KEYS do
+    keys[n] = KEYS[n]
+    if string.find(KEYS[n], '@slots$') or string.find(KEYS[n], '@log$') then
+      keys[n], others[#others + 1] = KEYS[1], n
+    end
+  end
+  values = redis.pcall('MGET', unpack_table(keys))
+  for _, n in ipairs(others) do values[n] = false end
+end
 local warm = ARGV[1] ~= '' and (values[1] or redis.pcall('GET', KEYS[1])) == ARGV[1]
 local known_checks = {}
 

@@ -4,6 +4,7 @@ package io.weir.ingest.gate;
 import io.weir.decision.DecisionCache;
 import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.SlotClaim;
+import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
@@ -125,11 +126,57 @@ final class OwedReleases {
       if (nowEpochMillis < owed.endEpochMillis) {
         all =
             all.thenCombine(
-                cache.submitRelease(owed.release).thenApply(decision -> ended(owed, decision)),
+                submit(owed.release).thenApply(decision -> ended(owed, decision)),
                 Boolean::logicalAnd);
       }
     }
     return all;
+  }
+
+  /**
+   * Releases slots. If a key's value is not a set of slots, the cache releases nothing of the
+   * check. Each bucket is then released on its own, and the release of such a key is abandoned: the
+   * cache cannot complete it before an operator deletes the key, and then no slot is held there.
+   *
+   * @return the decision about the slots whose release was not abandoned
+   */
+  CompletableFuture<Decision> submit(Check release) {
+    return cache
+        .submitRelease(release)
+        .thenCompose(
+            decision ->
+                isCorrupt(decision)
+                    ? releaseEach(release)
+                    : CompletableFuture.completedFuture(decision));
+  }
+
+  private CompletableFuture<Decision> releaseEach(Check release) {
+    if (release.buckets().size() == 1) {
+      statistics.abandoned.increment();
+      return CompletableFuture.completedFuture(new Decision.Allowed(0, List.of()));
+    }
+    CompletableFuture<Decision> all =
+        CompletableFuture.completedFuture(new Decision.Allowed(0, List.of()));
+    for (BucketRequest bucket : release.buckets()) {
+      all = all.thenCombine(submit(release.of(List.of(bucket))), OwedReleases::both);
+    }
+    return all;
+  }
+
+  /** Returns the first decision that released nothing, else that both released theirs. */
+  private static Decision both(Decision first, Decision second) {
+    if (first instanceof Decision.Allowed one && second instanceof Decision.Allowed other) {
+      List<BucketReply> replies = new ArrayList<>(one.buckets());
+      replies.addAll(other.buckets());
+      return new Decision.Allowed(
+          Math.max(one.decidedAtEpochMicros(), other.decidedAtEpochMicros()), replies);
+    }
+    return first instanceof Decision.Allowed ? second : first;
+  }
+
+  private static boolean isCorrupt(Decision decision) {
+    return decision instanceof Decision.Undecided undecided
+        && undecided.cause() == Decision.Cause.CORRUPT;
   }
 
   private List<Owed> take(int most) {

@@ -20,11 +20,18 @@ final class SlotStatistics {
   /** Renewals of slots whose leases have ended. */
   final Counter refused;
 
+  /** Releases that no retry could complete, since the value of the key is not a set of slots. */
+  final Counter abandoned;
+
   SlotStatistics(MeterRegistry registry) {
     acquired = counter(registry, "acquired");
     released = counter(registry, "released");
     renewed = renewals(registry, "renewed");
     refused = renewals(registry, "refused");
+    abandoned =
+        Counter.builder("weir.slot.releases.abandoned")
+            .description("releases of slots whose key in Redis holds a value that is not Weir's")
+            .register(registry);
   }
 
   private static Counter counter(MeterRegistry registry, String change) {

@@ -259,8 +259,7 @@ public final class Slots {
             1,
             token.claim());
     boolean wasLocal = statistics.countReleased(local.release(check));
-    return cache
-        .submitRelease(check)
+    return owed.submit(check)
         .thenApply(
             decision -> {
               if (decision instanceof Decision.Undecided && (wasLocal || !isAwaited)) {

@@ -612,4 +612,27 @@ final class SlotsTest {
     log.nowEpochMillis += 30_000;
     assertEquals(new SlotOutcome.Ended(List.of("reports")), renew(a));
   }
+
+  @Test
+  void releaseOfAKeyThatIsNotWeirs_isAbandoned_andTheOtherSlotsAreReleased() {
+    policies =
+        matcher(
+            policy("reports", TWO, FailureMode.LOCAL), policy("exports", TWO, FailureMode.LOCAL));
+    SlotToken token = held("a");
+    cache.corruptBucket = token.keys().get(0).text();
+
+    assertEquals(new SlotOutcome.Released(true), release(token));
+    assertEquals(1, count("weir.slots", "change", "released"));
+    assertEquals(1, registry.get("weir.slot.releases.abandoned").counter().count());
+
+    cache.cause = Cause.UNAVAILABLE;
+    CheckOutcome.Decided unanswered = check("acme", null);
+    cache.cause = null;
+    assertTrue(unanswered.call().allowed());
+    gate.slots().drain();
+    int sent = cache.released;
+    gate.slots().cacheAnswers(nowMicros());
+    gate.slots().drain();
+    assertEquals(sent, cache.released, "an abandoned release is sent again");
+  }
 }

@@ -30,6 +30,9 @@ final class SwitchedCache implements DecisionCache {
   /** Why releases alone are undecided; null if they are decided as all others. */
   Decision.@Nullable Cause causeOfReleases;
 
+  /** The bucket whose releases are CORRUPT; null if there is none. */
+  @Nullable String corruptBucket;
+
   /** How many releases were submitted. */
   int released;
 
@@ -109,6 +112,9 @@ final class SwitchedCache implements DecisionCache {
   @Override
   public CompletableFuture<Decision> submitRelease(Check check) {
     released++;
+    if (check.buckets().stream().anyMatch(each -> each.bucket().equals(corruptBucket))) {
+      return undecided(Decision.Cause.CORRUPT);
+    }
     Decision.Cause now = cause == null ? causeOfReleases : cause;
     return now == null ? decider.submitRelease(check) : undecided(now);
   }
