@@ -56,6 +56,11 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
     return List.of();
   }
 
+  /** Returns how many keys a cache reads to decide by a bucket: its own and those of others. */
+  default int keys() {
+    return 1;
+  }
+
   /** Returns whether the content of a bucket alone says whether it holds a cost. */
   default boolean decidesAlone() {
     return true;

@@ -97,6 +97,11 @@ public record SlidingWindowLimit(
   }
 
   @Override
+  public int keys() {
+    return (int) subWindows + 2;
+  }
+
+  @Override
   public BucketView view(String bucket, KeptBuckets kept, long nowEpochMicros) {
     List<String> others = otherBuckets(bucket);
     long[] counts = new long[others.size()];

@@ -22,6 +22,10 @@ import org.jspecify.annotations.Nullable;
  * one script call of them. While as many calls as permitted are in flight the queue grows, and so
  * does the next batch: under load, calls become fewer and larger by themselves. Thread-safe.
  *
+ * <p>Single checks precede those of batches, so that a caller with long batches does not hold up
+ * the others. Every {@link #TURNS}th call begins with the checks of batches, so that they are
+ * served under any load of single checks. In each of the two queues the order is that of arrival.
+ *
  * <p>There is no thread for it: the thread that reads the connection also sends, when it is told
  * that checks wait. So a check is handed over once, and the answer to a call and the next call need
  * no hand-over at all.
@@ -29,6 +33,9 @@ import org.jspecify.annotations.Nullable;
 final class Flusher implements AutoCloseable {
   /** The callers' patience is looked at this often within its length. */
   private static final int LOOKS = 20;
+
+  /** One call in so many begins with the checks of batches. */
+  private static final int TURNS = 4;
 
   private static final Duration MIN_LOOK = Duration.ofMillis(1);
   private static final Duration MAX_LOOK = Duration.ofMillis(50);
@@ -39,7 +46,12 @@ final class Flusher implements AutoCloseable {
   private final ReplyWatch watch;
   private final ScriptCall.Environment environment;
   private final Duration lookPause;
-  private final BlockingQueue<WaitingCheck> queue;
+  private final BlockingQueue<WaitingCheck> singles;
+  private final BlockingQueue<WaitingCheck> batched;
+
+  /** Number of calls that were taken from the queues; guarded by {@code takeLock}. */
+  private int turn;
+
   private final Set<ScriptCall> inFlight = ConcurrentHashMap.newKeySet();
   private final AtomicInteger permits;
 
@@ -67,7 +79,8 @@ final class Flusher implements AutoCloseable {
     this.link = link;
     this.statistics = statistics;
     this.watch = new ReplyWatch(config, link, statistics, this::failWaiting);
-    this.queue = new ArrayBlockingQueue<>(config.queueCapacity());
+    this.singles = new ArrayBlockingQueue<>(config.queueCapacity());
+    this.batched = new ArrayBlockingQueue<>(config.queueCapacity());
     this.permits = new AtomicInteger(config.maxInFlight());
     this.environment =
         new ScriptCall.Environment(
@@ -98,14 +111,18 @@ final class Flusher implements AutoCloseable {
 
   /** Returns the number of checks waiting to be sent. */
   int checksWaiting() {
-    return queue.size();
+    return singles.size() + batched.size();
+  }
+
+  private boolean isEmpty() {
+    return singles.isEmpty() && batched.isEmpty();
   }
 
   /**
    * Adds a check to the queue. Returns false if the queue is full, and the check is not answered.
    */
   boolean offer(WaitingCheck check) {
-    boolean queued = queue.offer(check);
+    boolean queued = (check.isInBatch() ? batched : singles).offer(check);
     if (closed) {
       boolean unused = check.answer(notSent());
       return true;
@@ -135,14 +152,14 @@ final class Flusher implements AutoCloseable {
   /** Makes calls of what waits, as many as are permitted. */
   private void send() {
     try {
-      while (!closed && !queue.isEmpty() && tryPermit()) {
+      while (!closed && !isEmpty() && tryPermit()) {
         sendOne();
       }
     } finally {
       sending.set(false);
     }
     // a check that came meanwhile has seen that sending was in progress
-    if (!closed && !queue.isEmpty() && permits.get() > 0) {
+    if (!closed && !isEmpty() && permits.get() > 0) {
       sendSoon();
     }
   }
@@ -159,7 +176,7 @@ final class Flusher implements AutoCloseable {
   private void ended(ScriptCall call) {
     inFlight.remove(call);
     permits.incrementAndGet();
-    if (queue.isEmpty()) {
+    if (isEmpty()) {
       return;
     }
     if (!link.reader().inEventLoop()) {
@@ -212,23 +229,31 @@ final class Flusher implements AutoCloseable {
   }
 
   private void takeBatch(List<WaitingCheck> batch) {
-    int keys = 0;
     takeLock.lock();
     try {
-      WaitingCheck next = queue.peek();
-      while (next != null && (batch.isEmpty() || fits(next, batch, keys))) {
-        queue.remove();
-        if (next.trySend()) {
-          batch.add(next);
-          keys += next.keys().length;
-        } else {
-          statistics.checksNotSent.increment();
-        }
-        next = queue.peek();
-      }
+      boolean batchesFirst = ++turn % TURNS == 0;
+      int keys = take(batchesFirst ? batched : singles, batch, 0);
+      take(batchesFirst ? singles : batched, batch, keys);
     } finally {
       takeLock.unlock();
     }
+  }
+
+  /** Takes the checks of a queue that fit; returns the number of keys of all that were taken. */
+  private int take(BlockingQueue<WaitingCheck> queue, List<WaitingCheck> batch, int keysBefore) {
+    int keys = keysBefore;
+    WaitingCheck next = queue.peek();
+    while (next != null && (batch.isEmpty() || fits(next, batch, keys))) {
+      queue.remove();
+      if (next.trySend()) {
+        batch.add(next);
+        keys += next.keys().length;
+      } else {
+        statistics.checksNotSent.increment();
+      }
+      next = queue.peek();
+    }
+    return keys;
   }
 
   private boolean fits(WaitingCheck next, List<WaitingCheck> batch, int keys) {
@@ -241,7 +266,8 @@ final class Flusher implements AutoCloseable {
     List<WaitingCheck> all = new ArrayList<>();
     takeLock.lock();
     try {
-      queue.drainTo(all);
+      singles.drainTo(all);
+      batched.drainTo(all);
     } finally {
       takeLock.unlock();
     }
@@ -289,17 +315,22 @@ final class Flusher implements AutoCloseable {
   }
 
   private boolean anyWait() {
-    return !queue.isEmpty() || !inFlight.isEmpty();
+    return !isEmpty() || !inFlight.isEmpty();
   }
 
   private void rejectOverdue(long nowNanos) {
+    rejectOverdue(singles, nowNanos);
+    rejectOverdue(batched, nowNanos);
+    for (ScriptCall call : inFlight) {
+      call.rejectOverdue(nowNanos);
+    }
+  }
+
+  private static void rejectOverdue(Iterable<WaitingCheck> queue, long nowNanos) {
     for (WaitingCheck check : queue) {
       if (!check.lookIfOverdue(nowNanos)) {
         break; // those behind it came later
       }
-    }
-    for (ScriptCall call : inFlight) {
-      call.rejectOverdue(nowNanos);
     }
   }
 

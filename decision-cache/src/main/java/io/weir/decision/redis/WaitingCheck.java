@@ -98,6 +98,11 @@ final class WaitingCheck {
     return argument;
   }
 
+  /** Returns whether the check is one of many of one request, which single checks precede. */
+  boolean isInBatch() {
+    return check.inBatch();
+  }
+
   /** Returns whether the check must be sent in a call of its own. */
   boolean isAlone() {
     return alone;

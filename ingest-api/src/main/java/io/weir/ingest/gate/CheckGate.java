@@ -5,6 +5,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.decision.DecisionCache;
 import io.weir.limits.check.Decision;
 import io.weir.limits.policy.MatchedPolicies;
+import io.weir.limits.policy.MatchedPolicy;
 import io.weir.limits.policy.PolicyMatcher;
 import io.weir.topics.model.CallEvent;
 import java.time.Duration;
@@ -48,14 +49,14 @@ public final class CheckGate {
             return thread;
           });
 
-  /** Number of buckets at which a part of a batch is submitted. */
-  private static final int BUCKETS_OF_A_PART = 512;
+  /** Number of keys at which a part of a batch is submitted. */
+  private static final int KEYS_OF_A_PART = 512;
 
   /**
-   * Most buckets of batches in the queue to the cache, of all batches together: a single check
-   * waits behind no more, some milliseconds.
+   * Most keys of batches in the queue to the cache, of all batches together: some milliseconds of
+   * work, so that no check of a batch waits in the queue until its deadline.
    */
-  private static final int MAX_BUCKETS_OF_BATCHES = 8 * BUCKETS_OF_A_PART;
+  private static final int MAX_KEYS_OF_BATCHES = 8 * KEYS_OF_A_PART;
 
   private final Supplier<PolicyMatcher> policies;
   private final DecisionCache cache;
@@ -66,7 +67,7 @@ public final class CheckGate {
   private final Slots slots;
   private final Judge judge;
   private final UsageLog usage;
-  private final Semaphore bucketsOfBatches = new Semaphore(MAX_BUCKETS_OF_BATCHES, true);
+  private final Semaphore keysOfBatches = new Semaphore(MAX_KEYS_OF_BATCHES, true);
 
   /** A call of a batch, and the policies that match it at a moment. */
   private record Matched(Call call, MatchedPolicies matched, long atEpochMillis) {}
@@ -76,21 +77,23 @@ public final class CheckGate {
    */
   private record Submitted(Matched asked, @Nullable CompletableFuture<Decision> pending) {}
 
-  /** The calls of a batch that are decided together, and how many buckets they have. */
-  private record Part(List<Matched> calls, int buckets) {
+  /** The calls of a batch that are decided together, and how many keys the cache reads for them. */
+  private record Part(List<Matched> calls, int keys) {
     /** Returns the part with which calls begin. */
     static Part of(List<Call> calls, Function<Call, Matched> matching) {
       List<Matched> part = new ArrayList<>();
-      int buckets = 0;
+      int keys = 0;
       for (Call call : calls) {
         Matched one = matching.apply(call);
         part.add(one);
-        buckets += one.matched.evaluated().size();
-        if (buckets >= BUCKETS_OF_A_PART) {
+        for (MatchedPolicy match : one.matched.evaluated()) {
+          keys += match.bucket().limit().keys();
+        }
+        if (keys >= KEYS_OF_A_PART) {
           break;
         }
       }
-      return new Part(part, buckets);
+      return new Part(part, keys);
     }
 
     List<Matched> matchedBy(Function<Call, Matched> matching) {
@@ -384,7 +387,7 @@ public final class CheckGate {
 
   /**
    * Decides each call by itself, and records together those that were decided: either every
-   * decision is kept or none is. The checks are submitted in parts of some hundred buckets, each
+   * decision is kept or none is. The checks are submitted in parts of some hundred keys, each
    * before its first decision is waited for, so that the cache decides them together and still has
    * room for single checks. When one is shed, the parts after it are shed, too. Calls of one bucket
    * are charged in the list's order.
@@ -474,15 +477,14 @@ public final class CheckGate {
     if (part.calls.size() == 1) {
       return await(submit(part.calls));
     }
-    boolean waits =
-        bucketsOfBatches.hasQueuedThreads() || !bucketsOfBatches.tryAcquire(part.buckets);
+    boolean waits = keysOfBatches.hasQueuedThreads() || !keysOfBatches.tryAcquire(part.keys);
     if (waits) {
-      bucketsOfBatches.acquireUninterruptibly(part.buckets);
+      keysOfBatches.acquireUninterruptibly(part.keys);
     }
     try {
       return await(submit(waits ? part.matchedBy(matchingNow.get()) : part.calls));
     } finally {
-      bucketsOfBatches.release(part.buckets);
+      keysOfBatches.release(part.keys);
     }
   }
 
@@ -491,7 +493,8 @@ public final class CheckGate {
     for (Matched one : part) {
       boolean asks = one.matched.needsCheck();
       submitted.add(
-          new Submitted(one, asks ? cache.submit(slots.check(one.call, one.matched)) : null));
+          new Submitted(
+              one, asks ? cache.submit(slots.check(one.call, one.matched).asPartOfBatch()) : null));
     }
     return submitted;
   }

@@ -726,6 +726,17 @@ final class CheckGateTest {
     assertEquals(0, log.underWay());
   }
 
+  /** Was a hole: a thousand such checks, of 62 keys each, were submitted at once. */
+  @Test
+  void check_manyCallsOverManySubWindows_areSubmittedInPartsOfSomeHundredKeys() {
+    CheckGate gate = gate(1, local(new SlidingWindow(10_000, 3_600, 60)));
+
+    List<CheckOutcome> outcomes = gate.check(Collections.nCopies(200, call(1)));
+
+    assertEquals(9, cache.mostSubmitted); // the first number of which 62 each are 512 or more
+    assertTrue(outcomes.stream().allMatch(one -> ((CheckOutcome.Decided) one).call().allowed()));
+  }
+
   @Test
   void check_severalCalls_areSubmittedBeforeTheFirstIsAwaited_andDecidedInOrder() {
     List<CheckOutcome> outcomes = gate(1, DENIES_NOBODY).check(List.of(call(6), call(5), call(4)));

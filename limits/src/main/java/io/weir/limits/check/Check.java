@@ -12,8 +12,10 @@ import org.jspecify.annotations.Nullable;
  * @param buckets the buckets, 1 to {@value #MAX_BUCKETS}, with distinct keys, all in one hash slot
  * @param cost tokens, ≥ 1; of a {@link ConcurrencyLimit} one slot, whatever the cost
  * @param claim who asks for slots; null only if no bucket is that of a {@link ConcurrencyLimit}
+ * @param inBatch whether the check is one of many of one request, which single checks precede
  */
-public record Check(List<BucketRequest> buckets, long cost, @Nullable SlotClaim claim) {
+public record Check(
+    List<BucketRequest> buckets, long cost, @Nullable SlotClaim claim, boolean inBatch) {
   /** Most buckets in one check; bounds the work of one script call. */
   public static final int MAX_BUCKETS = 16;
 
@@ -34,13 +36,23 @@ public record Check(List<BucketRequest> buckets, long cost, @Nullable SlotClaim 
     }
   }
 
-  /** Creates a check of buckets without slots. */
+  /** Creates a single check. */
+  public Check(List<BucketRequest> buckets, long cost, @Nullable SlotClaim claim) {
+    this(buckets, cost, claim, false);
+  }
+
+  /** Creates a single check of buckets without slots. */
   public Check(List<BucketRequest> buckets, long cost) {
     this(buckets, cost, null);
   }
 
   /** Returns a check of some of the buckets for the same call. */
   public Check of(List<BucketRequest> some) {
-    return new Check(some, cost, claim);
+    return new Check(some, cost, claim, inBatch);
+  }
+
+  /** Returns this check as one of many of one request. */
+  public Check asPartOfBatch() {
+    return new Check(buckets, cost, claim, true);
   }
 }
