@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Starts one Weir process with the options its JVM needs; the arguments are those of ./weir.
 set -eu
+# files of a process are its user's alone; other commands write files that are meant for others
+case "${1:-}" in ingest | aggregate) umask 077 ;; esac
 version=$(java -XshowSettings:properties -version 2>&1 |
   sed -n 's/^ *java\.specification\.version = \([0-9]*\).*/\1/p')
 options="-XX:+ExitOnOutOfMemoryError"

@@ -13,11 +13,9 @@ import io.weir.testing.ChildJvm;
 import io.weir.testing.FullSuite;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.net.Socket;
-import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -68,9 +66,22 @@ final class CommandsIT {
       assertEquals(1, second.awaitExit());
       assertTrue(second.errors().contains("in use by another process"), second.errors());
       assertTrue(second.errors().contains("WEIR_DATA"), second.errors());
+      Path data = folder.resolve("up");
+      assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(data)));
+
+      Map<String, String> sameData =
+          Map.of("WEIR_DATA", data.toString(), "WEIR_SINGLE_COPY", "allow");
+      WeirProcess nextToIt = WeirProcess.start(folder, sameData, "topics", "check");
+      assertEquals(0, nextToIt.awaitExit(), () -> nextToIt.output() + nextToIt.errors());
 
       first.terminate();
       assertEquals(0, first.awaitExit(), first.errors());
+      for (String part : List.of("ingest", "aggregator", "Redis", "Kafka")) {
+        assertTrue(first.output().contains("stopping " + part), () -> first.output().toString());
+      }
+      WeirProcess after = WeirProcess.start(folder, sameData, "topics", "check");
+      assertEquals(2, after.awaitExit());
+      assertTrue(after.errors().contains("WEIR_KAFKA is not set"), after.errors());
       // once, a stop of more than a second was told as a failure
       String said = first.output() + first.errors();
       assertFalse(said.contains("stopped for good"), said);
@@ -96,12 +107,16 @@ final class CommandsIT {
     environment.put("WEIR_WINDOW", "PT1M");
     try (WeirProcess up = WeirProcess.start(folder, environment, "up")) {
       up.awaitLine("weir is ready");
-      URI redis = URI.create(up.awaitLine("Redis "));
-      try (Socket socket = new Socket(redis.getHost(), redis.getPort())) {
-        socket.getOutputStream().write("SHUTDOWN NOSAVE\r\n".getBytes(StandardCharsets.US_ASCII));
+      ProcessHandle redis =
+          ProcessHandle.of(up.pid())
+              .orElseThrow()
+              .descendants()
+              .filter(each -> each.info().command().orElse("").endsWith("redis-server"))
+              .findFirst()
+              .orElseThrow();
+      redis.destroy();
 
-        assertEquals(1, up.awaitExit());
-      }
+      assertEquals(1, up.awaitExit());
       String end = "weir: Redis has stopped: its process has ended";
       assertTrue(up.errors().contains(end), up.errors());
       assertTrue(up.errors().contains("; start again over the same WEIR_DATA"), up.errors());
@@ -190,7 +205,8 @@ final class CommandsIT {
     WeirProcess check = WeirProcess.start(folder, Map.of("WEIR_KAFKA", nowhere), "topics", "check");
 
     assertEquals(1, check.awaitExit());
-    assertTrue(check.errors().contains(nowhere), check.errors());
+    assertEquals(1, check.errors().lines().count(), check.errors());
+    assertTrue(check.errors().contains(nowhere + " Connection refused"), check.errors());
     assertTrue(check.errors().contains("WEIR_KAFKA"), check.errors());
   }
 

@@ -90,7 +90,8 @@ final class DemoCommand implements Callable<Integer> {
             step -> {
               out.println("starting " + step);
               out.flush();
-            })) {
+            },
+            stopping -> {})) {
       local.awaitReady();
       return run(local, out);
     }

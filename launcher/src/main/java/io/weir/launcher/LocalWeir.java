@@ -54,6 +54,8 @@ final class LocalWeir implements AutoCloseable {
   /** The parts, the one started last at the front. Read while it is being closed. */
   private final Deque<Part> parts = new ConcurrentLinkedDeque<>();
 
+  private final Consumer<String> stopping;
+
   private String scheme = "http://";
   private KafkaConnection kafka = KafkaConnection.to("");
   private String redis = "";
@@ -74,17 +76,21 @@ final class LocalWeir implements AutoCloseable {
    */
   private record Part(String name, AutoCloseable handle, Supplier<String> failure) {}
 
-  private LocalWeir() {}
+  private LocalWeir(Consumer<String> stopping) {
+    this.stopping = stopping;
+  }
 
   /**
    * Starts all parts. Calls and reports are answered once it {@linkplain #awaitReady is ready}.
    *
    * @param environment the variables
    * @param step receives the name of each part before it is started
+   * @param stopping receives the name of each part before it is stopped
    */
-  static LocalWeir start(Map<String, String> environment, Consumer<String> step)
+  static LocalWeir start(
+      Map<String, String> environment, Consumer<String> step, Consumer<String> stopping)
       throws IOException, TopicAdminException, AggregatorStartException, InterruptedException {
-    LocalWeir weir = new LocalWeir();
+    LocalWeir weir = new LocalWeir(stopping);
     try {
       weir.startParts(environment, step);
       return weir;
@@ -108,7 +114,7 @@ final class LocalWeir implements AutoCloseable {
     Settings settings = Settings.of(environment);
     refuseTakenPorts(settings);
     step.accept("data folder");
-    Path data = Path.of(settings.text("WEIR_DATA", ".weir"));
+    Path data = RunningUp.dataFolder(settings);
     parts.push(new Part("data folder", DataFolder.open(data), () -> ""));
     boolean isOurs = settings.text(KafkaConnection.VARIABLE, "").isEmpty();
     if (isOurs) {
@@ -119,6 +125,10 @@ final class LocalWeir implements AutoCloseable {
       kafka = KafkaConnection.to(broker.bootstrapServers());
     } else {
       kafka = KafkaConnection.of(settings);
+    }
+    if (isOurs) {
+      RunningUp announced = RunningUp.announce(data, kafka.bootstrapServers());
+      parts.push(new Part("Kafka's address for other commands", announced, () -> ""));
     }
     step.accept("topics");
     try (TopicAdmin admin = TopicAdmin.connect(kafka)) {
@@ -134,7 +144,8 @@ final class LocalWeir implements AutoCloseable {
     if (redisUri.isEmpty()) {
       step.accept("Redis");
       RedisServer server =
-          RedisServer.start(data.resolve("redis"), settings.port(REDIS_PORT, DEFAULT_REDIS_PORT));
+          RedisServer.startLockedDown(
+              data.resolve("redis"), settings.port(REDIS_PORT, DEFAULT_REDIS_PORT));
       parts.push(
           new Part(
               "Redis",
@@ -360,6 +371,7 @@ final class LocalWeir implements AutoCloseable {
   public void close() {
     while (!parts.isEmpty()) {
       Part part = parts.pop();
+      stopping.accept(part.name());
       try {
         part.handle().close();
       } catch (Exception failed) {

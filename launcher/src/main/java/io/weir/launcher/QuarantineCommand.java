@@ -214,8 +214,8 @@ final class QuarantineCommand {
   }
 
   private Quarantine quarantine() {
-    return new Quarantine(
-        weir.kafka(), weir.duration("WEIR_LATENESS", Topics.LATENESS), System.currentTimeMillis());
+    Duration lateness = weir.duration("WEIR_LATENESS", Topics.LATENESS);
+    return new Quarantine(weir.kafka(), lateness, System.currentTimeMillis());
   }
 
   private SortedMap<Source, Entry> select(Filters filters, Quarantine quarantine) {

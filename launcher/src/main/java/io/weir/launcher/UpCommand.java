@@ -37,10 +37,8 @@ final class UpCommand implements Callable<Integer> {
             () ->
                 LocalWeir.start(
                     weir.environment(),
-                    step -> {
-                      out.println("starting " + step);
-                      out.flush();
-                    }),
+                    part -> print("starting " + part),
+                    part -> print("stopping " + part)),
             started -> Stop.LIMIT.plus(started.ingestStop()));
     LocalWeir local = stop.resource();
     stop.await(
@@ -57,5 +55,11 @@ final class UpCommand implements Callable<Integer> {
     out.println("weir is ready");
     out.flush();
     throw new CommandFailedException(stop.awaitFailure(local::failure));
+  }
+
+  private void print(String line) {
+    PrintWriter out = spec.commandLine().getOut();
+    out.println(line);
+    out.flush();
   }
 }

@@ -271,8 +271,21 @@ public final class WeirCommand {
         .duration(variable, absent, Duration.ofMillis(1), Duration.ofDays(36_500));
   }
 
-  /** Returns how to reach Kafka, without which the command cannot run. */
+  /**
+   * Returns how to reach Kafka, without which the command cannot run: as WEIR_KAFKA says, otherwise
+   * the broker of this user's running {@code up}.
+   *
+   * @throws CommandFailedException if no address accepts connections
+   */
   KafkaConnection kafka() {
-    return KafkaConnection.of(Settings.of(environment));
+    Settings settings = Settings.of(environment);
+    KafkaConnection kafka =
+        settings.text(KAFKA, "").isEmpty()
+            ? RunningUp.kafka(settings)
+                .map(KafkaConnection::to)
+                .orElseGet(() -> KafkaConnection.of(settings))
+            : KafkaConnection.of(settings);
+    KafkaProbe.requireReachable(kafka.bootstrapServers());
+    return kafka;
   }
 }

@@ -5,10 +5,18 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.EnumSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A folder that belongs to one process at a time. Two brokers over one folder corrupt its metadata
@@ -16,6 +24,10 @@ import org.jspecify.annotations.Nullable;
  * ends, however it ends.
  */
 public final class DataFolder implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(DataFolder.class);
+  private static final Set<PosixFilePermission> OWNER_ONLY =
+      PosixFilePermissions.fromString("rwx------");
+
   private final Path path;
   private final FileChannel channel;
   private final FileLock lock;
@@ -27,7 +39,7 @@ public final class DataFolder implements AutoCloseable {
   }
 
   /**
-   * Creates the folder if it is missing, and locks it.
+   * Creates the folder if it is missing, closes it to other users, and locks it.
    *
    * @throws ServerStartException if another process holds the lock or the folder cannot be written
    */
@@ -35,7 +47,7 @@ public final class DataFolder implements AutoCloseable {
     Path absolute = path.toAbsolutePath().normalize();
     Path file = absolute.resolve("lock");
     try {
-      Files.createDirectories(absolute);
+      createPrivate(absolute);
       FileChannel channel =
           FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
       FileLock lock = tryLock(channel);
@@ -57,6 +69,34 @@ public final class DataFolder implements AutoCloseable {
               + cannotWrite
               + "); set WEIR_DATA to a folder that can be written",
           cannotWrite);
+    }
+  }
+
+  /**
+   * Creates the folder if it is missing, and takes the rights on it from group and others. That
+   * hides every file below it, whatever the file's own mode. A folder of another user keeps its
+   * mode, since only its owner can change it.
+   */
+  private static void createPrivate(Path folder) throws IOException {
+    Files.createDirectories(folder);
+    PosixFileAttributeView view = Files.getFileAttributeView(folder, PosixFileAttributeView.class);
+    if (view == null) {
+      return; // a file system without POSIX modes
+    }
+    Set<PosixFilePermission> mode = view.readAttributes().permissions();
+    if (OWNER_ONLY.containsAll(mode)) {
+      return;
+    }
+    Set<PosixFilePermission> kept = EnumSet.copyOf(OWNER_ONLY);
+    kept.retainAll(mode);
+    try {
+      view.setPermissions(kept);
+    } catch (FileSystemException ofAnotherUser) {
+      LOG.warn(
+          "data_folder_open_to_others folder={} mode={} detail=\"{}\"",
+          folder,
+          PosixFilePermissions.toString(mode),
+          ofAnotherUser.getMessage());
     }
   }
 

@@ -25,6 +25,14 @@ import java.util.concurrent.TimeUnit;
  * pipe, and the pipe closes when this process ends, even by {@code kill -9}.
  */
 public final class RedisServer implements AutoCloseable {
+  /**
+   * Options of a server that other users of this machine can reach. No client may administrate it:
+   * {@code CONFIG SET dir} would write files with the rights of the server's user. Reading its
+   * configuration stays allowed.
+   */
+  private static final List<String> NO_ADMINISTRATION =
+      List.of("--user", "default", "on", "nopass", "~*", "&*", "+@all", "-@admin", "+config|get");
+
   private static final Duration START_TIMEOUT = Duration.ofSeconds(20);
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(10);
   private static final int PROBE_TIMEOUT_MILLIS = 500;
@@ -81,6 +89,17 @@ public final class RedisServer implements AutoCloseable {
             "noeviction"));
     arguments.addAll(List.of(options));
     return launch(folder, actualPort, arguments);
+  }
+
+  /**
+   * Starts a server that no client can administrate, for a machine that other users share.
+   *
+   * @param folder its data and log
+   * @param port the port on which it listens; 0 selects any free one
+   * @throws ServerStartException if the port is taken or the server does not answer
+   */
+  public static RedisServer startLockedDown(Path folder, int port) throws IOException {
+    return start(folder, port, NO_ADMINISTRATION.toArray(String[]::new));
   }
 
   /**

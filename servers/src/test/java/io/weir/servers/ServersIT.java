@@ -7,10 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.testing.Await;
 import io.weir.testing.ChildJvm;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -89,7 +94,7 @@ final class ServersIT {
 
   @Test
   void kafka_portTaken_namesThePortAndTheVariable() throws Exception {
-    try (ServerSocket taken = new ServerSocket(0, 1, java.net.InetAddress.getLoopbackAddress())) {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       ServerStartException refused =
           assertThrows(
               ServerStartException.class, () -> EmbeddedKafka.start(folder, taken.getLocalPort()));
@@ -110,6 +115,47 @@ final class ServersIT {
     }
 
     DataFolder.open(folder).close();
+  }
+
+  @Test
+  void dataFolder_openToOthers_isClosedToThem() throws Exception {
+    Path data = Files.createDirectory(folder.resolve("data"));
+    Files.setPosixFilePermissions(data, PosixFilePermissions.fromString("rwxr-xr-x"));
+
+    DataFolder.open(data).close();
+
+    assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(data)));
+  }
+
+  @Test
+  void redis_lockedDown_refusesOthersToChangeItsConfiguration() throws Exception {
+    try (RedisServer redis = RedisServer.startLockedDown(folder, 0)) {
+      assertEquals("+OK", answer(redis, "SET k v"));
+      assertEquals("*2", answer(redis, "CONFIG GET maxmemory-policy"));
+      assertEquals("+OK", answer(redis, "FLUSHALL"));
+      for (String command :
+          List.of(
+              "CONFIG SET dir /tmp",
+              "CONFIG REWRITE",
+              "ACL SETUSER default +@all",
+              "MODULE LOAD /tmp/x.so",
+              "REPLICAOF 127.0.0.1 1",
+              "DEBUG SLEEP 0",
+              "SHUTDOWN")) {
+        assertTrue(answer(redis, command).startsWith("-NOPERM"), command);
+      }
+      assertTrue(redis.isAlive());
+    }
+  }
+
+  private static String answer(RedisServer redis, String command) throws Exception {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), redis.port())) {
+      socket.getOutputStream().write((command + "\r\n").getBytes(StandardCharsets.US_ASCII));
+      BufferedReader reader =
+          new BufferedReader(
+              new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII));
+      return String.valueOf(reader.readLine());
+    }
   }
 
   @Test

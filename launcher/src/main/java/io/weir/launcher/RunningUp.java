@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import io.weir.topics.settings.Settings;
+import java.io.IOException;
+import java.io.Reader;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.Properties;
+
+/**
+ * The file in {@code WEIR_DATA} that tells other commands of the same user where the Kafka broker
+ * of a running {@code weir up} listens. It names the process, so that a file that a killed process
+ * left behind is ignored.
+ */
+final class RunningUp implements AutoCloseable {
+  private static final String FILE = "up.properties";
+  private static final String DATA = "WEIR_DATA";
+  private static final String DEFAULT_DATA = ".weir";
+
+  private static final String KAFKA = "kafka";
+  private static final String PID = "pid";
+  private static final String STARTED = "process_started";
+
+  private final Path file;
+
+  private RunningUp(Path file) {
+    this.file = file;
+  }
+
+  /** Returns the data folder of {@code up}. */
+  static Path dataFolder(Settings settings) {
+    return Path.of(settings.text(DATA, DEFAULT_DATA));
+  }
+
+  /**
+   * Writes the file for this process.
+   *
+   * @param data the data folder
+   * @param kafka the broker's address
+   */
+  static RunningUp announce(Path data, String kafka) throws IOException {
+    ProcessHandle self = ProcessHandle.current();
+    Properties content = new Properties();
+    content.setProperty(KAFKA, kafka);
+    content.setProperty(PID, Long.toString(self.pid()));
+    content.setProperty(STARTED, startOf(self));
+    Path file = data.resolve(FILE);
+    Path unfinished = data.resolve(FILE + ".new");
+    try (Writer writer = Files.newBufferedWriter(unfinished, StandardCharsets.UTF_8)) {
+      content.store(writer, "written by weir up, for commands next to it");
+    }
+    Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
+    return new RunningUp(file);
+  }
+
+  /** Returns the broker's address of an {@code up} that runs over the data folder, if one does. */
+  static Optional<String> kafka(Settings settings) {
+    Properties content = new Properties();
+    try (Reader reader =
+        Files.newBufferedReader(dataFolder(settings).resolve(FILE), StandardCharsets.UTF_8)) {
+      content.load(reader);
+    } catch (IOException | IllegalArgumentException absentOrUnreadable) {
+      return Optional.empty();
+    }
+    return isRunning(content) ? Optional.ofNullable(content.getProperty(KAFKA)) : Optional.empty();
+  }
+
+  private static boolean isRunning(Properties content) {
+    try {
+      long pid = Long.parseLong(content.getProperty(PID, ""));
+      // another process may have the same number, but not the same start
+      return ProcessHandle.of(pid)
+          .filter(process -> startOf(process).equals(content.getProperty(STARTED)))
+          .isPresent();
+    } catch (NumberFormatException malformed) {
+      return false;
+    }
+  }
+
+  private static String startOf(ProcessHandle process) {
+    return process.info().startInstant().map(Instant::toString).orElse("unknown");
+  }
+
+  /** Removes the file. */
+  @Override
+  public void close() throws IOException {
+    Files.deleteIfExists(file);
+  }
+}
