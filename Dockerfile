@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # One image, any process that is not 'up' or 'demo': the command says which. Build what it copies first: ./weir build
-FROM eclipse-temurin:25-jre
+# Pin it by digest in production, since a tag can move:
+#   docker buildx imagetools inspect eclipse-temurin:25-jre
+#   docker build --build-arg BASE=eclipse-temurin@sha256:DIGEST .
+ARG BASE=eclipse-temurin:25-jre
+FROM ${BASE}
 # the number is that of deploy/kubernetes
 RUN groupadd --gid 10001 weir && useradd --uid 10001 --gid weir --home-dir /var/lib/weir --no-create-home weir \
     && mkdir -p /var/lib/weir && chown weir:weir /var/lib/weir
