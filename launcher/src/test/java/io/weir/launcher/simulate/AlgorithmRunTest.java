@@ -6,10 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.launcher.simulate.AlgorithmRun.Figures;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
@@ -99,6 +103,35 @@ final class AlgorithmRunTest {
       assertTrue(compare(shape).of("token-bucket").worstWindow() <= 2 * LIMIT, shape.toString());
     }
     assertTrue(compare(TrafficShape.ON_OFF).of("token-bucket").worstWindow() > 1.9 * LIMIT);
+  }
+
+  @Test
+  void algorithmsPage_tables_holdTheFiguresOfSimulate() throws IOException {
+    List<String> page = Files.readAllLines(Path.of("..", "docs", "algorithms.md"));
+    List<String> rows = page.stream().filter(line -> line.startsWith("| `")).toList();
+    List<String> expected = new ArrayList<>();
+    for (TrafficShape shape : List.of(TrafficShape.EDGE, TrafficShape.POISSON)) {
+      Compared compared = compare(shape.calls(LIMIT, MINUTE_MICROS, 30, 1));
+      for (SimulatedAlgorithm each :
+          SimulatedAlgorithm.ofNames(SimulatedAlgorithm.DEFAULT, LIMIT, MINUTE)) {
+        Figures of = compared.of(each.name());
+        expected.add(
+            String.format(
+                Locale.ROOT,
+                "%s | %,d | %,d | %,d | %d | %.1f %% |",
+                each.name(),
+                of.admitted(),
+                of.wronglyAdmitted(),
+                of.wronglyDenied(),
+                of.worstWindow(),
+                100 * of.meanError()));
+      }
+    }
+
+    // a row names the algorithm, and may describe it in its first cell
+    assertEquals(
+        expected,
+        rows.stream().map(row -> row.replaceFirst("^\\| `([^`]+)`[^|]*\\|", "$1 |")).toList());
   }
 
   @Test
