@@ -332,8 +332,18 @@ final class ReportsIT {
               shown.contains("<b id=\"quantity\">18,014,398,509,482,990</b>")
                   && shown.contains("<b id=\"allowed\">1,010</b>")
                   && shown.contains("Only the first 1,000 rows") == !grouping.isEmpty()
-                  && (shown.contains("<td>18,014,398,509,482,990</td>") || !grouping.isEmpty()));
+                  && (shown.contains("<td data-label=\"Quantity\">18,014,398,509,482,990</td>")
+                      || !grouping.isEmpty()));
     }
+  }
+
+  @Test
+  void usagePage_zoneIsUnknown_namesTheFieldOnce() throws Exception {
+    Chromium.awaitPage(
+        folder,
+        reports.one,
+        "/?tz=nowhere&client=a&from=2026-01-01&to=2026-01-01",
+        shown -> shown.contains(">tz must be an IANA time zone"));
   }
 
   @Test
