@@ -208,7 +208,8 @@ public final class WeirProcess implements AutoCloseable {
 
   /** Sends SIGTERM. */
   public void terminate() {
-    process.destroy();
+    // not Process.destroy(), which closes the output before the process has written its last lines
+    process.toHandle().destroy();
   }
 
   /** Returns its process id. */
@@ -223,7 +224,8 @@ public final class WeirProcess implements AutoCloseable {
 
   @Override
   public void close() {
-    process.destroy();
+    // not Process.destroy(), which closes the output before the process has written its last lines
+    process.toHandle().destroy();
     try {
       if (!process.waitFor(30, TimeUnit.SECONDS)) {
         process.destroyForcibly().waitFor();

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.servers.Ports;
 import io.weir.servers.testing.TestKafka;
+import io.weir.testing.Await;
 import io.weir.testing.ChildJvm;
 import io.weir.testing.FullSuite;
 import java.net.InetAddress;
@@ -76,8 +77,11 @@ final class CommandsIT {
 
       first.terminate();
       assertEquals(0, first.awaitExit(), first.errors());
+      // its last lines may be read a moment after its end
       for (String part : List.of("ingest", "aggregator", "Redis", "Kafka")) {
-        assertTrue(first.output().contains("stopping " + part), () -> first.output().toString());
+        Await.until(
+            () -> "a line that " + part + " stops, in " + first.output(),
+            () -> first.output().contains("stopping " + part));
       }
       WeirProcess after = WeirProcess.start(folder, sameData, "topics", "check");
       assertEquals(2, after.awaitExit());
