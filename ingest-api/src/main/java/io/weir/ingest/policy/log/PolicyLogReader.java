@@ -402,8 +402,9 @@ public final class PolicyLogReader implements AutoCloseable {
       if (entry == null) {
         continue;
       }
-      if (entry.change().equals(lastChange)) {
-        entry = entry.ofChange(lastChange);
+      PolicyEntry.Change shared = lastChange;
+      if (shared != null && shared.equals(entry.change())) {
+        entry = entry.ofChange(shared);
       }
       lastChange = entry.change();
       if (wasReadToTheEnd && entry.version() <= Math.max(state.version(), readThrough)) {

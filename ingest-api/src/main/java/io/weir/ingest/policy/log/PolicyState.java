@@ -419,6 +419,7 @@ public final class PolicyState {
   private static final class SharedSettings {
     private final Map<ByteBuffer, Shared> byText = new HashMap<>();
 
+    @SuppressWarnings("ArrayRecordComponent") // never compared, never modified
     private record Shared(byte[] text, ClientSettings settings) {}
 
     /** Adds the settings of an entry; returns the entry with the shared text. */
