@@ -7,6 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
 import io.weir.limits.BucketKey;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.PeriodicLimit;
@@ -40,6 +44,25 @@ final class BatchFairnessIT {
     return new Check(List.of(new BucketRequest(bucket, BURST, true)), 1);
   }
 
+  /** Lets Redis hold back scripts until {@link #resume}. */
+  private static void pause(RedisCommands<String, String> commands) {
+    client(commands, "PAUSE", "180000", "WRITE");
+  }
+
+  private static void resume(RedisCommands<String, String> commands) {
+    client(commands, "UNPAUSE");
+  }
+
+  private static void client(RedisCommands<String, String> commands, String... words) {
+    CommandArgs<String, String> arguments = new CommandArgs<>(StringCodec.UTF8);
+    for (String word : words) {
+      arguments.add(word);
+    }
+    assertEquals(
+        "OK",
+        commands.dispatch(CommandType.CLIENT, new StatusOutput<>(StringCodec.UTF8), arguments));
+  }
+
   @Test
   void submit_singleCheckBehindManyOfABatch_isDecidedBeforeThem() throws Exception {
     AtomicInteger batchChecksDecided = new AtomicInteger();
@@ -50,7 +73,7 @@ final class BatchFairnessIT {
       assertInstanceOf(Decision.Allowed.class, cache.take(single(0)));
       RedisCommands<String, String> commands = other.connect().sync();
       // what is sent from now on waits in Redis, and all else in the queue
-      commands.clientPause(2_000);
+      pause(commands);
       List<CompletableFuture<Decision>> batch = new ArrayList<>();
       for (int i = 0; i < MANY; i++) {
         CompletableFuture<Decision> decision = cache.submit(ofBatch(i));
@@ -62,6 +85,7 @@ final class BatchFairnessIT {
         before.add(cache.submit(single(i)).thenApply(decision -> batchChecksDecided.get()));
       }
 
+      resume(commands);
       for (CompletableFuture<Integer> each : before) {
         int decided = each.join();
         assertTrue(decided <= 3, decided + " checks of the batch were decided before a single");
@@ -81,14 +105,18 @@ final class BatchFairnessIT {
         RedisDecisionCache cache =
             RedisDecisionCache.start(PatientConfig.of(redis).withQueue(4_096, 8, 1))) {
       assertInstanceOf(Decision.Allowed.class, cache.take(single(0)));
-      other.connect().sync().clientPause(2_000);
+      RedisCommands<String, String> commands = other.connect().sync();
+      pause(commands);
       List<CompletableFuture<Decision>> singles = new ArrayList<>();
       for (int i = 0; i < MANY; i++) {
         CompletableFuture<Decision> decision = cache.submit(single(i));
         var unused = decision.thenRun(singlesDecided::incrementAndGet);
         singles.add(decision);
       }
-      int before = cache.submit(ofBatch(0)).thenApply(decision -> singlesDecided.get()).join();
+      CompletableFuture<Integer> turn =
+          cache.submit(ofBatch(0)).thenApply(decision -> singlesDecided.get());
+      resume(commands);
+      int before = turn.join();
 
       assertTrue(before <= 5 * 8, before + " single checks were decided before it");
       for (CompletableFuture<Decision> each : singles) {

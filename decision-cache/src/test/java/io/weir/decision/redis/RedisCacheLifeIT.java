@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.lettuce.core.AclSetuserArgs;
+import io.lettuce.core.SetArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.weir.decision.correction.CacheLife;
 import io.weir.decision.correction.CacheLife.Warmth;
@@ -339,7 +340,9 @@ class RedisCacheLifeIT {
       runner.redis().configSet("maxmemory", "4mb");
       byte[] value = new byte[10_000];
       for (int i = 0; i < 1_000; i++) {
-        runner.redis().setex(("other-" + i).getBytes(StandardCharsets.UTF_8), 600, value);
+        runner
+            .redis()
+            .set(("other-" + i).getBytes(StandardCharsets.UTF_8), value, SetArgs.Builder.ex(600));
       }
       Await.until("the server to be refused", () -> life.look() == Warmth.UNKNOWN);
       assertTrue(cache.refusal().contains("allkeys-random"), cache.refusal());
@@ -372,7 +375,9 @@ class RedisCacheLifeIT {
       byte[] value = new byte[10_000];
       for (int i = 0; i < 1_000; i++) {
         // these have the shortest time to live, so they are evicted, and the marker is not
-        runner.redis().setex(("other-" + i).getBytes(StandardCharsets.UTF_8), 600, value);
+        runner
+            .redis()
+            .set(("other-" + i).getBytes(StandardCharsets.UTF_8), value, SetArgs.Builder.ex(600));
       }
     }
     assertEquals(Warmth.COLD, warmth(life));

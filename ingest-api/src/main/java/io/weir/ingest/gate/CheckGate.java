@@ -53,8 +53,8 @@ public final class CheckGate {
   private static final int KEYS_OF_A_PART = 512;
 
   /**
-   * Most keys of batches in the queue to the cache, of all batches together: some milliseconds of
-   * work, so that no check of a batch waits in the queue until its deadline.
+   * Most keys of batches in the queue to the cache, of all batches together: some 50 ms of work, so
+   * that no check of a batch waits in the queue until its deadline.
    */
   private static final int MAX_KEYS_OF_BATCHES = 8 * KEYS_OF_A_PART;
 
@@ -474,7 +474,7 @@ public final class CheckGate {
    * @param matchingNow returns what matches the calls anew if they have waited for room
    */
   private List<CheckOutcome> decide(Part part, Supplier<Function<Call, Matched>> matchingNow) {
-    if (part.calls.size() == 1) {
+    if (part.calls.size() == 1 && part.keys < KEYS_OF_A_PART) {
       return await(submit(part.calls));
     }
     boolean waits = keysOfBatches.hasQueuedThreads() || !keysOfBatches.tryAcquire(part.keys);
