@@ -2,6 +2,7 @@
 package io.weir.aggregator.report;
 
 import io.weir.aggregator.table.TableStore;
+import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.UsageStateCodec;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -10,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the names of clients from the table, with one seek for each client, which skips all of its
- * keys however many there are. Not thread-safe.
+ * keys however many there are. Keys that are not keys of usage rows are skipped. Not thread-safe.
  */
 final class ClientScan implements TableStore.Visitor {
   private final String prefix;
@@ -49,11 +50,15 @@ final class ClientScan implements TableStore.Visitor {
       return to();
     }
     String text = new String(key, StandardCharsets.UTF_8);
-    int end = text.indexOf('/');
     if (UsageStateCodec.isOfClient(text)) {
-      clients.add(UsageStateCodec.client(text));
+      try {
+        clients.add(UsageStateCodec.decodeKey(text).key().client());
+      } catch (MalformedRecordException foreignKey) {
+        return null;
+      }
     }
-    return key(text.substring(0, end) + '0'); // '0' follows '/'
+    int end = text.indexOf('/');
+    return end < 0 ? null : key(text.substring(0, end) + '0'); // '0' follows '/'
   }
 
   private static byte[] key(String text) {

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads the windows of an interval from the table, endpoint by endpoint, in one pass over the keys:
  * from window to window, with a seek past those of each endpoint that are too old or too new. A
- * client with millions of endpoints does not cost a seek for each. Not thread-safe.
+ * client with millions of endpoints does not cost a seek for each. Keys that are not keys of usage
+ * rows are skipped, so that every returned key follows the visited one. Not thread-safe.
  */
 final class WindowScan implements TableStore.Visitor {
   /**
@@ -53,6 +54,9 @@ final class WindowScan implements TableStore.Visitor {
     String text = new String(key, StandardCharsets.UTF_8);
     int startAt = text.indexOf('/', ofMeter.length()) + 1;
     String start = text.substring(startAt);
+    if (startAt == 0 || !UsageStateCodec.isStart(start)) {
+      return null;
+    }
     if (start.compareTo(fromStart) < 0) {
       return key(text.substring(0, startAt) + fromStart);
     }

@@ -69,4 +69,16 @@ final class ClientScanTest {
     assertEquals(List.of("acme", "zoe"), scan("", 100));
     assertTrue(visits <= 2, () -> visits + " visits");
   }
+
+  @Test
+  void clients_foreignKeys_areSkipped() {
+    for (String foreign :
+        List.of("", "@", "acme", "acme/x", "%zz/calls/a/000000000000000", "b/calls/a/0")) {
+      putKey(foreign);
+    }
+    put("acme", "calls", "GET /", 0);
+    put("zoe", "calls", "GET /", 0);
+
+    assertEquals(List.of("acme", "zoe"), scan("", 100));
+  }
 }

@@ -52,6 +52,10 @@ final class WindowScanTest {
     while (entry != null && Arrays.compareUnsigned(entry.getKey(), scan.to()) < 0) {
       visits++;
       byte[] next = scan.visit(entry.getKey(), entry.getValue());
+      byte[] visited = entry.getKey();
+      assertTrue(
+          next == null || Arrays.compareUnsigned(next, visited) > 0,
+          () -> "the scan goes back from " + new String(visited, StandardCharsets.UTF_8));
       entry = next == null ? table.higherEntry(entry.getKey()) : table.ceilingEntry(next);
     }
     return found;
@@ -97,5 +101,18 @@ final class WindowScanTest {
 
     assertEquals(4, scan(key, 500 * WINDOW_MILLIS, 502 * WINDOW_MILLIS).size());
     assertTrue(visits <= 8, () -> visits + " visits");
+  }
+
+  @Test
+  void scan_foreignKeysOfTheClient_areSkipped() {
+    put(new UsageKey("c", "m", "a"), WINDOW_MILLIS);
+    put(new UsageKey("c", "m", "z"), WINDOW_MILLIS);
+    for (String foreign :
+        List.of("c/m/", "c/m/b", "c/m/a/", "c/m/a/:", "c/m/a/60000", "c/m/b/e/000000000060000")) {
+      table.put(foreign.getBytes(StandardCharsets.UTF_8), new byte[] {'?'});
+    }
+
+    List<String> expected = List.of("c/m/a/000000000060000", "c/m/z/000000000060000");
+    assertEquals(expected, scan(new UsageKey("c", "m", "a"), 0, 2 * WINDOW_MILLIS));
   }
 }

@@ -114,7 +114,8 @@ public final class UsageStateCodec {
     }
   }
 
-  private static boolean isStart(String text) {
+  /** Returns whether a text has the form of {@link #start}. */
+  public static boolean isStart(String text) {
     return text.length() == START_DIGITS && text.chars().allMatch(c -> c >= '0' && c <= '9');
   }
 
