@@ -83,7 +83,9 @@ final class ReportsPortIT {
               return true;
             }
           });
-      assertTrue(answer.toString().startsWith("HTTP/1.1 408 "), answer.toString());
+      // a byte that is sent after the answer resets the connection, which may discard the answer
+      String read = answer.toString();
+      assertTrue(read.isEmpty() || read.startsWith("HTTP/1.1 408 "), read);
       assertEquals(200, Reports.get(aggregator, "/health/live").statusCode());
       String metrics = Reports.get(aggregator, "/metrics").body();
       assertTrue(metrics.contains("weir_requests_timed_out_total{part=\"headers\"} 1.0"), metrics);
