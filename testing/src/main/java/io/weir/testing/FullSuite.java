@@ -26,8 +26,8 @@ public @interface FullSuite {
   String reason();
 
   /**
-   * Returns the turn in which it runs, 0 to 2. CI does not have the time for the whole suite and
-   * takes another turn each day; tests are distributed so that the turns take about equally long.
+   * Returns the turn in which it runs, 0 to 2. Tests are distributed so that the turns take about
+   * equally long.
    */
   int turn();
 }

@@ -80,8 +80,8 @@ public final class SuiteCommand implements Callable<Integer> {
       names = "--third",
       paramLabel = "N",
       description =
-          "0, 1 or 2: all unit tests, and this third of the integration tests and of what is left"
-              + " out, as CI does on the oldest JDK, another one each day")
+          "0, 1 or 2: all unit tests and this third of the integration tests, as CI does on the"
+              + " oldest JDK, another third each day")
   private @Nullable Integer third;
 
   @Parameters(paramLabel = "MAVEN", description = "further arguments go to Maven as they are")
@@ -150,7 +150,7 @@ public final class SuiteCommand implements Callable<Integer> {
       out.println("  checks: the strict compilation (every turn and --all; mvn -pl checks verify)");
     }
     if (third != null) {
-      out.println("  two thirds of the integration tests that always run: ./weir test runs all");
+      out.println("  two thirds of the integration tests: ./weir test runs all");
     }
     Summary.printCounts(out, results);
     out.printf(
