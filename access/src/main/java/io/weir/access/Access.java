@@ -47,11 +47,18 @@ public final class Access implements AutoCloseable {
     this.isOfThisMachine = isOpen && !settings.unprotected();
     Path file = settings.tokensFile();
     this.tokens = file == null ? TokenFile.empty() : read(file);
-    this.watched =
-        file == null ? null : WatchedFile.start(List.of(file), () -> tokens = read(file));
-    this.issued = settings.openIssuer(verified::invalidateAll);
     Path secret = settings.portalKeyFile();
     this.portal = secret == null ? null : PortalTokens.open(secret, clock);
+    try {
+      this.issued = settings.openIssuer(verified::invalidateAll);
+    } catch (IOException | RuntimeException refused) {
+      if (portal != null) {
+        portal.close();
+      }
+      throw refused;
+    }
+    this.watched =
+        file == null ? null : WatchedFile.start(List.of(file), () -> tokens = read(file));
   }
 
   /** The answer to a request's token. */

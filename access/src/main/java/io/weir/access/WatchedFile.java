@@ -2,13 +2,17 @@
 package io.weir.access;
 
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,17 +22,19 @@ import org.slf4j.LoggerFactory;
  * content is taken when two looks in a row have found it, so that one that is being written is not.
  * What is read must be small. Thread-safe.
  */
-final class WatchedFile implements AutoCloseable {
+public final class WatchedFile implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(WatchedFile.class);
   private static final long PAUSE_MILLIS = 1_000;
   private static final byte[] NOTHING = {};
+  private static final AtomicInteger REFUSED = new AtomicInteger();
 
   private final List<Path> files;
   private final Changed changed;
   private final ScheduledExecutorService thread;
   private byte[] last = NOTHING;
   private byte[] seen = NOTHING;
-  private String refusal = "";
+  private @Nullable String refusal;
+  private boolean isClosed;
 
   /** Takes a new content. */
   interface Changed {
@@ -64,6 +70,14 @@ final class WatchedFile implements AutoCloseable {
     return watched;
   }
 
+  /**
+   * Returns how many watched files of this process cannot be read, or are invalid, so that what was
+   * read of them before is in force.
+   */
+  public static int countRefused() {
+    return REFUSED.get();
+  }
+
   private byte[] content() throws IOException {
     byte[] all = new byte[0];
     for (Path file : files) {
@@ -76,7 +90,10 @@ final class WatchedFile implements AutoCloseable {
     return all;
   }
 
-  private void look() {
+  private synchronized void look() {
+    if (isClosed) {
+      return;
+    }
     try {
       byte[] now = content();
       boolean isSettled = Arrays.equals(now, seen);
@@ -94,26 +111,40 @@ final class WatchedFile implements AutoCloseable {
       if (!isFirst) {
         LOG.info("file_read_again files={}", files);
       }
-      refusal = "";
+      setRefusal(null);
     } catch (IOException unreadable) {
       last = NOTHING;
-      tell(unreadable);
+      setRefusal(reason(unreadable));
     } catch (Throwable invalid) {
-      tell(invalid);
+      setRefusal(reason(invalid));
     }
   }
 
-  /** Once for as long as it is the same. */
-  private void tell(Throwable failure) {
-    String now = String.valueOf(failure.getMessage());
-    if (!now.equals(refusal)) {
-      refusal = now;
+  private static String reason(Throwable failure) {
+    if (failure instanceof NoSuchFileException missing) {
+      return "no such file: " + missing.getFile();
+    }
+    if (failure instanceof AccessDeniedException denied) {
+      return "this process may not read " + denied.getFile();
+    }
+    String message = failure.getMessage();
+    return message == null ? failure.toString() : message;
+  }
+
+  private void setRefusal(@Nullable String now) {
+    if (now != null && !now.equals(refusal)) {
       LOG.error("file_not_read files={} detail=\"{}\"", files, now);
     }
+    REFUSED.addAndGet((now == null ? 0 : 1) - (refusal == null ? 0 : 1));
+    refusal = now;
   }
 
   @Override
   public void close() {
     thread.shutdownNow();
+    synchronized (this) {
+      isClosed = true;
+      setRefusal(null);
+    }
   }
 }

@@ -62,6 +62,25 @@ final class AccessTest {
   }
 
   @Test
+  void tokensFile_deletedAndPutBack_isCountedAsRefusedMeanwhile() throws Exception {
+    String token = BearerToken.create();
+    Path file = tokens(entry("gateway", token, null));
+    String content = Files.readString(file);
+    try (Access access = open(Map.of("WEIR_TOKENS_FILE", file.toString()))) {
+      Files.delete(file);
+      Await.until("the file is refused", () -> WatchedFile.countRefused() == 1);
+      assertEquals("gateway", granted(access, token));
+
+      Files.writeString(file, content);
+      Await.until("the file is taken", () -> WatchedFile.countRefused() == 0);
+
+      Files.writeString(file, "tokens: 3");
+      Await.until("the file is refused again", () -> WatchedFile.countRefused() == 1);
+    }
+    assertEquals(0, WatchedFile.countRefused());
+  }
+
+  @Test
   void tokenOfTheFile_isKnownByItsHash() throws Exception {
     String token = BearerToken.create();
     Path file = tokens(entry("gateway", token, null));

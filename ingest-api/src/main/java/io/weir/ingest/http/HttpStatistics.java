@@ -7,6 +7,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.binder.jetty.JettyConnectionMetrics;
 import io.micrometer.core.instrument.binder.jetty.JettyServerThreadPoolMetrics;
+import io.weir.access.WatchedFile;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
@@ -103,6 +104,11 @@ public final class HttpStatistics {
         Timer.builder("weir.request")
             .description("seconds from the head of a request taken in to its answer's end")
             .register(registry);
+    gauge(
+        registry,
+        "weir.files.refused",
+        "files of tokens, keys and certificates that cannot be read or are invalid",
+        statistics -> WatchedFile.countRefused());
     gauge(
         registry,
         "weir.calls.under.way",

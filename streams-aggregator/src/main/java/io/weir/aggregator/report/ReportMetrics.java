@@ -3,6 +3,7 @@ package io.weir.aggregator.report;
 
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.weir.access.WatchedFile;
 import io.weir.aggregator.topology.BoundedRocksMemory;
 import io.weir.aggregator.topology.StoppedPartitions;
 import io.weir.topics.model.PartitionAccuracy;
@@ -46,6 +47,9 @@ final class ReportMetrics {
     placed("counted", () -> instances.counted().size());
     placed("copied", () -> instances.here().size() - instances.counted().size());
     placed("readable", () -> (int) IntStream.range(0, partitions).filter(table::isHere).count());
+    Gauge.builder("weir.files.refused", WatchedFile::countRefused)
+        .description("files of tokens, keys and certificates that cannot be read or are invalid")
+        .register(registry);
     Gauge.builder("weir.topic.partitions", () -> partitions)
         .description("partitions of the topic of calls")
         .register(registry);
