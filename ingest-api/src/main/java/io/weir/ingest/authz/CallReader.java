@@ -22,10 +22,15 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Reads calls out of the header fields that a gateway sends. Thread-safe. */
 public final class CallReader {
+  private static final Logger LOG = LoggerFactory.getLogger(CallReader.class);
+
   /** Longest API key; as in the body of a check. */
   private static final int MAX_API_KEY_BYTES = 1_024;
 
@@ -53,6 +58,7 @@ public final class CallReader {
   private static final String TOKEN_CHALLENGE = "Bearer realm=\"weir\"";
 
   private final AuthzSettings settings;
+  private final AtomicBoolean hasLoggedOff = new AtomicBoolean();
 
   /** Creates a reader. */
   public CallReader(AuthzSettings settings) {
@@ -107,9 +113,15 @@ public final class CallReader {
     record Refused(Problem problem, String challenge) implements Read {}
   }
 
-  /** Returns why no call can be read; null if calls can be. */
+  /** Returns why no call can be read; null if calls can be. Logs it the first time. */
   public @Nullable Problem off() {
-    return settings.identity() == null ? NOT_CONFIGURED : null;
+    if (settings.identity() != null) {
+      return null;
+    }
+    if (hasLoggedOff.compareAndSet(false, true)) {
+      LOG.warn("authz_not_configured detail=\"a gateway asks, and {}\"", NOT_CONFIGURED.detail());
+    }
+    return NOT_CONFIGURED;
   }
 
   /**
