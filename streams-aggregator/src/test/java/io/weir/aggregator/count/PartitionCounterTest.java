@@ -267,7 +267,7 @@ final class PartitionCounterTest {
     for (int i = 0; i <= holes; i++) {
       long at = T + i * 20_000L;
       memory.take(
-          new BatchHeader("n", 1, i + 1, 1, at, 2 * i, false),
+          new BatchHeader("n", 1, i + 1, 1, at, 2L * i, false),
           Calls.value(List.of(Calls.allowed("a" + i, "acme", 1, at - 1))),
           at + 1);
     }
