@@ -11,6 +11,7 @@ import java.security.KeyStore;
 import java.security.PrivateKey;
 import java.security.cert.Certificate;
 import java.util.List;
+import java.util.stream.Stream;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
@@ -25,11 +26,19 @@ import org.jspecify.annotations.Nullable;
 /**
  * The TLS of a port: 1.2 and 1.3, by the certificate of the settings' files, which are read again
  * when their content changes. New connections then have the new certificate; those that are open
- * stay. Thread-safe.
+ * stay. A client cannot renegotiate a connection (RFC 9325 §3.4), and cipher suites are those with
+ * forward secrecy and authenticated encryption (RFC 9325 §4.2). Thread-safe.
  */
 public final class Tls implements AutoCloseable {
   /** The versions that the ports speak. */
   public static final List<String> PROTOCOLS = List.of("TLSv1.2", "TLSv1.3");
+
+  private static final String WITHOUT_AUTHENTICATED_ENCRYPTION = "^.*_CBC_.*$";
+
+  static {
+    // what is not Jetty's has no other way to forbid it; read by the JDK at its first handshake
+    System.setProperty("jdk.tls.rejectClientInitiatedRenegotiation", "true");
+  }
 
   private static final char[] NO_PASSWORD = "in memory".toCharArray();
 
@@ -53,6 +62,8 @@ public final class Tls implements AutoCloseable {
     this.settings = settings;
     context.setIncludeProtocols(PROTOCOLS.toArray(String[]::new));
     context.setSniRequired(false);
+    context.setRenegotiationAllowed(false);
+    context.addExcludeCipherSuites(WITHOUT_AUTHENTICATED_ENCRYPTION);
     set(context);
     this.client = newContext(settings.authorities());
     this.server = newContext(settings.clientAuthorities());
@@ -153,6 +164,14 @@ public final class Tls implements AutoCloseable {
    */
   public SSLContext server() {
     return server;
+  }
+
+  /** Returns the cipher suites of a port that is not Jetty's, the preferred first. */
+  public List<String> cipherSuites() {
+    return Stream.of(server.getDefaultSSLParameters().getCipherSuites())
+        .filter(suite -> !suite.matches(WITHOUT_AUTHENTICATED_ENCRYPTION))
+        .filter(suite -> !suite.startsWith("TLS_RSA_"))
+        .toList();
   }
 
   /** Returns whether clients show certificates of their own. */

@@ -32,6 +32,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManagerFactory;
 import org.eclipse.jetty.server.Handler;
@@ -178,6 +179,34 @@ final class AccessHandlerIT {
         String answer =
             new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
         assertTrue(answer.startsWith("HTTP/1.1 " + each.getValue()), each + ": " + answer);
+      }
+    }
+  }
+
+  @Test
+  void suitesWithoutAuthenticatedEncryption_areNotOffered() throws Exception {
+    start(
+        Map.of(
+            "WEIR_TLS_CERTIFICATE", certificates.certificate("first").toString(),
+            "WEIR_TLS_KEY", certificates.key("first").toString()));
+    SSLContext trusting = SSLContext.getInstance("TLS");
+    TrustManagerFactory trust =
+        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    trust.init(Tls.trust(certificates.authority()));
+    trusting.init(null, trust.getTrustManagers(), null);
+    for (String suite :
+        List.of(
+            "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")) {
+      try (SSLSocket socket =
+          (SSLSocket)
+              trusting.getSocketFactory().createSocket(InetAddress.getLoopbackAddress(), port)) {
+        socket.setEnabledProtocols(new String[] {"TLSv1.2"});
+        socket.setEnabledCipherSuites(new String[] {suite});
+        if (suite.contains("CBC")) {
+          assertThrows(SSLException.class, socket::startHandshake);
+        } else {
+          socket.startHandshake();
+        }
       }
     }
   }

@@ -2,21 +2,40 @@
 package io.weir.ingest.rls;
 
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
+import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A listening socket that has a number of open connections at most: one that is accepted beyond
- * them is closed at once, before anything is read from it. Used by the thread of its event loop;
- * connections may end in any thread.
+ * A listening socket with a maximum of open connections. One more takes the place of the connection
+ * that has sent nothing for the longest time, if it has sent nothing for a minimum of time.
+ * Otherwise the new one is closed at once, before anything is read from it. Used by the thread of
+ * its event loop; connections may be read and end in any thread.
  */
 final class BoundedServerChannel extends NioServerSocketChannel {
   private final int maxConnections;
-  private final AtomicInteger open = new AtomicInteger();
+  private final long minIdleNanos;
+  private final Map<Channel, LastRead> open = new ConcurrentHashMap<>();
 
-  BoundedServerChannel(int maxConnections) {
+  BoundedServerChannel(int maxConnections, Duration minIdle) {
     this.maxConnections = maxConnections;
+    this.minIdleNanos = minIdle.toNanos();
+  }
+
+  /** Keeps when a connection has sent something. */
+  private static final class LastRead extends ChannelInboundHandlerAdapter {
+    private volatile long nanos = System.nanoTime();
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object message) {
+      nanos = System.nanoTime();
+      context.fireChannelRead(message);
+    }
   }
 
   @Override
@@ -27,13 +46,34 @@ final class BoundedServerChannel extends NioServerSocketChannel {
       return count;
     }
     Channel connection = (Channel) accepted.get(before);
-    if (open.incrementAndGet() <= maxConnections) {
-      var unused = connection.closeFuture().addListener(closed -> open.decrementAndGet());
-      return count;
+    if (open.size() >= maxConnections && !endMostIdle()) {
+      accepted.remove(before);
+      connection.unsafe().closeForcibly();
+      return 0;
     }
-    open.decrementAndGet();
-    accepted.remove(before);
-    connection.unsafe().closeForcibly();
-    return 0;
+    LastRead lastRead = new LastRead();
+    open.put(connection, lastRead);
+    connection.pipeline().addFirst(lastRead);
+    var unused = connection.closeFuture().addListener(closed -> open.remove(connection));
+    return count;
+  }
+
+  private boolean endMostIdle() {
+    long now = System.nanoTime();
+    long longest = minIdleNanos;
+    @Nullable Channel mostIdle = null;
+    for (Map.Entry<Channel, LastRead> each : open.entrySet()) {
+      long idle = now - each.getValue().nanos;
+      if (idle >= longest) {
+        longest = idle;
+        mostIdle = each.getKey();
+      }
+    }
+    if (mostIdle == null) {
+      return false;
+    }
+    open.remove(mostIdle);
+    var unused = mostIdle.close();
+    return true;
   }
 }

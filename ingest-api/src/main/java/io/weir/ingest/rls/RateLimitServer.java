@@ -72,6 +72,20 @@ public final class RateLimitServer implements AutoCloseable {
   /** A connection without a request ends after this time; its peer opens another one. */
   private static final Duration IDLE_LIMIT = Duration.ofMinutes(5);
 
+  /**
+   * When there are as many connections as there may be, a new one takes the place of the one that
+   * was silent the longest, if that is at least so long.
+   */
+  private static final Duration IDLE_LIMIT_OF_FULL_PORT = Duration.ofSeconds(30);
+
+  /**
+   * A connection that resets more requests than this in {@link #RESETS_WINDOW} is closed (rapid
+   * reset, CVE-2023-44487). Envoy resets each request that reaches its deadline.
+   */
+  private static final int MAX_RESETS = 5_000;
+
+  private static final Duration RESETS_WINDOW = Duration.ofSeconds(10);
+
   private static final Duration HANDSHAKE_LIMIT = Duration.ofSeconds(10);
 
   /** Requests block no thread. */
@@ -144,7 +158,8 @@ public final class RateLimitServer implements AutoCloseable {
     EventLoopGroup reading = loops(0, "weir-grpc-io");
     NettyServerBuilder builder =
         NettyServerBuilder.forAddress(new InetSocketAddress(host, port))
-            .channelFactory(() -> new BoundedServerChannel(parts.maxConnections()))
+            .channelFactory(
+                () -> new BoundedServerChannel(parts.maxConnections(), IDLE_LIMIT_OF_FULL_PORT))
             .bossEventLoopGroup(accepting)
             .workerEventLoopGroup(reading)
             .executor(threads)
@@ -152,6 +167,7 @@ public final class RateLimitServer implements AutoCloseable {
             .maxInboundMessageSize(MAX_REQUEST_BYTES)
             .maxInboundMetadataSize(MAX_METADATA_BYTES)
             .maxConcurrentCallsPerConnection(MAX_CALLS_OF_A_CONNECTION)
+            .maxRstFramesPerWindow(MAX_RESETS, (int) RESETS_WINDOW.toSeconds())
             .flowControlWindow(UNREAD_BYTES_OF_A_CONNECTION)
             .addStreamTracerFactory(unfinished)
             .intercept(unfinished)

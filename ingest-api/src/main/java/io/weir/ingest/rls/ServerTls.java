@@ -50,7 +50,7 @@ final class ServerTls extends SslContext {
         new JdkSslContext(
             of,
             false,
-            null,
+            tls.cipherSuites(),
             IdentityCipherSuiteFilter.INSTANCE,
             HTTP_2,
             clients,

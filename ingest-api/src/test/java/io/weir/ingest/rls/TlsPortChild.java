@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.rls;
+
+import io.grpc.Server;
+import io.grpc.netty.NettyServerBuilder;
+import io.weir.access.AccessSettings;
+import io.weir.access.Tls;
+import io.weir.topics.settings.Settings;
+import java.io.IOException;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * A process whose only TLS is that of a gRPC port, without services: the JDK reads its rules once
+ * in a process. Writes its port, and ends when its input ends.
+ */
+final class TlsPortChild {
+  private TlsPortChild() {}
+
+  /**
+   * Runs it.
+   *
+   * @param files the certificate and its key
+   */
+  public static void main(String[] files) throws IOException {
+    Settings settings =
+        Settings.of(Map.of("WEIR_TLS_CERTIFICATE", files[0], "WEIR_TLS_KEY", files[1]));
+    try (Tls tls = Tls.open(Objects.requireNonNull(AccessSettings.of(settings).tls()))) {
+      Server server = NettyServerBuilder.forPort(0).sslContext(new ServerTls(tls)).build().start();
+      System.out.println(server.getPort());
+      while (System.in.read() >= 0) {}
+      server.shutdownNow();
+    }
+  }
+}
