@@ -21,6 +21,7 @@ import io.fabric8.kubernetes.api.model.Probe;
 import io.fabric8.kubernetes.api.model.Service;
 import io.fabric8.kubernetes.api.model.apps.StatefulSet;
 import io.fabric8.kubernetes.api.model.batch.v1.Job;
+import io.fabric8.kubernetes.api.model.networking.v1.NetworkPolicy;
 import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
 import io.weir.aggregator.AggregatorConfig;
 import io.weir.e2e.ForeignProgram;
@@ -51,6 +52,7 @@ final class KubernetesTest {
       Map.of(
           "ConfigMap", ConfigMap.class,
           "Job", Job.class,
+          "NetworkPolicy", NetworkPolicy.class,
           "PodDisruptionBudget", PodDisruptionBudget.class,
           "Service", Service.class,
           "StatefulSet", StatefulSet.class);
@@ -233,6 +235,29 @@ final class KubernetesTest {
                           .getMatchLabels()
                           .equals(set.getSpec().getSelector().getMatchLabels())),
           set.getMetadata().getName());
+    }
+  }
+
+  @Test
+  void networkPolicies_letInToThePortThatIsServed_andToNoOther() {
+    for (StatefulSet set : all(StatefulSet.class)) {
+      NetworkPolicy policy =
+          all(NetworkPolicy.class).stream()
+              .filter(
+                  each ->
+                      each.getSpec()
+                          .getPodSelector()
+                          .getMatchLabels()
+                          .equals(set.getSpec().getSelector().getMatchLabels()))
+              .findFirst()
+              .orElseThrow();
+      assertEquals(List.of("Ingress"), policy.getSpec().getPolicyTypes());
+      assertEquals(1, policy.getSpec().getIngress().size());
+      var rule = policy.getSpec().getIngress().get(0);
+      assertEquals(1, rule.getFrom().size());
+      assertEquals(
+          List.of(container(set).getPorts().get(0).getName()),
+          rule.getPorts().stream().map(port -> port.getPort().getStrVal()).toList());
     }
   }
 
