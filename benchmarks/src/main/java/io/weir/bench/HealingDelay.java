@@ -33,8 +33,9 @@ final class HealingDelay {
   private static final long BETWEEN_DISTURBANCES_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
   private static final long BETWEEN_LOOKS_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
   private static final Duration LAST_WAIT = Duration.ofSeconds(5);
+  private static final byte CORRECTED_FORM = 3;
   private static final int EPOCH_OFFSET = 25;
-  private static final int VERSION_OFFSET = 33;
+  private static final int VERSION_OFFSET = 41;
   private static final byte[] LOOK =
       "local t = redis.call('TIME') return {t[1], t[2], redis.call('MGET', unpack(KEYS))}"
           .getBytes(StandardCharsets.UTF_8);
@@ -128,6 +129,9 @@ final class HealingDelay {
   }
 
   private boolean isHealed(byte[] state, long deletedAtMicros, long nowMicros) {
+    if (state[0] != CORRECTED_FORM) {
+      return false; // no correction has touched it
+    }
     ByteBuffer fields = ByteBuffer.wrap(state).order(ByteOrder.LITTLE_ENDIAN);
     long epochMicros = fields.getLong(EPOCH_OFFSET);
     if (epochMicros < deletedAtMicros || fields.getLong(VERSION_OFFSET) == 0) {

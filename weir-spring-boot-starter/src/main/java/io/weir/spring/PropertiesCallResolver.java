@@ -7,9 +7,13 @@ import java.security.Principal;
 import java.util.Collections;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Resolves calls as the properties {@code weir.filter.*} say. Thread-safe. */
 final class PropertiesCallResolver implements WeirCallResolver {
+  private static final Logger LOG = LoggerFactory.getLogger(PropertiesCallResolver.class);
+
   private final WeirProperties.Filter properties;
   private final RouteTemplates routes;
 
@@ -21,6 +25,26 @@ final class PropertiesCallResolver implements WeirCallResolver {
   PropertiesCallResolver(WeirProperties.Filter properties) {
     this.properties = properties;
     this.routes = new RouteTemplates(properties.routes());
+    if (properties.routes().isEmpty()) {
+      LOG.warn(
+          "weir_no_routes detail=\"weir.filter.routes is empty: every call has an endpoint like"
+              + " 'GET other', and a policy for another endpoint matches none\"");
+    }
+  }
+
+  /** Returns what a request of an unknown caller has not. */
+  String missing() {
+    if (properties.apiKeyHeader() != null) {
+      return "the field "
+          + properties.apiKeyHeader()
+          + " is missing or given twice (weir.filter.api-key-header)";
+    }
+    return properties.clientHeader() != null
+        ? "the field "
+            + properties.clientHeader()
+            + " is missing or given twice (weir.filter.client-header)"
+        : "there is no authenticated principal, and neither weir.filter.api-key-header nor"
+            + " weir.filter.client-header is set";
   }
 
   @Override

@@ -48,7 +48,7 @@ final class RouteTemplates {
     for (String route : routes) {
       String[] words = route.strip().split("\\s+", -1);
       if (words.length != 2 || !words[1].startsWith("/")) {
-        throw new IllegalArgumentException(
+        throw new InvalidPropertyException(
             "weir.filter.routes must have lines like 'GET /v1/items/{id}', not '" + route + "'");
       }
       templates.add(

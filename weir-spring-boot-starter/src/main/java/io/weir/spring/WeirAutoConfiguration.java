@@ -24,25 +24,36 @@ public final class WeirAutoConfiguration {
   @ConditionalOnMissingBean
   public WeirClient weirClient(WeirProperties properties) {
     if (properties.nodes().isEmpty()) {
-      throw new IllegalArgumentException(
-          "weir.nodes must name at least one node, such as http://weir-1:8080; weir.enabled=false"
-              + " leaves Weir out");
+      throw new InvalidPropertyException(
+          "weir.nodes must name at least one node, such as http://weir-1:8080");
     }
     FailureMode mode = properties.failureMode();
     if (mode == null) {
-      throw new IllegalArgumentException(
+      throw new InvalidPropertyException(
           "weir.failure-mode must be open (calls pass when Weir does not answer) or closed (they"
               + " are refused)");
     }
-    WeirClient.Builder builder =
-        WeirClient.builder(mode, properties.nodes().toArray(URI[]::new))
-            .deadline(properties.deadline())
-            .tryTimeout(properties.tryTimeout())
-            .maxTries(properties.maxTries());
-    String token = properties.token();
-    if (token != null) {
-      builder.token(token);
+    try {
+      WeirClient.Builder builder =
+          WeirClient.builder(mode, properties.nodes().toArray(URI[]::new))
+              .deadline(properties.deadline())
+              .tryTimeout(properties.tryTimeout())
+              .maxTries(properties.maxTries());
+      String token = properties.token();
+      if (token != null) {
+        builder.token(token);
+      }
+      return builder.build();
+    } catch (IllegalArgumentException wrong) {
+      throw new InvalidPropertyException(
+          "a property of weir.* is wrong: " + wrong.getMessage(), wrong);
     }
-    return builder.build();
+  }
+
+  /** Returns what counts requests by their outcome. */
+  @Bean
+  @ConditionalOnMissingBean
+  public WeirStatistics weirStatistics() {
+    return new WeirStatistics();
   }
 }

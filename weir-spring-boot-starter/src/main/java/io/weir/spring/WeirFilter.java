@@ -15,8 +15,6 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.util.Map;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.web.filter.OncePerRequestFilter;
 
 /**
@@ -29,15 +27,19 @@ public final class WeirFilter extends OncePerRequestFilter {
   /** The request attribute that holds the {@link Decision} of a request that passes. */
   public static final String DECISION = "io.weir.decision";
 
-  private static final Logger LOG = LoggerFactory.getLogger(WeirFilter.class);
-
   private final WeirClient client;
   private final WeirCallResolver resolver;
+  private final WeirStatistics statistics;
 
-  /** Creates a filter that asks by the client about the calls that the resolver tells. */
-  public WeirFilter(WeirClient client, WeirCallResolver resolver) {
+  /**
+   * Creates a filter that asks by the client about the calls that the resolver returns.
+   *
+   * @param statistics counts the requests
+   */
+  public WeirFilter(WeirClient client, WeirCallResolver resolver, WeirStatistics statistics) {
     this.client = client;
     this.resolver = resolver;
+    this.statistics = statistics;
   }
 
   @Override
@@ -46,6 +48,10 @@ public final class WeirFilter extends OncePerRequestFilter {
       throws ServletException, IOException {
     Call call = resolver.resolve(request);
     if (call == null) {
+      statistics.addUnknownCaller(
+          resolver instanceof PropertiesCallResolver byProperties
+              ? byProperties.missing()
+              : "the WeirCallResolver of the application knows no caller");
       ProblemAnswer.callerUnknown("it is not known whose call it is").writeTo(response);
       return;
     }
@@ -56,6 +62,7 @@ public final class WeirFilter extends OncePerRequestFilter {
       answerWrong(wrong, response);
       return;
     }
+    statistics.add(decision);
     if (decision.isAllowed()) {
       pass(decision, request, response, chain);
     } else {
@@ -63,13 +70,13 @@ public final class WeirFilter extends OncePerRequestFilter {
     }
   }
 
-  private static void answerWrong(WeirRequestException wrong, HttpServletResponse response)
+  private void answerWrong(WeirRequestException wrong, HttpServletResponse response)
       throws IOException {
+    statistics.add(wrong);
     if (wrong.status() == 400 && wrong.field() != null) {
       ProblemAnswer.wrongMember(wrong).writeTo(response);
       return;
     }
-    LOG.error("weir refuses to be asked status={} reason={}", wrong.status(), wrong.reason());
     ProblemAnswer.undecided("calls cannot be checked").writeTo(response);
   }
 

@@ -28,9 +28,12 @@ public final class WeirGatewayAutoConfiguration {
   @Bean
   @ConditionalOnMissingBean
   public WeirRateLimiter weirRateLimiter(
-      WeirClient client, WeirProperties properties, ConfigurationService configuration) {
+      WeirClient client,
+      WeirProperties properties,
+      WeirStatistics statistics,
+      ConfigurationService configuration) {
     boolean keysAreApiKeys = properties.gateway().apiKeyHeader() != null;
-    return new WeirRateLimiter(client, keysAreApiKeys, configuration);
+    return new WeirRateLimiter(client, keysAreApiKeys, statistics, configuration);
   }
 
   /** Returns what reads API keys, if the properties name their field. */

@@ -58,7 +58,7 @@ public record WeirProperties(
       @DefaultValue List<String> routes) {
     public Filter {
       if (apiKeyHeader != null && clientHeader != null) {
-        throw new IllegalArgumentException(
+        throw new InvalidPropertyException(
             "weir.filter.api-key-header and weir.filter.client-header exclude each other");
       }
       urlPatterns = List.copyOf(urlPatterns);

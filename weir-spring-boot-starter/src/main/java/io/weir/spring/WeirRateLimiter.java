@@ -7,8 +7,6 @@ import io.weir.client.WeirClient;
 import io.weir.client.WeirRequestException;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.cloud.gateway.filter.ratelimit.AbstractRateLimiter;
 import org.springframework.cloud.gateway.support.ConfigurationService;
 import reactor.core.publisher.Mono;
@@ -22,23 +20,27 @@ public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.R
   /** The name under which routes set this limiter's arguments. */
   public static final String CONFIGURATION_PROPERTY_NAME = "weir-rate-limiter";
 
-  private static final Logger LOG = LoggerFactory.getLogger(WeirRateLimiter.class);
-
   private final WeirClient client;
   private final boolean keysAreApiKeys;
+  private final WeirStatistics statistics;
 
   /**
    * Creates a limiter.
    *
    * @param keysAreApiKeys whether the gateway's keys are API keys that Weir knows, and not names of
    *     clients
+   * @param statistics counts the requests
    * @param configuration reads the routes' arguments
    */
   public WeirRateLimiter(
-      WeirClient client, boolean keysAreApiKeys, ConfigurationService configuration) {
+      WeirClient client,
+      boolean keysAreApiKeys,
+      WeirStatistics statistics,
+      ConfigurationService configuration) {
     super(Route.class, CONFIGURATION_PROPERTY_NAME, configuration);
     this.client = client;
     this.keysAreApiKeys = keysAreApiKeys;
+    this.statistics = statistics;
   }
 
   /** What a route may say of its calls. Filled by the gateway at its start. */
@@ -81,8 +83,9 @@ public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.R
   @Override
   public Mono<Response> isAllowed(String routeId, String id) {
     return Mono.defer(() -> Mono.fromFuture(client.checkAsync(call(routeId, id))))
+        .doOnNext(statistics::add)
         .map(WeirRateLimiter::response)
-        .onErrorResume(WeirRequestException.class, WeirRateLimiter::refused);
+        .onErrorResume(WeirRequestException.class, this::refused);
   }
 
   private Call call(String routeId, String key) {
@@ -107,8 +110,8 @@ public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.R
   }
 
   /** A request that Weir calls wrong is refused, since no limit holds it. */
-  private static Mono<Response> refused(WeirRequestException wrong) {
-    LOG.error("weir refuses to be asked status={} reason={}", wrong.status(), wrong.reason());
+  private Mono<Response> refused(WeirRequestException wrong) {
+    statistics.add(wrong);
     return Mono.just(new Response(false, Map.of()));
   }
 }

@@ -30,9 +30,12 @@ public final class WeirServletAutoConfiguration {
   /** Returns the filter in its place. */
   @Bean
   public FilterRegistrationBean<WeirFilter> weirFilter(
-      WeirClient client, WeirCallResolver resolver, WeirProperties properties) {
+      WeirClient client,
+      WeirCallResolver resolver,
+      WeirStatistics statistics,
+      WeirProperties properties) {
     FilterRegistrationBean<WeirFilter> registration =
-        new FilterRegistrationBean<>(new WeirFilter(client, resolver));
+        new FilterRegistrationBean<>(new WeirFilter(client, resolver, statistics));
     registration.setUrlPatterns(properties.filter().urlPatterns());
     registration.setOrder(properties.filter().order());
     return registration;

@@ -3,13 +3,18 @@ package io.weir.spring;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.client.Call;
+import io.weir.client.Decision.Cause;
+import io.weir.client.Decision.Undecided;
 import io.weir.client.FailureMode;
 import io.weir.client.WeirClient;
 import java.io.InputStream;
@@ -17,15 +22,19 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.io.support.SpringFactoriesLoader;
 
 /** What the properties set up, and what they must say. No node is asked. */
 final class WeirAutoConfigurationTest {
@@ -91,6 +100,60 @@ final class WeirAutoConfigurationTest {
   void disabled_setsUpNothing() {
     try (ConfigurableApplicationContext application = run(Plain.class, "weir.enabled=false")) {
       assertTrue(application.getBeansOfType(WeirClient.class).isEmpty());
+    }
+  }
+
+  /** Once, the sentence stood under five causes of a stack trace. */
+  @Test
+  void wrongProperties_areAnalyzed_asOneSentence() {
+    Map<String, String[]> wrong =
+        Map.of(
+            "weir.nodes", new String[] {"weir.failure-mode=open"},
+            "weir.failure-mode", new String[] {NODE},
+            "tryTimeout", new String[] {NODE, "weir.failure-mode=open", "weir.deadline=1ms"},
+            "exclude each other",
+                new String[] {
+                  NODE,
+                  "weir.failure-mode=open",
+                  "weir.filter.api-key-header=a",
+                  "weir.filter.client-header=b"
+                });
+    wrong.forEach(
+        (expected, properties) -> {
+          Throwable thrown = assertThrows(Exception.class, () -> run(Plain.class, properties));
+          FailureAnalysis analysis = new InvalidPropertyAnalyzer().analyze(thrown);
+          assertNotNull(analysis, expected);
+          assertTrue(analysis.getDescription().contains(expected), analysis.getDescription());
+          assertFalse(analysis.getDescription().contains("\n"), analysis.getDescription());
+        });
+    assertTrue(
+        SpringFactoriesLoader.forDefaultResourceLocation()
+            .load(FailureAnalyzer.class, (type, name, cannotBeMadeHere) -> {})
+            .stream()
+            .anyMatch(InvalidPropertyAnalyzer.class::isInstance));
+  }
+
+  @Test
+  void requests_areCountedByTheirOutcome_inTheApplicationsRegistry() {
+    try (ConfigurableApplicationContext application =
+        run(Plain.class, NODE, "weir.failure-mode=open")) {
+      WeirStatistics statistics = application.getBean(WeirStatistics.class);
+      SimpleMeterRegistry registry = new SimpleMeterRegistry();
+      application.getBean(MeterBinder.class).bindTo(registry);
+      statistics.add(new Undecided("1", true, Cause.TIMEOUT, "no answer"));
+      statistics.add(new Undecided("2", true, Cause.TIMEOUT, "no answer"));
+      statistics.addUnknownCaller("no field");
+
+      assertEquals(
+          2,
+          registry
+              .get("weir.requests")
+              .tag("outcome", "undecided-passed")
+              .functionCounter()
+              .count());
+      assertEquals(
+          1,
+          registry.get("weir.requests").tag("outcome", "caller-unknown").functionCounter().count());
     }
   }
 

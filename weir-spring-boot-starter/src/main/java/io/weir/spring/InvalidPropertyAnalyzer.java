@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.spring;
+
+import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+
+/** Shows a missing or wrong property as one sentence, in place of a stack trace. */
+final class InvalidPropertyAnalyzer extends AbstractFailureAnalyzer<InvalidPropertyException> {
+  @Override
+  protected FailureAnalysis analyze(Throwable rootFailure, InvalidPropertyException cause) {
+    return new FailureAnalysis(
+        cause.getMessage(),
+        "Set the property in the application's configuration, or weir.enabled=false to leave Weir"
+            + " out.",
+        cause);
+  }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.spring;
+
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import io.weir.spring.WeirStatistics.Outcome;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.context.annotation.Bean;
+
+/** Gives the application's registry the counter {@code weir.requests}, if it has Micrometer. */
+@AutoConfiguration(after = WeirAutoConfiguration.class)
+@ConditionalOnClass(MeterBinder.class)
+@ConditionalOnBean(WeirStatistics.class)
+public final class WeirMetricsAutoConfiguration {
+  /** Returns what registers the counter, with a tag for the outcome. */
+  @Bean
+  public MeterBinder weirMetrics(WeirStatistics statistics) {
+    return registry -> {
+      for (Outcome outcome : Outcome.values()) {
+        FunctionCounter.builder("weir.requests", statistics, it -> it.count(outcome))
+            .description("requests that Weir was asked about, by what came of them")
+            .tag("outcome", outcome.tag())
+            .register(registry);
+      }
+    };
+  }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.spring;
+
+import io.weir.client.Decision;
+import io.weir.client.WeirRequestException;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Counts requests by their outcome. Logs outcomes that need a person, each at most once a minute.
+ * Thread-safe.
+ */
+public final class WeirStatistics {
+  private static final Logger LOG = LoggerFactory.getLogger(WeirStatistics.class);
+  private static final long LOG_PAUSE_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+  private final Map<Outcome, LongAdder> counts = new EnumMap<>(Outcome.class);
+  private final Map<Outcome, AtomicLong> loggedNanos = new EnumMap<>(Outcome.class);
+
+  /** What came of a request. */
+  public enum Outcome {
+    /** Weir has allowed it. */
+    ALLOWED,
+    /** Weir has denied it. */
+    DENIED,
+    /** Nobody has its API key. */
+    KEY_REFUSED,
+    /** It has no API key, client or principal, so Weir was not asked. */
+    CALLER_UNKNOWN,
+    /** No node has decided it, and it passed by the failure mode. */
+    UNDECIDED_PASSED,
+    /** No node has decided it, and it was refused. */
+    UNDECIDED_REFUSED,
+    /** Weir did not accept the question: a wrong token, or a wrong name or key. */
+    NOT_ASKED;
+
+    /** Returns the value of the metric's tag. */
+    String tag() {
+      return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+  }
+
+  /** Creates statistics of no request. */
+  public WeirStatistics() {
+    for (Outcome outcome : Outcome.values()) {
+      counts.put(outcome, new LongAdder());
+      loggedNanos.put(outcome, new AtomicLong(System.nanoTime() - LOG_PAUSE_NANOS));
+    }
+  }
+
+  /** Returns the number of requests with an outcome. */
+  public long count(Outcome outcome) {
+    return counts.get(outcome).sum();
+  }
+
+  void add(Decision decision) {
+    if (decision instanceof Decision.Undecided undecided) {
+      Outcome outcome =
+          undecided.isAllowed() ? Outcome.UNDECIDED_PASSED : Outcome.UNDECIDED_REFUSED;
+      if (add(outcome)) {
+        LOG.warn(
+            "weir_undecided passed={} cause={} detail=\"{}\"",
+            undecided.isAllowed(),
+            undecided.cause(),
+            undecided.detail());
+      }
+    } else if (decision instanceof Decision.KeyRefused) {
+      add(Outcome.KEY_REFUSED);
+    } else {
+      add(decision.isAllowed() ? Outcome.ALLOWED : Outcome.DENIED);
+    }
+  }
+
+  void add(WeirRequestException refused) {
+    if (!add(Outcome.NOT_ASKED)) {
+      return;
+    }
+    boolean isToken = refused.status() == 401 || refused.status() == 403;
+    LOG.error(
+        "weir_not_asked status={} reason={} detail=\"{}\"",
+        refused.status(),
+        refused.reason(),
+        isToken ? "set weir.token to a token with the scope check" : refused.detail());
+  }
+
+  /**
+   * Counts a request of an unknown caller.
+   *
+   * @param detail what the request has not, and the property that asks for it
+   */
+  void addUnknownCaller(String detail) {
+    if (add(Outcome.CALLER_UNKNOWN)) {
+      LOG.warn("weir_caller_unknown detail=\"{}\"", detail);
+    }
+  }
+
+  /** Returns whether it is to be logged. */
+  private boolean add(Outcome outcome) {
+    counts.get(outcome).increment();
+    AtomicLong logged = loggedNanos.get(outcome);
+    long before = logged.get();
+    long now = System.nanoTime();
+    return now - before >= LOG_PAUSE_NANOS && logged.compareAndSet(before, now);
+  }
+}
