@@ -1,36 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.ClientUtils;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.TimeoutException;
 
 /**
- * Checks that a Kafka server accepts connections before a command waits for its answers. Kafka's
- * clients retry a wrong address for as long as a request may take, which is half a minute and more.
+ * Checks that Kafka answers before a command waits for it. Kafka's clients retry a wrong address
+ * for as long as a request may take, which is half a minute and more.
  */
 final class KafkaProbe {
-  private static final Duration TIMEOUT = Duration.ofSeconds(5);
+  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
+
+  /** Longer, since a busy broker still accepts connections at once. */
+  private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(15);
 
   private KafkaProbe() {}
 
   /**
-   * Requires that at least one address accepts a connection.
+   * Requires that Kafka answers.
    *
-   * @param servers {@code host:port}, separated by commas
-   * @throws CommandFailedException if none does within 5 s over all addresses
+   * @throws CommandFailedException if no address accepts a connection within 5 s, or what accepts
+   *     it is no Kafka, does not answer within 15 s, or refuses this user
    * @throws KafkaException if no address can be resolved
    */
-  static void requireReachable(String servers) {
+  static void requireReachable(KafkaConnection kafka) {
+    requireOpen(kafka.bootstrapServers());
+    try (Admin admin = kafka.admin(Map.of())) {
+      admin
+          .describeCluster(new DescribeClusterOptions().timeoutMs((int) ANSWER_TIMEOUT.toMillis()))
+          .nodes()
+          .get();
+    } catch (ExecutionException failed) {
+      Throwable cause = failed.getCause();
+      throw unreachable(
+          kafka.bootstrapServers(),
+          cause instanceof TimeoutException
+              ? "what listens there is no Kafka, speaks another protocol (TLS, SASL), or does not"
+                  + " answer within "
+                  + ANSWER_TIMEOUT.toSeconds()
+                  + " s"
+              : String.valueOf(cause.getMessage()));
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+      throw unreachable(kafka.bootstrapServers(), "the command is being stopped");
+    }
+  }
+
+  private static void requireOpen(String servers) {
     List<InetSocketAddress> addresses =
         ClientUtils.parseAndValidateAddresses(
             List.of(servers.split("\\s*,\\s*")), "use_all_dns_ips");
-    long deadline = System.nanoTime() + TIMEOUT.toNanos();
+    long deadline = System.nanoTime() + CONNECT_TIMEOUT.toNanos();
     List<String> refusals = new ArrayList<>();
     for (int i = 0; i < addresses.size(); i++) {
       InetSocketAddress address = addresses.get(i);
@@ -44,11 +76,15 @@ final class KafkaProbe {
             address.getHostString() + ":" + address.getPort() + " " + refused.getMessage());
       }
     }
-    throw new CommandFailedException(
+    throw unreachable(servers, String.join("; ", refusals));
+  }
+
+  private static CommandFailedException unreachable(String servers, String why) {
+    return new CommandFailedException(
         "Kafka does not answer at "
             + servers
             + " (WEIR_KAFKA): "
-            + String.join("; ", refusals)
+            + why
             + "; start Kafka or 'weir up', or set WEIR_KAFKA to the broker's address");
   }
 }

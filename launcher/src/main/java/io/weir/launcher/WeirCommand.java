@@ -275,7 +275,7 @@ public final class WeirCommand {
    * Returns how to reach Kafka, without which the command cannot run: as WEIR_KAFKA says, otherwise
    * the broker of this user's running {@code up}.
    *
-   * @throws CommandFailedException if no address accepts connections
+   * @throws CommandFailedException if Kafka does not answer
    */
   KafkaConnection kafka() {
     Settings settings = Settings.of(environment);
@@ -285,7 +285,7 @@ public final class WeirCommand {
                 .map(KafkaConnection::to)
                 .orElseGet(() -> KafkaConnection.of(settings))
             : KafkaConnection.of(settings);
-    KafkaProbe.requireReachable(kafka.bootstrapServers());
+    KafkaProbe.requireReachable(kafka);
     return kafka;
   }
 }

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -162,6 +164,27 @@ final class MisuseTest {
     assertEquals(
         "Kafka does not answer at 127.0.0.1:1 (WEIR_KAFKA): Timeout expired",
         WeirCommand.ofKafka(new TimeoutException("Timeout expired"), "127.0.0.1:1"));
+  }
+
+  /**
+   * Once, the command waited for half a minute and more, and said what Kafka's client waited for.
+   */
+  @Test
+  void listenerThatIsNoKafka_isReported() throws Exception {
+    try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+      String address = "127.0.0.1:" + silent.getLocalPort();
+
+      assertEquals(1, run(Map.of("WEIR_KAFKA", address), "topics check"));
+
+      assertTrue(
+          errors
+              .toString()
+              .contains(
+                  "Kafka does not answer at "
+                      + address
+                      + " (WEIR_KAFKA): what listens there is no Kafka"),
+          errors::toString);
+    }
   }
 
   @Test
