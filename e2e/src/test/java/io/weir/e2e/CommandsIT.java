@@ -3,17 +3,31 @@ package io.weir.e2e;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.access.BearerToken;
+import io.weir.access.Grant;
+import io.weir.access.Scope;
+import io.weir.access.TokenFile;
+import io.weir.limits.policy.ApiKeyHash;
 import io.weir.servers.Ports;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.testing.ChildJvm;
 import io.weir.testing.FullSuite;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -21,6 +35,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -96,6 +113,86 @@ final class CommandsIT {
       WeirProcess refused = WeirProcess.start(folder, clash, "up");
       assertEquals(1, refused.awaitExit());
       assertTrue(refused.errors().contains("set WEIR_HTTP_PORT"), refused.errors());
+    }
+  }
+
+  /** Was a hole: every user of the machine could read and write what the tokens protect. */
+  @Test
+  void up_withTokens_itsServersNeedAPassword_whichCommandsNextToItHave() throws Exception {
+    Map<String, String> environment = new HashMap<>(freePorts());
+    String token = BearerToken.create();
+    TokenFile tokens =
+        TokenFile.empty()
+            .with(
+                new TokenFile.Entry(
+                    ApiKeyHash.of(token),
+                    new Grant("gateway", Set.of(Scope.CHECK), Set.of()),
+                    null));
+    environment.put(
+        "WEIR_TOKENS_FILE",
+        Files.writeString(folder.resolve("tokens.yml"), tokens.text()).toString());
+    environment.put("WEIR_HTTP_PORT", Integer.toString(Ports.free()));
+    environment.put("WEIR_KAFKA_PORT", Integer.toString(Ports.free()));
+    environment.put("WEIR_REDIS_PORT", Integer.toString(Ports.free()));
+    environment.put("WEIR_DECISION_DEADLINE", "PT10S");
+    Files.writeString(
+        folder.resolve("policies.yml"),
+        """
+        policies:
+          - {name: p, limit: {algorithm: token-bucket, capacity: 9, refill_tokens: 1, refill_period: PT1H}}
+        """);
+    Path data = folder.resolve("up");
+    Map<String, String> sameData =
+        Map.of("WEIR_DATA", data.toString(), "WEIR_SINGLE_COPY", "allow");
+    for (int start = 0; start < 2; start++) {
+      try (WeirProcess up = WeirProcess.start(folder, environment, "up")) {
+        up.awaitLine("weir is ready");
+        assertEquals(
+            "-NOAUTH", redis(environment, "GET k").substring(0, 7), "Redis without a password");
+        String password = Files.readString(data.resolve("servers.password")).strip();
+        assertEquals("+OK", redis(environment, "AUTH " + password));
+        try (Admin stranger =
+            Admin.create(
+                Map.of(
+                    "bootstrap.servers", "127.0.0.1:" + environment.get("WEIR_KAFKA_PORT"),
+                    "default.api.timeout.ms", "5000",
+                    "request.timeout.ms", "4000"))) {
+          assertThrows(ExecutionException.class, () -> stranger.listTopics().names().get());
+        }
+        WeirProcess nextToIt = WeirProcess.start(folder, sameData, "topics", "check");
+        assertEquals(0, nextToIt.awaitExit(), () -> nextToIt.output() + nextToIt.errors());
+        HttpResponse<String> checked =
+            HttpClient.newHttpClient()
+                .send(
+                    HttpRequest.newBuilder(
+                            URI.create(
+                                "http://127.0.0.1:"
+                                    + environment.get("WEIR_HTTP_PORT")
+                                    + "/v1/check"))
+                        .header("Authorization", "Bearer " + token)
+                        .header("Content-Type", "application/json")
+                        .POST(HttpRequest.BodyPublishers.ofString("{\"client\":\"acme\"}"))
+                        .build(),
+                    HttpResponse.BodyHandlers.ofString());
+        assertEquals(200, checked.statusCode(), checked.body());
+        assertTrue(checked.body().contains("\"decided_by\":\"cache\""), checked.body());
+        String said = up.output() + up.errors();
+        assertFalse(said.contains(password), said);
+        up.terminate();
+        assertEquals(0, up.awaitExit(), up.errors());
+      }
+    }
+  }
+
+  private static String redis(Map<String, String> environment, String command) throws Exception {
+    try (Socket socket =
+        new Socket(
+            InetAddress.getLoopbackAddress(),
+            Integer.parseInt(environment.get("WEIR_REDIS_PORT")))) {
+      socket.getOutputStream().write((command + "\r\n").getBytes(StandardCharsets.US_ASCII));
+      return new BufferedReader(
+              new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII))
+          .readLine();
     }
   }
 

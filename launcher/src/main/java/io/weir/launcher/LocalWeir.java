@@ -7,6 +7,7 @@ import io.weir.aggregator.AggregatorStartException;
 import io.weir.ingest.Ingest;
 import io.weir.ingest.IngestConfig;
 import io.weir.ingest.rls.RateLimitSettings;
+import io.weir.limits.policy.ApiKeyHash;
 import io.weir.servers.DataFolder;
 import io.weir.servers.EmbeddedKafka;
 import io.weir.servers.Ports;
@@ -116,18 +117,22 @@ final class LocalWeir implements AutoCloseable {
     step.accept("data folder");
     Path data = RunningUp.dataFolder(settings);
     parts.push(new Part("data folder", DataFolder.open(data), () -> ""));
+    String password = ServersPassword.of(settings, data);
     boolean isOurs = settings.text(KafkaConnection.VARIABLE, "").isEmpty();
+    Map<String, String> kafkaProperties = Map.of();
     if (isOurs) {
       step.accept("Kafka");
       EmbeddedKafka broker =
-          EmbeddedKafka.start(data.resolve("kafka"), settings.port(KAFKA_PORT, DEFAULT_KAFKA_PORT));
+          EmbeddedKafka.start(
+              data.resolve("kafka"), settings.port(KAFKA_PORT, DEFAULT_KAFKA_PORT), password);
       parts.push(new Part("Kafka", broker, () -> startAgain(broker.failure())));
-      kafka = KafkaConnection.to(broker.bootstrapServers());
+      kafkaProperties = broker.clientProperties();
+      kafka = KafkaConnection.to(broker.bootstrapServers(), kafkaProperties);
     } else {
       kafka = KafkaConnection.of(settings);
     }
     if (isOurs) {
-      RunningUp announced = RunningUp.announce(data, kafka.bootstrapServers());
+      RunningUp announced = RunningUp.announce(data, kafka.bootstrapServers(), kafkaProperties);
       parts.push(new Part("Kafka's address for other commands", announced, () -> ""));
     }
     step.accept("topics");
@@ -145,7 +150,9 @@ final class LocalWeir implements AutoCloseable {
       step.accept("Redis");
       RedisServer server =
           RedisServer.startLockedDown(
-              data.resolve("redis"), settings.port(REDIS_PORT, DEFAULT_REDIS_PORT));
+              data.resolve("redis"),
+              settings.port(REDIS_PORT, DEFAULT_REDIS_PORT),
+              password == null ? null : ApiKeyHash.of(password).toString());
       parts.push(
           new Part(
               "Redis",
@@ -155,12 +162,14 @@ final class LocalWeir implements AutoCloseable {
                       server.isAlive()
                           ? ""
                           : "its process has ended (redis/redis.log may say why)")));
-      redisUri = server.uri();
+      redisUri =
+          password == null ? server.uri() : server.uri().replace("://", "://:" + password + "@");
     }
     if (settings.text(SingleCopy.VARIABLE, "").isEmpty()) {
       step.accept("with one copy of everything in Kafka (" + SingleCopy.VARIABLE + "=allow)");
     }
     Map<String, String> inner = inner(environment, kafka.bootstrapServers(), redisUri);
+    kafkaProperties.forEach((name, value) -> inner.put(KafkaConnection.variable(name), value));
     AggregatorConfig aggregatorConfig = AggregatorConfig.of(inner);
     IngestConfig ingestConfig = IngestConfig.of(inner);
     redis = ingestConfig.redis().shownUri();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher;
 
+import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.settings.Settings;
 import java.io.IOException;
 import java.io.Reader;
@@ -10,6 +11,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Instant;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 
@@ -24,6 +27,7 @@ final class RunningUp implements AutoCloseable {
   private static final String DEFAULT_DATA = ".weir";
 
   private static final String KAFKA = "kafka";
+  private static final String KAFKA_PROPERTY = "kafka.";
   private static final String PID = "pid";
   private static final String STARTED = "process_started";
 
@@ -43,11 +47,14 @@ final class RunningUp implements AutoCloseable {
    *
    * @param data the data folder
    * @param kafka the broker's address
+   * @param kafkaProperties what its clients need besides
    */
-  static RunningUp announce(Path data, String kafka) throws IOException {
+  static RunningUp announce(Path data, String kafka, Map<String, String> kafkaProperties)
+      throws IOException {
     ProcessHandle self = ProcessHandle.current();
     Properties content = new Properties();
     content.setProperty(KAFKA, kafka);
+    kafkaProperties.forEach((name, value) -> content.setProperty(KAFKA_PROPERTY + name, value));
     content.setProperty(PID, Long.toString(self.pid()));
     content.setProperty(STARTED, startOf(self));
     Path file = data.resolve(FILE);
@@ -59,8 +66,10 @@ final class RunningUp implements AutoCloseable {
     return new RunningUp(file);
   }
 
-  /** Returns the broker's address of an {@code up} that runs over the data folder, if one does. */
-  static Optional<String> kafka(Settings settings) {
+  /**
+   * Returns how to reach the broker of an {@code up} that runs over the data folder, if one does.
+   */
+  static Optional<KafkaConnection> kafka(Settings settings) {
     Properties content = new Properties();
     try (Reader reader =
         Files.newBufferedReader(dataFolder(settings).resolve(FILE), StandardCharsets.UTF_8)) {
@@ -68,7 +77,17 @@ final class RunningUp implements AutoCloseable {
     } catch (IOException | IllegalArgumentException absentOrUnreadable) {
       return Optional.empty();
     }
-    return isRunning(content) ? Optional.ofNullable(content.getProperty(KAFKA)) : Optional.empty();
+    String address = content.getProperty(KAFKA);
+    if (address == null || !isRunning(content)) {
+      return Optional.empty();
+    }
+    Map<String, String> properties = new HashMap<>();
+    for (String name : content.stringPropertyNames()) {
+      if (name.startsWith(KAFKA_PROPERTY)) {
+        properties.put(name.substring(KAFKA_PROPERTY.length()), content.getProperty(name));
+      }
+    }
+    return Optional.of(KafkaConnection.to(address, properties));
   }
 
   private static boolean isRunning(Properties content) {

@@ -281,9 +281,7 @@ public final class WeirCommand {
     Settings settings = Settings.of(environment);
     KafkaConnection kafka =
         settings.text(KAFKA, "").isEmpty()
-            ? RunningUp.kafka(settings)
-                .map(KafkaConnection::to)
-                .orElseGet(() -> KafkaConnection.of(settings))
+            ? RunningUp.kafka(settings).orElseGet(() -> KafkaConnection.of(settings))
             : KafkaConnection.of(settings);
     KafkaProbe.requireReachable(kafka);
     return kafka;

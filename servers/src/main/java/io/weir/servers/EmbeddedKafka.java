@@ -13,6 +13,7 @@ import java.util.Map;
 import kafka.server.KafkaConfig;
 import kafka.server.KafkaRaftServer;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.security.plain.PlainLoginModule;
 import org.apache.kafka.common.utils.Exit;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.bootstrap.BootstrapDirectory;
@@ -38,12 +39,17 @@ public final class EmbeddedKafka implements AutoCloseable {
   /** Why a broker of this JVM asked to end the process; empty if none did. */
   private static volatile String lastFailure = "";
 
+  private static final String USER = "weir";
+  private static final String MECHANISM = "PLAIN";
+
   private final KafkaRaftServer server;
   private final int port;
+  private final @Nullable String password;
 
-  private EmbeddedKafka(KafkaRaftServer server, int port) {
+  private EmbeddedKafka(KafkaRaftServer server, int port, @Nullable String password) {
     this.server = server;
     this.port = port;
+    this.password = password;
   }
 
   /**
@@ -54,6 +60,20 @@ public final class EmbeddedKafka implements AutoCloseable {
    * @throws ServerStartException if the port is taken or the broker does not start
    */
   public static EmbeddedKafka start(Path folder, int port) throws IOException {
+    return start(folder, port, null);
+  }
+
+  /**
+   * Starts a single broker that other users of this machine can reach and cannot use.
+   *
+   * @param folder its data; formatted if empty
+   * @param port the port on which it listens; 0 selects any free one
+   * @param password what clients must know, of letters and digits; null if everybody may use it
+   * @throws ServerStartException if the port is taken or the broker does not start
+   */
+  public static EmbeddedKafka start(Path folder, int port, @Nullable String password)
+      throws IOException {
+    Map<String, String> security = password == null ? Map.of() : brokerSecurity(password);
     if (port != 0) {
       Ports.requireFree(port, "Kafka", "WEIR_KAFKA_PORT");
     }
@@ -63,7 +83,8 @@ public final class EmbeddedKafka implements AutoCloseable {
       try {
         KafkaNode node =
             KafkaNode.alone(Uuid.randomUuid().toString(), brokerPort, Ports.freeForController());
-        return new EmbeddedKafka(startOnce(folder, node, Map.of(), Time.SYSTEM), brokerPort);
+        return new EmbeddedKafka(
+            startOnce(folder, node, security, Time.SYSTEM), brokerPort, password);
       } catch (ServerStartException refused) {
         throw refused;
       } catch (Exception failed) {
@@ -109,7 +130,7 @@ public final class EmbeddedKafka implements AutoCloseable {
       Path folder, KafkaNode node, Map<String, String> others, Time clock) throws IOException {
     try {
       return new EmbeddedKafka(
-          startOnce(folder, node, others, clock), node.listeners().get(0).port());
+          startOnce(folder, node, others, clock), node.listeners().get(0).port(), null);
     } catch (Exception failed) {
       throw new ServerStartException(
           "Kafka node " + node.id() + " did not start: " + failed, failed);
@@ -179,6 +200,41 @@ public final class EmbeddedKafka implements AutoCloseable {
    */
   public String failure() {
     return lastFailure;
+  }
+
+  private static Map<String, String> brokerSecurity(String password) {
+    String login = login(password) + " user_" + USER + "=\"" + password + "\";";
+    Map<String, String> security = new HashMap<>();
+    security.put(
+        "listener.security.protocol.map", "PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT");
+    security.put("sasl.enabled.mechanisms", MECHANISM);
+    security.put("sasl.mechanism.inter.broker.protocol", MECHANISM);
+    security.put("sasl.mechanism.controller.protocol", MECHANISM);
+    security.put("listener.name.plaintext.plain.sasl.jaas.config", login);
+    security.put("listener.name.controller.plain.sasl.jaas.config", login);
+    return security;
+  }
+
+  private static String login(String password) {
+    return PlainLoginModule.class.getName()
+        + " required username=\""
+        + USER
+        + "\" password=\""
+        + password
+        + '"';
+  }
+
+  /** Returns the properties that clients need besides the address; empty without a password. */
+  public Map<String, String> clientProperties() {
+    return password == null
+        ? Map.of()
+        : Map.of(
+            "security.protocol",
+            "SASL_PLAINTEXT",
+            "sasl.mechanism",
+            MECHANISM,
+            "sasl.jaas.config",
+            login(password) + ';');
   }
 
   /** Returns the value for {@code bootstrap.servers}. */

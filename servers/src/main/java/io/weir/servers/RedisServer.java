@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A real redis-server beside this process, over a folder on which it can be started again. Loopback
@@ -31,7 +32,7 @@ public final class RedisServer implements AutoCloseable {
    * configuration stays allowed.
    */
   private static final List<String> NO_ADMINISTRATION =
-      List.of("--user", "default", "on", "nopass", "~*", "&*", "+@all", "-@admin", "+config|get");
+      List.of("~*", "&*", "+@all", "-@admin", "+config|get");
 
   private static final Duration START_TIMEOUT = Duration.ofSeconds(20);
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(10);
@@ -96,10 +97,17 @@ public final class RedisServer implements AutoCloseable {
    *
    * @param folder its data and log
    * @param port the port on which it listens; 0 selects any free one
+   * @param passwordSha256 the SHA-256, in hexadecimal digits, of the password that clients must
+   *     give; null if everybody may use it
    * @throws ServerStartException if the port is taken or the server does not answer
    */
-  public static RedisServer startLockedDown(Path folder, int port) throws IOException {
-    return start(folder, port, NO_ADMINISTRATION.toArray(String[]::new));
+  public static RedisServer startLockedDown(Path folder, int port, @Nullable String passwordSha256)
+      throws IOException {
+    // every user may read the command line of a process, so it has the hash alone
+    String rule = passwordSha256 == null ? "nopass" : "#" + passwordSha256;
+    List<String> options = new ArrayList<>(List.of("--user", "default", "on", rule));
+    options.addAll(NO_ADMINISTRATION);
+    return start(folder, port, options.toArray(String[]::new));
   }
 
   /**

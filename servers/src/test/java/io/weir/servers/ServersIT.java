@@ -129,7 +129,7 @@ final class ServersIT {
 
   @Test
   void redis_lockedDown_refusesOthersToChangeItsConfiguration() throws Exception {
-    try (RedisServer redis = RedisServer.startLockedDown(folder, 0)) {
+    try (RedisServer redis = RedisServer.startLockedDown(folder, 0, null)) {
       assertEquals("+OK", answer(redis, "SET k v"));
       assertEquals("*2", answer(redis, "CONFIG GET maxmemory-policy"));
       assertEquals("+OK", answer(redis, "FLUSHALL"));

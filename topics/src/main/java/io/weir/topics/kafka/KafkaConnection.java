@@ -117,6 +117,11 @@ public final class KafkaConnection {
     }
   }
 
+  /** Returns the variable that sets a property. */
+  public static String variable(String property) {
+    return PREFIX + property.toUpperCase(Locale.ROOT).replace('.', '_');
+  }
+
   private static String propertyName(String variable) {
     return variable.substring(PREFIX.length()).toLowerCase(Locale.ROOT).replace('_', '.');
   }
