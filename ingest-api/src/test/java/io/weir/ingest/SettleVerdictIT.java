@@ -17,11 +17,13 @@ import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Outcome;
 import io.weir.topics.model.SettlementVerdict.Standing;
 import io.weir.topics.model.UsagePosition;
+import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.SettlementVerdictCodec;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
@@ -160,14 +162,15 @@ final class SettleVerdictIT {
   }
 
   private void publish(SettlementVerdict verdict) throws Exception {
-    counter
-        .send(
-            new ProducerRecord<>(
-                Topics.SETTLEMENTS.name(),
-                verdict.position().partition(),
-                null,
-                SettlementVerdictCodec.encode(verdict)))
-        .get();
+    ProducerRecord<byte[], byte[]> record =
+        new ProducerRecord<>(
+            Topics.SETTLEMENTS.name(),
+            verdict.position().partition(),
+            null,
+            SettlementVerdictCodec.encode(verdict));
+    byte[] type = SettlementVerdictCodec.TYPE.getBytes(StandardCharsets.UTF_8);
+    record.headers().add(BatchHeaderCodec.TYPE_HEADER, type);
+    counter.send(record).get();
   }
 
   /** The places of all settlements in the log. */

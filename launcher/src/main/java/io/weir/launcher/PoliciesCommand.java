@@ -11,6 +11,7 @@ import io.weir.limits.policy.CallFacts;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyAdvice;
 import io.weir.limits.policy.PolicySet;
+import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.CallEvent;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -105,6 +106,13 @@ final class PoliciesCommand {
 
   private List<PolicyAdvice.Advice> usageAdvice(PolicySet set, PrintWriter out) {
     UsedNames used = UsedNames.read(weir.kafka());
+    if (used.skipped() > 0) {
+      out.println(
+          PolicyText.count(used.skipped(), "record", "records")
+              + " of "
+              + Topics.STATE.name()
+              + " cannot be read and were skipped; 'weir verify' lists them");
+    }
     if (used.isEmpty()) {
       out.println("nothing was counted yet, so there is nothing to compare with");
       return List.of();

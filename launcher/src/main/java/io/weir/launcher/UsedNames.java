@@ -33,6 +33,8 @@ final class UsedNames {
   /** Clients and meters with endpoints that are not listed, since they have no row of their own. */
   private final Set<Used> unlisted = new HashSet<>();
 
+  private int skipped;
+
   /** A combination of names that occurs in counted calls. */
   record Used(String client, String endpoint, String meter) {}
 
@@ -61,11 +63,14 @@ final class UsedNames {
       UsageKey key = UsageStateCodec.decode(record.value()).key();
       Used used = new Used(key.client(), key.endpoint(), key.meter());
       (key.others() ? unlisted : all).add(used);
-    } catch (MalformedRecordException notOurs) {
-      throw new CommandFailedException(
-          record.topic() + "-" + record.partition() + "-" + record.offset() + ": " + notOurs,
-          notOurs);
+    } catch (MalformedRecordException reportedByVerify) {
+      skipped++;
     }
+  }
+
+  /** Returns how many usage rows could not be read. */
+  int skipped() {
+    return skipped;
   }
 
   boolean isEmpty() {

@@ -7,6 +7,7 @@ import io.weir.topics.log.HeaderValues;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CorrectionCodec;
 import io.weir.topics.wire.MalformedRecordException;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.slf4j.Logger;
@@ -14,13 +15,16 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Reads the records of the corrections topic into a backlog. A malformed record is logged, counted
- * and skipped; a tombstone is ignored. Not thread-safe.
+ * and skipped; tombstones and records of unknown kinds are ignored. Not thread-safe.
  */
 final class CorrectionReader {
   /** Shortest time between two log lines about malformed records; all of them are counted. */
   private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private static final Logger LOG = LoggerFactory.getLogger(CorrectionReader.class);
+
+  private static final Set<String> KINDS =
+      Set.of(CorrectionCodec.TYPE, CorrectionCodec.RESTORED_TYPE);
 
   private final LimitsInForce limits;
   private final CorrectionStatistics statistics;
@@ -37,12 +41,16 @@ final class CorrectionReader {
 
   /** Adds the content of a record to the backlog. */
   void read(ConsumerRecord<byte[], byte[]> record, Backlog backlog) {
-    if (record.value() == null) {
+    String type = HeaderValues.text(record.headers(), BatchHeaderCodec.TYPE_HEADER);
+    if (record.value() == null || type != null && !KINDS.contains(type)) {
       return;
     }
     statistics.read.increment();
     try {
-      String type = type(record);
+      if (type == null) {
+        throw new MalformedRecordException(
+            "header " + BatchHeaderCodec.TYPE_HEADER + " is missing");
+      }
       switch (type) {
         case CorrectionCodec.TYPE -> {
           if (backlog.add(correction(record))) {
@@ -55,23 +63,12 @@ final class CorrectionReader {
                     record.partition(),
                     record.offset(),
                     CorrectionCodec.decodeRestored(record.value())));
-        default ->
-            throw new MalformedRecordException(
-                "header " + BatchHeaderCodec.TYPE_HEADER + " is not known: '" + type + "'");
+        default -> throw new IllegalStateException("a kind without a reader: " + type);
       }
     } catch (MalformedRecordException malformed) {
       statistics.malformed.increment();
       log(record, malformed);
     }
-  }
-
-  private static String type(ConsumerRecord<byte[], byte[]> record)
-      throws MalformedRecordException {
-    String type = HeaderValues.text(record.headers(), BatchHeaderCodec.TYPE_HEADER);
-    if (type == null) {
-      throw new MalformedRecordException("header " + BatchHeaderCodec.TYPE_HEADER + " is missing");
-    }
-    return type;
   }
 
   private Backlog.WaitingCorrection correction(ConsumerRecord<byte[], byte[]> record)

@@ -25,7 +25,7 @@ import java.util.function.ToDoubleFunction;
 public final class CorrectionStatistics {
   private static final double[] AGE_QUANTILES = {0.5, 0.99};
 
-  /** Records read, without tombstones. */
+  /** Records read, without tombstones and records of unknown kinds. */
   final Counter read;
 
   /** Corrections left out because a newer one of the same bucket arrived with them. */

@@ -6,9 +6,11 @@ import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.kafka.KafkaRefusal;
+import io.weir.topics.log.HeaderValues;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.process.SupervisedThread;
+import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.SettlementVerdictCodec;
 import java.time.Duration;
@@ -161,7 +163,8 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
 
   private void tell(ConsumerRecord<byte[], byte[]> settled) {
     byte[] value = settled.value();
-    if (value == null) {
+    String kind = HeaderValues.text(settled.headers(), BatchHeaderCodec.TYPE_HEADER);
+    if (value == null || !SettlementVerdictCodec.TYPE.equals(kind)) {
       return;
     }
     try {

@@ -8,6 +8,8 @@ import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.PartitionProgressCodec;
 import io.weir.topics.wire.UsageStateCodec;
 import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
@@ -21,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  * Filled by one reading of the partition from its beginning. Not thread-safe.
  */
 final class ClientRows {
+  private static final int MAX_UNREADABLE = 1_000;
+
   private final String prefix;
   private final String fromKey;
   private final int maxRows;
@@ -29,9 +33,11 @@ final class ClientRows {
   /** The least key that was left out since there were too many; null if none was. */
   private @Nullable String leftOut;
 
+  /** By key, the places and faults of rows that cannot be read; not all if there are many. */
+  private final Map<String, String> unreadable = new HashMap<>();
+
   private long countedThroughEpochMillis;
   private long closedThroughEpochMillis;
-  private @Nullable String malformed;
 
   /**
    * Creates rows that are still to be read.
@@ -50,16 +56,12 @@ final class ClientRows {
    * Reads everything that is committed now.
    *
    * @param progress receives the number of offsets passed, and of all
-   * @throws ErasureFailedException if a record of the client cannot be read
    */
-  void read(TopicReader reader, Progress progress) throws ErasureFailedException {
+  void read(TopicReader reader, Progress progress) {
     Map<Integer, Long> ends = reader.ends();
     long all = reader.size(ends);
     LongConsumer passed = done -> progress.passed(done, all);
     reader.read(ends, this::take, passed);
-    if (malformed != null) {
-      throw new ErasureFailedException(malformed);
-    }
   }
 
   /** Receives how far a reading has come. */
@@ -73,34 +75,53 @@ final class ClientRows {
     if (key == null) {
       return;
     }
+    if (key.startsWith(prefix)) {
+      takeRow(key, record);
+    } else if (key.equals(PartitionProgressCodec.key(record.partition()))) {
+      takeProgress(record);
+    }
+  }
+
+  private void takeRow(String key, ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    byte[] value = record.value();
+    rows.remove(key);
+    unreadable.remove(key);
+    if (value == null || key.compareTo(fromKey) < 0) {
+      return;
+    }
     try {
-      if (key.startsWith(prefix)) {
-        takeRow(key, record);
-      } else if (key.equals(PartitionProgressCodec.key(record.partition()))) {
-        takeProgress(record);
+      ClientRow row = row(UsageStateCodec.decode(value), record.timestamp());
+      if (leftOut == null || key.compareTo(leftOut) < 0) {
+        rows.put(key, row);
+        if (rows.size() > maxRows) {
+          leftOut = rows.pollLastEntry().getKey();
+        }
       }
     } catch (MalformedRecordException notOurs) {
-      malformed =
+      takeUnreadable(key, record, notOurs);
+    }
+  }
+
+  private void takeUnreadable(
+      String key,
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      MalformedRecordException notOurs) {
+    try {
+      UsageStateCodec.decodeKey(key);
+      if (unreadable.size() >= MAX_UNREADABLE) {
+        return;
+      }
+      unreadable.put(
+          key,
           record.topic()
               + "-"
               + record.partition()
               + "-"
               + record.offset()
-              + " cannot be read, so no further row is erased: "
-              + notOurs.getMessage();
-    }
-  }
-
-  private void takeRow(String key, ConsumerRecord<@Nullable String, byte @Nullable []> record)
-      throws MalformedRecordException {
-    byte[] value = record.value();
-    if (value == null) {
-      rows.remove(key);
-    } else if (key.compareTo(fromKey) >= 0 && (leftOut == null || key.compareTo(leftOut) < 0)) {
-      rows.put(key, row(UsageStateCodec.decode(value), record.timestamp()));
-      if (rows.size() > maxRows) {
-        leftOut = rows.pollLastEntry().getKey();
-      }
+              + ": "
+              + notOurs.getMessage());
+    } catch (MalformedRecordException foreignKey) {
+      return; // of another kind, which is ignored
     }
   }
 
@@ -113,19 +134,27 @@ final class ClientRows {
         atEpochMillis);
   }
 
-  private void takeProgress(ConsumerRecord<@Nullable String, byte @Nullable []> record)
-      throws MalformedRecordException {
+  private void takeProgress(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     byte[] value = record.value();
     if (value != null) {
-      PartitionProgress progress = PartitionProgressCodec.decode(value);
-      closedThroughEpochMillis = progress.closedThroughEpochMillis();
-      countedThroughEpochMillis = record.timestamp();
+      try {
+        PartitionProgress progress = PartitionProgressCodec.decode(value);
+        closedThroughEpochMillis = progress.closedThroughEpochMillis();
+        countedThroughEpochMillis = record.timestamp();
+      } catch (MalformedRecordException reportedByVerify) {
+        return; // what the record before it says still holds
+      }
     }
   }
 
   /** Returns the rows by their keys. */
   NavigableMap<String, ClientRow> rows() {
     return Collections.unmodifiableNavigableMap(rows);
+  }
+
+  /** Returns the place and fault of a row that cannot be read; null if there is none. */
+  @Nullable String unreadable() {
+    return unreadable.values().stream().min(Comparator.naturalOrder()).orElse(null);
   }
 
   /** Returns the key from which on further rows are to be read; null if there are none. */

@@ -34,6 +34,7 @@ public final class Erasure {
   private final Settings settings;
   private final Watcher watcher;
   private final int maxRows;
+  private @Nullable String unreadable;
 
   /**
    * What is to be erased.
@@ -64,8 +65,8 @@ public final class Erasure {
   /**
    * Erases.
    *
-   * @throws ErasureFailedException if a topic is missing, a record cannot be read, Kafka refuses a
-   *     tombstone, or what was written cannot be read back
+   * @throws ErasureFailedException if a topic is missing, a row of the client cannot be read (the
+   *     others are erased), Kafka refuses a tombstone, or what was written cannot be read back
    */
   public ErasureReport run() throws ErasureFailedException {
     int partition;
@@ -90,6 +91,11 @@ public final class Erasure {
       do {
         from = eraseFrom(from, partition, heldMillis, tombstones, tally);
       } while (from != null);
+    }
+    if (unreadable != null) {
+      throw new ErasureFailedException(
+          "a row of the client cannot be read and is left, every other row was looked at: "
+              + unreadable);
     }
     return tally.report();
   }
@@ -139,6 +145,7 @@ public final class Erasure {
       ErasureReport.Tally tally)
       throws ErasureFailedException {
     ClientRows found = read(from, partition, "reading", -1);
+    unreadable = unreadable == null ? found.unreadable() : unreadable;
     Reach reach = reach(found, partition, heldMillis); // after the rows, which may have changed
     List<String> over = new ArrayList<>();
     for (Map.Entry<String, ClientRow> one : found.rows().entrySet()) {

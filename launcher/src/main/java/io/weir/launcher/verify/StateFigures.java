@@ -42,9 +42,19 @@ final class StateFigures {
         progress.put(record.partition(), PartitionProgressCodec.decode(value));
       } else if (UsageStateCodec.TYPE.equals(type)) {
         add(record, UsageStateCodec.decode(value));
+      } else if (isKeyOfRow(record.key())) {
+        differences.add(where(record) + " replaces a row, but its weir-type is '" + type + "'");
       }
     } catch (MalformedRecordException malformed) {
       differences.add(where(record) + " is malformed: " + malformed.getMessage());
+    }
+  }
+
+  private static boolean isKeyOfRow(@Nullable String key) {
+    try {
+      return key != null && UsageStateCodec.decodeKey(key) != null;
+    } catch (MalformedRecordException foreign) {
+      return false;
     }
   }
 

@@ -3,6 +3,7 @@ package io.weir.launcher.erase;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.model.UsageCount;
@@ -53,6 +54,22 @@ final class ClientRowsTest {
 
     put(rows, "a", "x", 1);
     assertEquals(Set.of(key("a", "x", 1)), rows.rows().keySet());
+  }
+
+  /** Was a hole: nothing of the client could be erased any more. */
+  @Test
+  void rowThatCannotBeRead_isLeft_andTheOthersAreFound() {
+    ClientRows rows = new ClientRows("a", "", MANY);
+    put(rows, "a", "x", 1);
+    put(rows, "a", "x", 2);
+    take(rows, key("a", "x", 1), new byte[] {'?'});
+    take(rows, "a/future", new byte[] {'?'});
+
+    assertEquals(Set.of(key("a", "x", 2)), rows.rows().keySet());
+    assertTrue(Objects.requireNonNull(rows.unreadable()).startsWith(Topics.STATE.name()));
+
+    put(rows, "a", "x", 1);
+    assertNull(rows.unreadable());
   }
 
   @Test

@@ -17,7 +17,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
-import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
 /** The table that is copied from the state topic. */
@@ -95,30 +94,29 @@ final class FollowedUsageTable implements UsageTable {
     long reading = follower.reading(partition);
     byte[] value = store.get(partition, key.getBytes(StandardCharsets.UTF_8));
     requireWasHere(partition, reading);
-    return value == null ? Optional.empty() : Optional.of(decoded(decoder, value));
+    return value == null ? Optional.empty() : decoded(decoder, value);
   }
 
-  private static <T> T decoded(Decoder<T> decoder, byte[] value) {
+  /** Decodes a value; empty if it is malformed, which was counted and logged when it was stored. */
+  private static <T> Optional<T> decoded(Decoder<T> decoder, byte[] value) {
     try {
-      return decoder.decode(value);
-    } catch (MalformedRecordException corrupt) {
-      throw new IllegalStateException("the state topic holds a bad record", corrupt);
+      return Optional.of(decoder.decode(value));
+    } catch (MalformedRecordException unreadable) {
+      return Optional.empty();
     }
   }
 
   @Override
   public void read(
-      int partition,
-      UsageKey anyEndpoint,
-      long fromEpochMillis,
-      long toEpochMillis,
-      Consumer<UsageState> into) {
+      int partition, UsageKey anyEndpoint, long fromEpochMillis, long toEpochMillis, Rows into) {
     WindowScan scan =
         new WindowScan(
             prefixOfMeter(anyEndpoint),
             fromEpochMillis,
             toEpochMillis,
-            value -> into.accept(decoded(UsageStateCodec::decode, value)));
+            (startEpochMillis, value) ->
+                decoded(UsageStateCodec::decode, value)
+                    .ifPresentOrElse(into::add, () -> into.addUnreadable(startEpochMillis)));
     long reading = follower.reading(partition);
     store.scan(partition, scan.from(), scan.to(), scan);
     requireWasHere(partition, reading);

@@ -15,14 +15,16 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.NavigableSet;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A report while it is rolled up from ledger windows: rows by bucket and endpoint. Not thread-safe.
  */
-final class UsageReport {
+final class UsageReport implements UsageTable.Rows {
   /** Most rows kept while rolling up; a report with more is refused rather than truncated. */
   static final int MAX_ROWS = 1_000_000;
 
@@ -121,6 +123,9 @@ final class UsageReport {
   private int rows;
   private boolean hasIncomplete;
 
+  /** Starts of the windows of which a row cannot be read. */
+  private final NavigableSet<Long> unreadable = new TreeSet<>();
+
   /**
    * Creates an empty report.
    *
@@ -161,7 +166,8 @@ final class UsageReport {
   }
 
   /** Adds the figures of one ledger window. */
-  void add(UsageState state) {
+  @Override
+  public void add(UsageState state) {
     Bucket bucket = query.byBillingPeriod() ? billingBucket(state) : clockBucket(state);
     if (bucket == null) {
       return;
@@ -171,14 +177,20 @@ final class UsageReport {
             query.byEndpoint() && !state.key().others() ? state.key().endpoint() : "",
             none -> newSum());
     sum.quantity = sum(sum.quantity, state.count().quantity());
-    sum.allowed += state.count().callsAllowed();
-    sum.denied += state.count().callsDenied();
-    sum.failOpen += state.count().callsFailOpen();
+    sum.allowed = sum(sum.allowed, state.count().callsAllowed());
+    sum.denied = sum(sum.denied, state.count().callsDenied());
+    sum.failOpen = sum(sum.failOpen, state.count().callsFailOpen());
     sum.revision = Math.max(sum.revision, state.revision());
     boolean running = state.status() == UsageState.Status.RUNNING;
     sum.hasRunning |= running;
-    sum.hasIncomplete |= !running && !state.complete();
+    // a settlement that was counted without its call makes a window negative
+    sum.hasIncomplete |= !running && !state.complete() || state.count().quantity() < 0;
     hasIncomplete |= sum.hasIncomplete;
+  }
+
+  @Override
+  public void addUnreadable(long startEpochMillis) {
+    unreadable.add(startEpochMillis);
   }
 
   private @Nullable Bucket clockBucket(UsageState state) {
@@ -256,14 +268,18 @@ final class UsageReport {
     for (Bucket bucket : ofBilling.values()) {
       from = bucket.from.isBefore(from) ? bucket.from : from;
     }
-    return !hasIncomplete && isComplete(from, to());
+    // nobody knows to which billing period an unreadable row belongs
+    boolean knowsPeriods = !query.byBillingPeriod() || unreadable.isEmpty();
+    return !hasIncomplete && knowsPeriods && isComplete(from, to());
   }
 
   /** Returns whether no call can be missing in the windows that hold a range of time. */
   private boolean isComplete(Instant from, Instant to) {
+    long begin = Math.floorDiv(from.toEpochMilli(), atomMillis) * atomMillis;
+    long end = endOfAtom(to);
     return progress != null
-        && progress.isComplete(
-            Math.floorDiv(from.toEpochMilli(), atomMillis) * atomMillis, endOfAtom(to));
+        && progress.isComplete(begin, end)
+        && unreadable.subSet(begin, end).isEmpty();
   }
 
   private long endOfAtom(Instant time) {
@@ -313,7 +329,7 @@ final class UsageReport {
         isFinal,
         isFinal && !sum.hasIncomplete && isComplete(bucket.from, bucket.to),
         isFinal ? sum.revision : 0,
-        sum.quantity,
+        Math.max(0, sum.quantity),
         sum.allowed,
         sum.denied,
         sum.failOpen,

@@ -59,7 +59,7 @@ final class UsageReports {
         new UsageKey(query.client(), query.meter(), "-"),
         query.readFrom().toEpochMilli(),
         query.readTo().toEpochMilli(),
-        report::add);
+        report);
     List<UsageReport.Row> rows = report.rows();
     PageCursor next = null;
     if (rows.size() > query.limit()) {

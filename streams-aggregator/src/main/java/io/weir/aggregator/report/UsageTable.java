@@ -9,7 +9,6 @@ import io.weir.topics.model.UsageState;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
-import java.util.function.Consumer;
 
 /** The table of newest figures, one partition at a time. Thread-safe. */
 interface UsageTable {
@@ -31,21 +30,23 @@ interface UsageTable {
   SortedMap<Integer, Freshness> refreshAll(int partitions) throws InterruptedException;
 
   /**
-   * Returns how far a partition that is here was counted; empty if nothing of it was.
+   * Returns how far a partition that is here was counted; empty if nothing of it was, or that
+   * cannot be read.
    *
    * @throws ProblemException if the partition is not here, or no longer
    */
   Optional<PartitionProgress> progress(int partition);
 
   /**
-   * Returns how accurate the decisions of a partition that is here were; empty if none was judged.
+   * Returns how accurate the decisions of a partition that is here were; empty if none was judged,
+   * or that cannot be read.
    *
    * @throws ProblemException if the partition is not here, or no longer
    */
   Optional<PartitionAccuracy> accuracy(int partition);
 
   /**
-   * Returns the figures of one window; empty if nothing of it was counted.
+   * Returns the figures of one window; empty if nothing of it was counted, or they cannot be read.
    *
    * @throws ProblemException if the partition is not here, or no longer
    */
@@ -60,6 +61,15 @@ interface UsageTable {
    */
   List<String> clients(int partition, String prefix, int max);
 
+  /** Receives the rows of windows. */
+  interface Rows {
+    /** Receives the figures of a window. */
+    void add(UsageState state);
+
+    /** Receives the start of a window of which a row cannot be read. */
+    void addUnreadable(long startEpochMillis);
+  }
+
   /**
    * Reads the figures of a client's windows that start in {@code [from, to)}.
    *
@@ -67,9 +77,5 @@ interface UsageTable {
    * @throws ProblemException if the partition is not here, or no longer
    */
   void read(
-      int partition,
-      UsageKey anyEndpoint,
-      long fromEpochMillis,
-      long toEpochMillis,
-      Consumer<UsageState> into);
+      int partition, UsageKey anyEndpoint, long fromEpochMillis, long toEpochMillis, Rows into);
 }

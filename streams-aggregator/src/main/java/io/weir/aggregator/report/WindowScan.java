@@ -4,7 +4,6 @@ package io.weir.aggregator.report;
 import io.weir.aggregator.table.TableStore;
 import io.weir.topics.wire.UsageStateCodec;
 import java.nio.charset.StandardCharsets;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,7 +21,12 @@ final class WindowScan implements TableStore.Visitor {
   private final String ofMeter;
   private final String fromStart;
   private final String toStart;
-  private final Consumer<byte[]> into;
+  private final Values into;
+
+  /** Receives the values of windows. */
+  interface Values {
+    void accept(long startEpochMillis, byte[] value);
+  }
 
   /**
    * Creates a scan.
@@ -30,9 +34,9 @@ final class WindowScan implements TableStore.Visitor {
    * @param ofMeter prefix of the keys of all endpoints of the client and the meter; ends in a slash
    * @param fromEpochMillis inclusive start of the windows' starts
    * @param toEpochMillis exclusive end of the windows' starts
-   * @param into receives the values
+   * @param into receives the starts of the windows and the values
    */
-  WindowScan(String ofMeter, long fromEpochMillis, long toEpochMillis, Consumer<byte[]> into) {
+  WindowScan(String ofMeter, long fromEpochMillis, long toEpochMillis, Values into) {
     this.ofMeter = ofMeter;
     this.fromStart = UsageStateCodec.start(fromEpochMillis);
     this.toStart = UsageStateCodec.start(toEpochMillis);
@@ -63,7 +67,7 @@ final class WindowScan implements TableStore.Visitor {
     if (start.compareTo(toStart) >= 0) {
       return key(text.substring(0, startAt) + BEHIND_STARTS);
     }
-    into.accept(value);
+    into.accept(Long.parseLong(start), value);
     return null;
   }
 

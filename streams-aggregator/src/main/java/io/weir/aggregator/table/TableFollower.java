@@ -6,12 +6,10 @@ import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.process.SupervisedThread;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -64,6 +62,7 @@ public final class TableFollower implements AutoCloseable {
   private final Runnable onChange;
   private final TableObserver observer;
   private final MeterRegistry registry;
+  private final StateRecords judge;
   private final Barriers barriers = new Barriers();
   private final ReadablePartitions readable = new ReadablePartitions(barriers);
   private final AtomicBoolean polling = new AtomicBoolean();
@@ -90,6 +89,7 @@ public final class TableFollower implements AutoCloseable {
     this.onChange = onChange;
     this.observer = observer;
     this.registry = registry;
+    this.judge = new StateRecords(registry);
   }
 
   /**
@@ -362,9 +362,9 @@ public final class TableFollower implements AutoCloseable {
           records.entrySet()) {
         TopicPartition one = each.getKey();
         List<ConsumerRecord<byte[], byte[]>> of = each.getValue();
-        for (ConsumerRecord<byte[], byte[]> record : newest(of)) {
-          observer.change(one.partition(), record.key(), record.value());
-          changes.put(one.partition(), record.key(), record.value());
+        for (StateRecords.Change change : judge.changes(of)) {
+          observer.change(one.partition(), change.key(), change.value());
+          changes.put(one.partition(), change.key(), change.value());
         }
         changes.position(
             one.partition(),
@@ -373,18 +373,6 @@ public final class TableFollower implements AutoCloseable {
       changes.write();
     }
     onChange.run();
-  }
-
-  /** Returns the last record of each key: an observer compares it with what the table holds. */
-  static Collection<ConsumerRecord<byte[], byte[]>> newest(
-      List<ConsumerRecord<byte[], byte[]>> records) {
-    Map<ByteBuffer, ConsumerRecord<byte[], byte[]>> newest = new LinkedHashMap<>();
-    for (ConsumerRecord<byte[], byte[]> record : records) {
-      if (record.key() != null) { // only foreign records lack a key
-        newest.put(ByteBuffer.wrap(record.key()), record);
-      }
-    }
-    return newest.values();
   }
 
   private void settle(Consumer<byte[], byte[]> records) {

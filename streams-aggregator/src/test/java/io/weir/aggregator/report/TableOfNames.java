@@ -11,7 +11,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.function.Consumer;
 
 /**
  * A table that has some partitions, and knows of them the names of clients alone.
@@ -57,8 +56,7 @@ record TableOfNames(Map<Integer, List<String>> here) implements UsageTable {
   }
 
   @Override
-  public void read(
-      int partition, UsageKey anyEndpoint, long from, long to, Consumer<UsageState> into) {
+  public void read(int partition, UsageKey anyEndpoint, long from, long to, Rows into) {
     throw new UnsupportedOperationException("no figures are asked for");
   }
 }

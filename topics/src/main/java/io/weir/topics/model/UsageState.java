@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param window the window
  * @param status whether the figures are final
  * @param revision 0 while running, otherwise the revision of the ledger row with which they agree
- * @param count the totals so far
+ * @param count the totals so far, each at most {@link CallEvent#MAX_QUANTITY}, by which a quantity
+ *     may also be negative
  * @param complete false while running, or if the window was closed without a silent node
  * @param ownPeriod the billing period; null if it is the month of UTC in which the window starts
  */
@@ -38,6 +39,22 @@ public record UsageState(
   public UsageState {
     if ((status == Status.RUNNING) != (revision == 0)) {
       throw new IllegalArgumentException(status + " with revision " + revision);
+    }
+    requireInRange("quantity", count.quantity());
+    requireInRange("calls_allowed", count.callsAllowed());
+    requireInRange("calls_denied", count.callsDenied());
+  }
+
+  private static void requireInRange(String name, long value) {
+    if (value < -CallEvent.MAX_QUANTITY || value > CallEvent.MAX_QUANTITY) {
+      throw new IllegalArgumentException(
+          name
+              + " must be between -"
+              + CallEvent.MAX_QUANTITY
+              + " and "
+              + CallEvent.MAX_QUANTITY
+              + ", is "
+              + value);
     }
   }
 

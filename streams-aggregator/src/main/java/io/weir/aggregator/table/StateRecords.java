@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.table;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.topics.log.HeaderValues;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.PartitionAccuracyCodec;
+import io.weir.topics.wire.PartitionProgressCodec;
+import io.weir.topics.wire.UsageStateCodec;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Judges records of the state topic: which changes of the table they make. Records of unknown kinds
+ * and records that cannot be read are skipped and counted. Not thread-safe.
+ *
+ * <p>A record under the key of a usage row that is not a readable usage row replaces the row by
+ * {@link #UNREADABLE}: Kafka removes the row that it replaces, so the true figures are unknown.
+ */
+final class StateRecords {
+  /** The value of a usage row that cannot be read. No decoder accepts it. */
+  static final byte[] UNREADABLE = {};
+
+  /** Shortest time between two log lines about malformed records; all of them are counted. */
+  private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  private static final Logger LOG = LoggerFactory.getLogger(StateRecords.class);
+
+  private final Counter malformed;
+  private final Counter unknown;
+  private long loggedNanos = System.nanoTime() - LOG_NANOS;
+
+  /** Creates a judge whose counters are in a registry. */
+  StateRecords(MeterRegistry registry) {
+    this.malformed = counter(registry, "malformed");
+    this.unknown = counter(registry, "unknown-kind");
+  }
+
+  private static Counter counter(MeterRegistry registry, String reason) {
+    return Counter.builder("weir.state.records.skipped")
+        .description("records of the state topic that are not read, by the reason")
+        .tag("reason", reason)
+        .register(registry);
+  }
+
+  /** A change of the table; the value is null if the row is removed. */
+  record Change(byte[] key, byte @Nullable [] value) {}
+
+  /** Returns the changes that successive records of a partition make, at most one of each key. */
+  Collection<Change> changes(List<ConsumerRecord<byte[], byte[]>> records) {
+    Map<ByteBuffer, ConsumerRecord<byte[], byte[]>> newest = new LinkedHashMap<>();
+    for (ConsumerRecord<byte[], byte[]> record : records) {
+      if (record.key() == null) {
+        malformed(record, "it has no key");
+      } else if (isKnown(record)) {
+        newest.put(ByteBuffer.wrap(record.key()), record);
+      } else {
+        unknown.increment();
+      }
+    }
+    Map<ByteBuffer, Change> changes = new LinkedHashMap<>();
+    newest.forEach(
+        (key, record) -> {
+          Change change = change(record);
+          if (change != null) {
+            changes.put(key, change);
+          }
+        });
+    return changes.values();
+  }
+
+  private static @Nullable String kind(ConsumerRecord<byte[], byte[]> record) {
+    return HeaderValues.text(record.headers(), BatchHeaderCodec.TYPE_HEADER);
+  }
+
+  /** Returns whether a record must be judged by its key and value. */
+  private static boolean isKnown(ConsumerRecord<byte[], byte[]> record) {
+    String kind = kind(record);
+    return UsageStateCodec.TYPE.equals(kind)
+        || PartitionProgressCodec.TYPE.equals(kind)
+        || PartitionAccuracyCodec.TYPE.equals(kind)
+        || isKeyOfRow(text(record.key()));
+  }
+
+  private static boolean isKeyOfRow(String key) {
+    try {
+      UsageStateCodec.decodeKey(key);
+      return true;
+    } catch (MalformedRecordException foreign) {
+      return false;
+    }
+  }
+
+  private static String text(byte[] key) {
+    return new String(key, StandardCharsets.UTF_8);
+  }
+
+  /** Returns the change that a record makes; null if it makes none. */
+  private @Nullable Change change(ConsumerRecord<byte[], byte[]> record) {
+    byte[] value = record.value();
+    if (value == null) {
+      return new Change(record.key(), null);
+    }
+    try {
+      requireReadable(record, value);
+      return new Change(record.key(), value);
+    } catch (MalformedRecordException notReadable) {
+      malformed(record, String.valueOf(notReadable.getMessage()));
+      return isKeyOfRow(text(record.key())) ? new Change(record.key(), UNREADABLE) : null;
+    }
+  }
+
+  private static void requireReadable(ConsumerRecord<byte[], byte[]> record, byte[] value)
+      throws MalformedRecordException {
+    String kind = kind(record);
+    String expected;
+    if (UsageStateCodec.TYPE.equals(kind)) {
+      expected = UsageStateCodec.key(UsageStateCodec.decode(value));
+    } else if (PartitionProgressCodec.TYPE.equals(kind)) {
+      expected = PartitionProgressCodec.key(PartitionProgressCodec.decode(value).partition());
+    } else if (PartitionAccuracyCodec.TYPE.equals(kind)) {
+      expected = PartitionAccuracyCodec.key(PartitionAccuracyCodec.decode(value).partition());
+    } else {
+      throw new MalformedRecordException(
+          "the header " + BatchHeaderCodec.TYPE_HEADER + " must be usage, is '" + kind + "'");
+    }
+    if (!expected.equals(text(record.key()))) {
+      throw new MalformedRecordException("the key must be " + expected);
+    }
+  }
+
+  private void malformed(ConsumerRecord<byte[], byte[]> record, String detail) {
+    malformed.increment();
+    long nowNanos = System.nanoTime();
+    if (nowNanos - loggedNanos >= LOG_NANOS) {
+      loggedNanos = nowNanos;
+      LOG.warn(
+          "state_record_malformed record={}-{}-{} detail=\"{}\"; skipped, as others may be until"
+              + " the next line; a window that it replaces is incomplete",
+          record.topic(),
+          record.partition(),
+          record.offset(),
+          detail);
+    }
+  }
+}
