@@ -35,11 +35,11 @@ final class UnknownKindsIT {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   /**
-   * The other topics have no kinds: the calls topic holds batches, and quarantines anything else;
-   * ledger rows have versions; and a node does not decide by policies that it cannot read.
+   * The other topics have no kinds: anything but a batch in the calls topic is quarantined, ledger
+   * rows have versions, and a node does not decide by policies that it cannot read.
    */
   private static final List<Topic> WITH_KINDS =
-      List.of(Topics.STATE, Topics.CORRECTIONS, Topics.SETTLEMENTS, Topics.QUARANTINE);
+      List.of(Topics.STATE, Topics.CORRECTIONS, Topics.SETTLEMENTS);
 
   @TempDir private Path folder;
   private final HttpClient http = HttpClient.newHttpClient();

@@ -51,6 +51,18 @@ final class AggregatorProcess implements AutoCloseable {
     signal("CONT");
   }
 
+  /** Limits how many files it may have open; those that are open stay open. */
+  void limitFiles(int most) throws IOException, InterruptedException {
+    int status =
+        new ProcessBuilder(
+                "prlimit", "--pid", Long.toString(process.pid()), "--nofile=" + most + ":")
+            .start()
+            .waitFor();
+    if (status != 0) {
+      throw new IOException("prlimit ended with " + status);
+    }
+  }
+
   private void signal(String name) throws IOException, InterruptedException {
     int status =
         new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();

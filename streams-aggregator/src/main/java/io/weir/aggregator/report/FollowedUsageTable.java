@@ -2,6 +2,7 @@
 package io.weir.aggregator.report;
 
 import io.weir.aggregator.table.Freshness;
+import io.weir.aggregator.table.TableException;
 import io.weir.aggregator.table.TableFollower;
 import io.weir.aggregator.table.TableStore;
 import io.weir.topics.model.PartitionAccuracy;
@@ -18,9 +19,13 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The table that is copied from the state topic. */
 final class FollowedUsageTable implements UsageTable {
+  private static final Logger LOG = LoggerFactory.getLogger(FollowedUsageTable.class);
+
   private final TableStore store;
   private final TableFollower follower;
 
@@ -55,6 +60,21 @@ final class FollowedUsageTable implements UsageTable {
     return new ProblemException(
         Problem.partitionUnavailable(
             partition, "its table is not here, or is being read for the first time"));
+  }
+
+  /** The follower opens the table again, within a second or so. */
+  private static ProblemException failed(int partition, TableException failed) {
+    LOG.warn("table not readable partition={} detail=\"{}\"", partition, failed.getMessage());
+    return new ProblemException(
+        Problem.partitionUnavailable(partition, "its table cannot be read at present"));
+  }
+
+  private void scan(int partition, byte[] from, byte[] to, TableStore.Visitor visitor) {
+    try {
+      store.scan(partition, from, to, visitor);
+    } catch (TableException failed) {
+      throw failed(partition, failed);
+    }
   }
 
   /**
@@ -92,7 +112,12 @@ final class FollowedUsageTable implements UsageTable {
 
   private <T> Optional<T> get(int partition, String key, Decoder<T> decoder) {
     long reading = follower.reading(partition);
-    byte[] value = store.get(partition, key.getBytes(StandardCharsets.UTF_8));
+    byte[] value;
+    try {
+      value = store.get(partition, key.getBytes(StandardCharsets.UTF_8));
+    } catch (TableException failed) {
+      throw failed(partition, failed);
+    }
     requireWasHere(partition, reading);
     return value == null ? Optional.empty() : decoded(decoder, value);
   }
@@ -118,7 +143,7 @@ final class FollowedUsageTable implements UsageTable {
                 decoded(UsageStateCodec::decode, value)
                     .ifPresentOrElse(into::add, () -> into.addUnreadable(startEpochMillis)));
     long reading = follower.reading(partition);
-    store.scan(partition, scan.from(), scan.to(), scan);
+    scan(partition, scan.from(), scan.to(), scan);
     requireWasHere(partition, reading);
   }
 
@@ -126,7 +151,7 @@ final class FollowedUsageTable implements UsageTable {
   public List<String> clients(int partition, String prefix, int max) {
     ClientScan scan = new ClientScan(prefix, max);
     long reading = follower.reading(partition);
-    store.scan(partition, scan.from(), scan.to(), scan);
+    scan(partition, scan.from(), scan.to(), scan);
     requireWasHere(partition, reading);
     return scan.clients();
   }

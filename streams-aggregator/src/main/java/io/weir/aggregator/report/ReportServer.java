@@ -20,6 +20,7 @@ import io.weir.access.port.SlowHeads;
 import io.weir.aggregator.audit.bucket.BucketAuditCodec;
 import io.weir.aggregator.ranking.Rankings;
 import io.weir.aggregator.ranking.Selection;
+import io.weir.aggregator.table.TableException;
 import io.weir.aggregator.table.TableFollower;
 import io.weir.aggregator.table.TableStore;
 import io.weir.aggregator.topology.MeterTopology;
@@ -96,7 +97,8 @@ public final class ReportServer implements AutoCloseable {
       Optional<RankingReports> rankings,
       ReportSettings settings,
       ReportMetrics metrics,
-      Readiness readiness) {}
+      Readiness readiness,
+      TableStore store) {}
 
   private ReportServer(
       ServerSocketChannel channel,
@@ -196,7 +198,8 @@ public final class ReportServer implements AutoCloseable {
                 all -> new RankingReports(table, all, instances::peers, peers, partitions)),
             settings,
             new ReportMetrics(registry, table, instances, partitions, clock, stopped),
-            new Readiness(table, instances, rebalances, stopped, partitions));
+            new Readiness(table, instances, rebalances, stopped, partitions),
+            store);
     javalin.start();
     slowHeads.start();
   }
@@ -240,7 +243,7 @@ public final class ReportServer implements AutoCloseable {
     config.routes.get("/", this::page);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
     pages.register(config, ctx -> send(ctx, Routes.REPORTS_API.missing(ctx.path())));
-    config.routes.get("/health/live", ctx -> send(ctx, Answer.json(200, Map.of("status", "up"))));
+    config.routes.get("/health/live", this::live);
     config.routes.get("/health/ready", this::ready);
     config.routes.get("/metrics", this::metrics);
     config.routes.get("/v1/usage", ctx -> serving().clients().usage(ctx));
@@ -298,6 +301,16 @@ public final class ReportServer implements AutoCloseable {
           Problem.of(ProblemReason.NO_SUCH_ROUTE, ctx.path() + ": there is no such problem"));
     }
     ctx.contentType(ProblemPages.MEDIA_TYPE).result(page);
+  }
+
+  private void live(Context ctx) {
+    Parts serving = parts;
+    TableException failure = serving == null ? null : serving.store().failure();
+    if (failure != null) {
+      throw new ProblemException(
+          Problem.of(ProblemReason.NOT_READY, String.valueOf(failure.getMessage())));
+    }
+    send(ctx, Answer.json(200, Map.of("status", "up")));
   }
 
   private void ready(Context ctx) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.table;
 
+import org.jspecify.annotations.Nullable;
+
 /** Thrown if the table cannot be opened, read or written. The message says where and why. */
 public final class TableException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  TableException(String message, Throwable cause) {
+  TableException(String message, @Nullable Throwable cause) {
     super(message, cause);
   }
 }

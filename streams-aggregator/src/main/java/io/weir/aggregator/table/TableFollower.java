@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.table;
 
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics;
 import io.weir.topics.catalog.Topics;
@@ -90,6 +91,9 @@ public final class TableFollower implements AutoCloseable {
     this.observer = observer;
     this.registry = registry;
     this.judge = new StateRecords(registry);
+    FunctionCounter.builder("weir.table.damaged", store, TableStore::timesDamaged)
+        .description("damaged folders of the usage table that were set aside")
+        .register(registry);
   }
 
   /**
@@ -143,10 +147,14 @@ public final class TableFollower implements AutoCloseable {
 
   /**
    * Returns whether every partition that the table holds can be read; false for a moment after the
-   * start.
+   * start, and while the table cannot be used.
    */
   public boolean hasReadAllHeld() {
-    return store.positions().keySet().stream().allMatch(this::isReadable);
+    try {
+      return store.positions().keySet().stream().allMatch(this::isReadable);
+    } catch (TableException openedAgainByTheThread) {
+      return false;
+    }
   }
 
   /**
@@ -201,6 +209,7 @@ public final class TableFollower implements AutoCloseable {
   private final class Following implements SupervisedThread.Work {
     @Override
     public void run() {
+      store.recover();
       try (Consumer<byte[], byte[]> ends = StateConsumer.connect(kafka, CLIENT + "-ends");
           Consumer<byte[], byte[]> records = StateConsumer.connect(kafka, CLIENT);
           KafkaClientMetrics metrics = new KafkaClientMetrics(records)) {
@@ -216,7 +225,11 @@ public final class TableFollower implements AutoCloseable {
 
     @Override
     public long failed(Throwable failure) {
-      LOG.warn("usage table is not followed, tried again in a second", failure);
+      if (failure instanceof TableException) {
+        LOG.warn("usage table is not followed, tried again in a second: {}", failure.getMessage());
+      } else {
+        LOG.warn("usage table is not followed, tried again in a second", failure);
+      }
       return PAUSE_AFTER_FAILURE.toMillis();
     }
 
@@ -228,6 +241,10 @@ public final class TableFollower implements AutoCloseable {
 
   private void follow(Consumer<byte[], byte[]> records, PartitionEnds ends) {
     while (!thread.isClosing()) {
+      TableException failed = store.failure();
+      if (failed != null) {
+        throw failed;
+      }
       try {
         place(records);
         held.ask(StateConsumer.assigned(records));

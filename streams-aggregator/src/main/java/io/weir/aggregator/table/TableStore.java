@@ -13,6 +13,7 @@ import java.util.Locale;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.jspecify.annotations.Nullable;
@@ -26,11 +27,17 @@ import org.rocksdb.RocksIterator;
 import org.rocksdb.Slice;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Stores records of the state topic by partition and key, and how far each partition was read.
  * Records and positions are written atomically, so a killed process continues where it was. Shares
  * the memory of all stores. Thread-safe; after {@link #close} every call is refused.
+ *
+ * <p>The folder is a copy of what Kafka holds. A damaged folder is renamed to {@code
+ * usage.damaged}, in place of an earlier one, and an empty table takes its place. After any other
+ * failure the folder is opened again by {@link #recover}.
  */
 public final class TableStore implements AutoCloseable {
   private static final byte POSITION = 0;
@@ -48,41 +55,69 @@ public final class TableStore implements AutoCloseable {
   /** Within which files are written anew, without the rows that were removed. */
   private static final Duration REWRITTEN_WITHIN = Duration.ofDays(7);
 
-  private final Options options;
+  private static final Logger LOG = LoggerFactory.getLogger(TableStore.class);
+
+  private final Path folder;
+  private final byte[] source;
+  private final Options options =
+      new Options()
+          .setCreateIfMissing(true)
+          .setMaxTotalWalSize(MAX_WAL_BYTES)
+          .setMaxOpenFiles(MAX_OPEN_FILES)
+          .setPeriodicCompactionSeconds(REWRITTEN_WITHIN.toSeconds())
+          .setCompressionType(CompressionType.LZ4_COMPRESSION)
+          .setInfoLogLevel(InfoLogLevel.WARN_LEVEL)
+          .setKeepLogFileNum(2);
   private final WriteOptions writeOptions = new WriteOptions();
-  private final RocksDB db;
   private final ReadWriteLock lock = new ReentrantReadWriteLock();
+  private final AtomicLong timesDamaged = new AtomicLong();
+
+  /** Null while the folder cannot be opened. Guarded by the lock. */
+  private @Nullable RocksDB db;
+
+  /** The id of the folder; null until it is first needed. Guarded by the lock. */
+  private @Nullable String id;
+
   private boolean closed;
 
-  private TableStore(Options options, RocksDB db) {
-    this.options = options;
-    this.db = db;
+  /** The first failure since the folder was opened; null if there is none. */
+  private volatile @Nullable TableException failure;
+
+  private TableStore(Path folder, String source) {
+    this.folder = folder;
+    this.source = source.getBytes(StandardCharsets.UTF_8);
+    BoundedRocksMemory.share(options);
   }
 
   /**
-   * Opens the table in a folder, or creates it.
+   * Opens the table in a folder, or creates it. A damaged table is set aside.
    *
    * @param source id of the topic that is copied; a table of another topic is emptied
    * @throws TableException if the folder is in use or cannot be used
    */
   public static TableStore open(Path folder, String source) {
-    Options options =
-        new Options()
-            .setCreateIfMissing(true)
-            .setMaxTotalWalSize(MAX_WAL_BYTES)
-            .setMaxOpenFiles(MAX_OPEN_FILES)
-            .setPeriodicCompactionSeconds(REWRITTEN_WITHIN.toSeconds())
-            .setCompressionType(CompressionType.LZ4_COMPRESSION)
-            .setInfoLogLevel(InfoLogLevel.WARN_LEVEL)
-            .setKeepLogFileNum(2);
-    BoundedRocksMemory.share(options);
+    TableStore store = new TableStore(folder, source);
     try {
-      Files.createDirectories(folder);
-      TableStore store = new TableStore(options, RocksDB.open(options, folder.toString()));
-      store.requireSource(source.getBytes(StandardCharsets.UTF_8));
+      store.openFolder();
       return store;
+    } catch (TableException refused) {
+      store.close();
+      throw refused;
+    }
+  }
+
+  private void openFolder() {
+    try {
+      try {
+        db = opened();
+      } catch (RocksDBException damaged) {
+        if (!Damage.is(damaged)) {
+          throw damaged;
+        }
+        setAside(damaged);
+        db = opened();
+      }
     } catch (IOException | RocksDBException failed) {
-      options.close();
       String detail = String.valueOf(failed.getMessage());
       // RocksDB has no error code for it: "While lock file: …/LOCK: …" or "lock hold by current
       // process"
@@ -99,26 +134,96 @@ public final class TableStore implements AutoCloseable {
     }
   }
 
-  private void requireSource(byte[] source) throws RocksDBException {
-    byte[] stored = db.get(SOURCE_KEY);
-    if (stored != null && !Arrays.equals(stored, source)) {
-      db.deleteRange(new byte[] {POSITION}, new byte[] {SOURCE});
+  private RocksDB opened() throws IOException, RocksDBException {
+    Files.createDirectories(folder);
+    RocksDB opened = RocksDB.open(options, folder.toString());
+    try {
+      byte[] stored = opened.get(SOURCE_KEY);
+      if (stored != null && !Arrays.equals(stored, source)) {
+        opened.deleteRange(new byte[] {POSITION}, new byte[] {SOURCE});
+      }
+      opened.put(SOURCE_KEY, source);
+      if (id != null) {
+        opened.put(ID_KEY, id.getBytes(StandardCharsets.UTF_8));
+      }
+      return opened;
+    } catch (RocksDBException failed) {
+      opened.close();
+      throw failed;
     }
-    db.put(SOURCE_KEY, source);
+  }
+
+  private void setAside(RocksDBException damaged) throws IOException {
+    timesDamaged.incrementAndGet();
+    Path aside = folder.resolveSibling(folder.getFileName() + ".damaged");
+    Damage.delete(aside);
+    Files.move(folder, aside);
+    LOG.error(
+        "usage table was damaged detail=\"{}\"; it was moved to {} and is read again from Kafka",
+        damaged.getMessage(),
+        aside);
+  }
+
+  /**
+   * Opens the folder again if a call has failed since it was opened; an empty table takes the place
+   * of a damaged one.
+   *
+   * @throws TableException if the folder still cannot be used
+   */
+  void recover() {
+    lock.writeLock().lock();
+    try {
+      TableException failed = failure;
+      if (failed == null || closed) {
+        return;
+      }
+      if (db != null) {
+        db.close();
+        db = null;
+      }
+      if (failed.getCause() instanceof RocksDBException cause && Damage.is(cause)) {
+        setAside(cause);
+        failure = new TableException("the table was set aside", null);
+      }
+      openFolder();
+      failure = null;
+      LOG.info("usage table was opened again after detail=\"{}\"", failed.getMessage());
+    } catch (IOException notMoved) {
+      throw new TableException(
+          "the folder " + folder + " cannot be renamed: " + notMoved, notMoved);
+    } finally {
+      lock.writeLock().unlock();
+    }
+  }
+
+  /**
+   * Returns the failure because of which the folder must be opened again; null if it can be used.
+   */
+  public @Nullable TableException failure() {
+    return failure;
+  }
+
+  /** Returns how often a damaged folder was set aside since the table was opened. */
+  long timesDamaged() {
+    return timesDamaged.get();
   }
 
   /** Returns the random id of the folder, assigned when it was created. */
   public String id() {
     lock.writeLock().lock();
     try {
-      requireOpen();
-      byte[] stored = db.get(ID_KEY);
-      if (stored != null) {
-        return new String(stored, StandardCharsets.UTF_8);
+      RocksDB table = requireOpen();
+      String known = id;
+      if (known == null) {
+        byte[] stored = table.get(ID_KEY);
+        known =
+            stored == null
+                ? UUID.randomUUID().toString()
+                : new String(stored, StandardCharsets.UTF_8);
+        table.put(ID_KEY, known.getBytes(StandardCharsets.UTF_8));
+        id = known;
       }
-      String id = UUID.randomUUID().toString();
-      db.put(ID_KEY, id.getBytes(StandardCharsets.UTF_8));
-      return id;
+      return known;
     } catch (RocksDBException failed) {
       throw failure(failed);
     } finally {
@@ -152,8 +257,7 @@ public final class TableStore implements AutoCloseable {
   public byte @Nullable [] get(int partition, byte[] key) {
     lock.readLock().lock();
     try {
-      requireOpen();
-      return db.get(recordKey(partition, key));
+      return requireOpen().get(recordKey(partition, key));
     } catch (RocksDBException failed) {
       throw failure(failed);
     } finally {
@@ -184,10 +288,10 @@ public final class TableStore implements AutoCloseable {
   private void scan(byte[] from, byte[] to, Visitor visitor) {
     lock.readLock().lock();
     try {
-      requireOpen();
+      RocksDB table = requireOpen();
       try (Slice end = new Slice(to);
           ReadOptions bounded = new ReadOptions().setIterateUpperBound(end);
-          RocksIterator entries = db.newIterator(bounded)) {
+          RocksIterator entries = table.newIterator(bounded)) {
         entries.seek(from);
         while (entries.isValid()) {
           byte[] next = visitor.visit(entries.key(), entries.value());
@@ -246,8 +350,7 @@ public final class TableStore implements AutoCloseable {
     void write() {
       lock.readLock().lock();
       try {
-        requireOpen();
-        db.write(writeOptions, batch);
+        requireOpen().write(writeOptions, batch);
       } catch (RocksDBException failed) {
         throw failure(failed);
       } finally {
@@ -266,14 +369,24 @@ public final class TableStore implements AutoCloseable {
     return new Changes();
   }
 
-  private void requireOpen() {
+  private RocksDB requireOpen() {
     if (closed) {
       throw new IllegalStateException("the table is closed");
     }
+    if (db == null) {
+      throw new TableException(
+          "the table cannot be used until its folder is opened again", failure);
+    }
+    return db;
   }
 
-  private static TableException failure(RocksDBException failed) {
-    return new TableException("the table cannot be used: " + failed.getMessage(), failed);
+  private TableException failure(RocksDBException failed) {
+    TableException reported =
+        new TableException("the table cannot be used: " + failed.getMessage(), failed);
+    if (failure == null) {
+      failure = reported;
+    }
+    return reported;
   }
 
   private static byte[] positionKey(int partition) {
@@ -308,7 +421,9 @@ public final class TableStore implements AutoCloseable {
     try {
       if (!closed) {
         closed = true;
-        db.close();
+        if (db != null) {
+          db.close();
+        }
         writeOptions.close();
         options.close();
       }

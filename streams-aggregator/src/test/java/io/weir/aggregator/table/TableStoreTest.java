@@ -6,18 +6,25 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 final class TableStoreTest {
   private static final long HELD = 1_700_000_000_000L;
+
+  private static final int ROWS = 500;
+  private static final int PARTS_OF_A_FILE = 16;
 
   @TempDir Path folder;
 
@@ -103,6 +110,105 @@ final class TableStoreTest {
       assertEquals(true, String.valueOf(refused.getMessage()).contains("in use"));
       assertNotEquals("", store.id());
     }
+  }
+
+  /** Was a hole: one flipped bit stopped the aggregator, though the folder is only a copy. */
+  @Test
+  void flippedBitInAnyFile_isSetAside_orDoesNoHarm() throws Exception {
+    String source = "topic";
+    List<Path> files;
+    try (TableStore store = TableStore.open(folder.resolve("first"), source)) {
+      fill(store);
+    }
+    TableStore.open(folder.resolve("first"), source).close(); // writes the log into a file
+    try (Stream<Path> all = Files.list(folder.resolve("first"))) {
+      files = all.map(Path::getFileName).sorted().toList();
+    }
+    assertTrue(files.stream().anyMatch(file -> file.toString().endsWith(".sst")), files::toString);
+    int setAside = 0;
+    for (Path file : files) {
+      for (int part = 0; part < PARTS_OF_A_FILE; part++) {
+        Path copy = folder.resolve("copy-" + file + "-" + part);
+        copy(folder.resolve("first"), copy);
+        if (!flip(copy.resolve(file), part)) {
+          continue;
+        }
+        try (TableStore store = TableStore.open(copy, source)) {
+          int rows = rows(store);
+          if (store.failure() != null) {
+            store.recover();
+            rows = rows(store);
+          }
+          assertNull(store.failure());
+          boolean isSetAside = Files.exists(folder.resolve(copy.getFileName() + ".damaged"));
+          assertEquals(isSetAside ? 0 : ROWS, rows, copy::toString);
+          assertEquals(isSetAside ? 1 : 0, store.timesDamaged(), copy::toString);
+          setAside += isSetAside ? 1 : 0;
+        }
+      }
+    }
+    assertTrue(setAside > 0);
+  }
+
+  private static void fill(TableStore store) {
+    for (int row = 0; row < ROWS; row++) {
+      put(store, 1, "key-" + row, "value-".repeat(20) + row, row);
+    }
+  }
+
+  private static int rows(TableStore store) {
+    int[] rows = {0};
+    try {
+      store.scan(
+          1,
+          utf8(""),
+          utf8("~"),
+          (key, value) -> {
+            rows[0]++;
+            return null;
+          });
+      return rows[0];
+    } catch (TableException damaged) {
+      return -1;
+    }
+  }
+
+  private static void copy(Path from, Path to) throws IOException {
+    Files.createDirectory(to);
+    try (Stream<Path> files = Files.list(from)) {
+      for (Path file : files.toList()) {
+        Files.copy(file, to.resolve(file.getFileName()));
+      }
+    }
+  }
+
+  /** Flips a bit in a part of a file; returns whether the file is long enough. */
+  private static boolean flip(Path file, int part) throws IOException {
+    byte[] bytes = Files.readAllBytes(file);
+    if (bytes.length < PARTS_OF_A_FILE) {
+      return false;
+    }
+    bytes[bytes.length * part / PARTS_OF_A_FILE] ^= 1;
+    Files.write(file, bytes);
+    return true;
+  }
+
+  @Test
+  void secondDamage_replacesTheFolderThatWasSetAside() throws Exception {
+    Path table = folder.resolve("usage");
+    try (TableStore store = TableStore.open(table, "topic")) {
+      fill(store);
+    }
+    for (int time = 0; time < 2; time++) {
+      Files.writeString(table.resolve("CURRENT"), "damaged");
+      try (TableStore store = TableStore.open(table, "topic")) {
+        assertEquals(0, rows(store));
+        assertEquals(1, store.timesDamaged());
+        fill(store);
+        assertEquals(ROWS, rows(store));
+      }
+    }
+    assertTrue(Files.exists(folder.resolve("usage.damaged").resolve("CURRENT")));
   }
 
   @Test

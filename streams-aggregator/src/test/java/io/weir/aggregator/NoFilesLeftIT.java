@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.weir.testing.Await;
+import io.weir.topics.model.UsageCount;
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsageState;
+import io.weir.topics.model.UsageWindow;
+import io.weir.topics.wire.UsageStateCodec;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** An aggregator that may open no file for a while. */
+final class NoFilesLeftIT {
+  private static final int PARTITIONS = 1;
+
+  /** More than the table keeps in memory. */
+  private static final int ROWS = 250_000;
+
+  private final HttpClient http =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private int sent;
+
+  /**
+   * Was a hole: the table was not followed for minutes after files could be opened again, and
+   * {@code /health/live} was 200 meanwhile.
+   */
+  @Test
+  void table_noFileCanBeOpened_isNotLive_andRecoversWhenFilesCanBeOpened(@TempDir Path folder)
+      throws Exception {
+    try (Broker broker = new Broker(PARTITIONS);
+        Fleet fleet = new Fleet(broker, PARTITIONS, folder, 1, Fleet.ENDLESS_SESSION)) {
+      fleet.awaitAllHaveAll();
+      String client = Calls.clientOf("acme", 0, PARTITIONS);
+      assertEquals(200, status(fleet, "/health/live"));
+
+      fleet.member(0).limitFiles(16); // less than are open; those stay open
+      Await.until(
+          "the table fails",
+          () -> {
+            send(broker, client, ROWS / 10);
+            return status(fleet, "/health/live") == 503;
+          });
+      assertEquals(503, status(fleet, "/v1/usage?client=" + client));
+      fleet.member(0).limitFiles(4_096);
+
+      Await.until(
+          "live, and up to date",
+          () ->
+              status(fleet, "/health/live") == 200
+                  && status(fleet, "/v1/usage?client=" + client) == 200);
+    }
+  }
+
+  private void send(Broker broker, String client, int rows) {
+    for (int row = 0; row < rows; row++) {
+      UsageState state =
+          new UsageState(
+              new UsageKey(client, "calls", "GET /" + sent++),
+              new UsageWindow(0, 2_000),
+              UsageState.Status.FINAL,
+              1,
+              UsageCount.ZERO,
+              true);
+      broker.sendState(
+          0, UsageStateCodec.TYPE, UsageStateCodec.key(state), UsageStateCodec.encode(state));
+    }
+    broker.flush();
+  }
+
+  private int status(Fleet fleet, String path) throws Exception {
+    return http.send(
+            HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + fleet.port(0) + path)).build(),
+            HttpResponse.BodyHandlers.ofString())
+        .statusCode();
+  }
+}
