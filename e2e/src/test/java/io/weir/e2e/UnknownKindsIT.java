@@ -41,6 +41,9 @@ final class UnknownKindsIT {
   private static final List<Topic> WITH_KINDS =
       List.of(Topics.STATE, Topics.CORRECTIONS, Topics.SETTLEMENTS);
 
+  /** The exit status of an erasure that leaves rows whose calls may still come. */
+  private static final int ROWS_IN_REACH = 3;
+
   @TempDir private Path folder;
   private final HttpClient http = HttpClient.newHttpClient();
 
@@ -96,11 +99,10 @@ final class UnknownKindsIT {
       for (List<String> command :
           List.of(
               List.of("policies", "check", "--against-usage", policies.toString()),
-              List.of("quarantine", "list"),
-              List.of("ledger"))) {
+              List.of("quarantine", "list"))) {
         run(kafka, 0, command);
       }
-      run(kafka, 1, List.of("clients", "erase", "acme", "--dry-run"));
+      run(kafka, ROWS_IN_REACH, List.of("clients", "erase", "acme", "--dry-run"));
       String log = weir.output() + weir.errors();
       assertTrue(!log.contains("malformed"), log);
     }

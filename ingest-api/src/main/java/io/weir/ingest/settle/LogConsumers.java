@@ -4,6 +4,7 @@ package io.weir.ingest.settle;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.log.CallsReader;
 import io.weir.topics.log.CallsReader.Slice;
+import io.weir.topics.process.FairTurns;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Queue;
@@ -35,7 +36,7 @@ final class LogConsumers implements AutoCloseable {
   private final KafkaConnection kafka;
   private final String node;
   private final int timeoutMillis;
-  private final FairTurns turns = new FairTurns(MAX_CONSUMERS);
+  private final FairTurns turns = new FairTurns(MAX_CONSUMERS, 1);
   private final Queue<CallsReader> idle = new ConcurrentLinkedQueue<>();
   private final AtomicLong opened = new AtomicLong();
 

@@ -2,12 +2,14 @@
 package io.weir.aggregator.report;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.aggregator.table.Freshness;
 import io.weir.topics.wire.UsageStateCodec;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.Supplier;
@@ -28,13 +30,20 @@ final class ClientReports {
   private final Supplier<List<Peer>> others;
   private final PeerReports peers;
   private final int partitions;
+  private final ReportTurns turns;
 
   /**
    * Creates the reports.
    *
    * @param others returns the other aggregators, as known at present
    */
-  ClientReports(UsageTable table, Supplier<List<Peer>> others, PeerReports peers, int partitions) {
+  ClientReports(
+      UsageTable table,
+      Supplier<List<Peer>> others,
+      PeerReports peers,
+      int partitions,
+      ReportTurns turns) {
+    this.turns = turns;
     this.table = table;
     this.others = others;
     this.peers = peers;
@@ -59,10 +68,11 @@ final class ClientReports {
    *
    * @param pathAndQuery the request as it came, for other aggregators
    * @param asked how the request came: other aggregators are not asked for one of them
+   * @param caller takes turns with others
    */
-  Answer answer(String prefix, int limit, String pathAndQuery, Asked asked)
+  Answer answer(String prefix, int limit, String pathAndQuery, Asked asked, Caller caller)
       throws InterruptedException {
-    Found found = here(prefix, limit);
+    Found found = here(prefix, limit, caller);
     if (!asked.isForwarded() && found.partitions.size() < partitions) {
       for (JsonNode other : peers.askAll(others.get(), pathAndQuery, asked)) {
         other.path("clients").forEach(name -> found.clients.add(name.asText()));
@@ -88,16 +98,24 @@ final class ClientReports {
         .toList();
   }
 
-  private Found here(String prefix, int limit) throws InterruptedException {
+  private Found here(String prefix, int limit, Caller caller) throws InterruptedException {
     Found found = new Found();
-    for (int partition : table.refreshAll(partitions).keySet()) {
-      try {
-        found.clients.addAll(table.clients(partition, prefix, limit + 1));
-        found.partitions.add(partition);
-      } catch (ProblemException unavailable) {
-        LOG.debug("partition not readable partition={}", partition, unavailable);
-      }
+    SortedMap<Integer, Freshness> fresh = table.refreshAll(partitions);
+    try (ReportTurns.Turn turn = turns.begin(caller)) {
+      fresh.keySet().forEach(partition -> read(partition, prefix, limit + 1, turn, found));
     }
     return found;
+  }
+
+  private void read(int partition, String prefix, int max, ReportTurns.Turn turn, Found found) {
+    try {
+      found.clients.addAll(table.clients(partition, prefix, max, turn::readRow));
+      found.partitions.add(partition);
+    } catch (ProblemException unavailable) {
+      if (unavailable.problem().missingPartitions().isEmpty()) {
+        throw unavailable;
+      }
+      LOG.debug("partition not readable partition={}", partition, unavailable);
+    }
   }
 }

@@ -95,7 +95,7 @@ final class ClientRoutes {
             PATIENCE.plus(settings.positionWait().multipliedBy(1L + awaited))),
         () -> {
           Freshness freshness = table.refresh(partition);
-          return usage.answer(query, positions, accept, freshness, clock.instant());
+          return usage.answer(query, positions, accept, freshness, clock.instant(), Caller.of(ctx));
         });
   }
 
@@ -134,7 +134,7 @@ final class ClientRoutes {
         question(ctx, Answer.JSON, EVENTS_SLOW_AFTER, EVENTS_PATIENCE),
         () -> {
           table.refresh(partition);
-          return events.answer(partition, query);
+          return events.answer(partition, query, Caller.of(ctx));
         });
   }
 

@@ -12,6 +12,7 @@ import io.weir.topics.model.UsageState;
 import io.weir.topics.model.UsageWindow;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
+import io.weir.topics.process.FairTurns;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -23,8 +24,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,7 +41,7 @@ final class EventReports {
   private final UsageTable table;
   private final AuditLog log;
   private final ReportSettings settings;
-  private final Semaphore readings = new Semaphore(MAX_READINGS, true);
+  private final FairTurns readings = new FairTurns(MAX_READINGS, MAX_READINGS - 1);
 
   EventReports(UsageTable table, AuditLog log, ReportSettings settings) {
     this.table = table;
@@ -51,7 +50,7 @@ final class EventReports {
   }
 
   /** Returns the answer about a client whose partition is here. */
-  Answer answer(int partition, EventQuery query) throws InterruptedException {
+  Answer answer(int partition, EventQuery query, Caller caller) throws InterruptedException {
     PartitionProgress progress = table.progress(partition).orElse(null);
     EventScan scan = scan(query, progress);
     EventCursor page = query.page();
@@ -59,16 +58,21 @@ final class EventReports {
         new AuditLog.Start(
             page == null ? -1 : page.offset(),
             query.fromEpochMillis() - CountSettings.MAX_AHEAD_MILLIS);
-    if (!readings.tryAcquire(MAX_QUEUEING.toMillis(), TimeUnit.MILLISECONDS)) {
+    if (!readings.acquire(caller.name(), MAX_QUEUEING.toNanos(), caller.isGone())) {
       throw new ProblemException(
           Problem.of(ProblemReason.BUSY, "the audit log is being read for others"));
     }
     try {
-      if (log.read(partition, start, scan::take, MAX_TIME) == AuditLog.End.LOG_END) {
+      if (log.read(
+              partition,
+              start,
+              record -> !caller.isGone().getAsBoolean() && scan.take(record),
+              MAX_TIME)
+          == AuditLog.End.LOG_END) {
         scan.logEnded();
       }
     } finally {
-      readings.release();
+      readings.release(caller.name());
     }
     return Answer.json(200, document(partition, query, scan, progress));
   }

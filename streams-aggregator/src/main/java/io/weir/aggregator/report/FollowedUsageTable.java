@@ -139,19 +139,35 @@ final class FollowedUsageTable implements UsageTable {
             prefixOfMeter(anyEndpoint),
             fromEpochMillis,
             toEpochMillis,
-            (startEpochMillis, value) ->
+            new WindowScan.Values() {
+              @Override
+              public void visited() {
+                into.visited();
+              }
+
+              @Override
+              public void accept(long startEpochMillis, byte[] value) {
                 decoded(UsageStateCodec::decode, value)
-                    .ifPresentOrElse(into::add, () -> into.addUnreadable(startEpochMillis)));
+                    .ifPresentOrElse(into::add, () -> into.addUnreadable(startEpochMillis));
+              }
+            });
     long reading = follower.reading(partition);
     scan(partition, scan.from(), scan.to(), scan);
     requireWasHere(partition, reading);
   }
 
   @Override
-  public List<String> clients(int partition, String prefix, int max) {
+  public List<String> clients(int partition, String prefix, int max, Runnable onVisit) {
     ClientScan scan = new ClientScan(prefix, max);
     long reading = follower.reading(partition);
-    scan(partition, scan.from(), scan.to(), scan);
+    scan(
+        partition,
+        scan.from(),
+        scan.to(),
+        (key, value) -> {
+          onVisit.run();
+          return scan.visit(key, value);
+        });
     requireWasHere(partition, reading);
     return scan.clients();
   }

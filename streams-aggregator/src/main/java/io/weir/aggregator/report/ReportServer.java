@@ -177,12 +177,13 @@ public final class ReportServer implements AutoCloseable {
     UsageTable table = new FollowedUsageTable(store, follower);
     PeerReports peers = new PeerReports(tls);
     int partitions = settings.partitions();
+    ReportTurns turns = ReportTurns.ofHalfTheProcessors(registry);
     parts =
         new Parts(
             new ClientRoutes(
                 table,
                 instances,
-                new UsageReports(table, signal, settings),
+                new UsageReports(table, signal, settings, turns),
                 new CurrentReports(
                     new StreamsBucketSnapshots(
                         meterCore, MeterTopology.BUCKETS, BucketAuditCodec::snapshot),
@@ -191,7 +192,7 @@ public final class ReportServer implements AutoCloseable {
                 peers,
                 settings,
                 clock),
-            new ClientReports(table, instances::peers, peers, partitions),
+            new ClientReports(table, instances::peers, peers, partitions, turns),
             new CompletenessReports(table, instances, peers, partitions),
             new AccuracyReports(table, instances, peers, partitions),
             rankings.map(
@@ -230,6 +231,7 @@ public final class ReportServer implements AutoCloseable {
         server -> {
           server.setStopTimeout(STOP_PATIENCE.toMillis());
           server.insertHandler(pages);
+          server.insertHandler(new CallerConnection.Attaching());
           server.insertHandler(new PlainRequests());
           server.insertHandler(new BodyDeadline());
           server.insertHandler(new AccessHandler(access, new ReportRules()));
@@ -340,7 +342,7 @@ public final class ReportServer implements AutoCloseable {
     int limit = parameters.count("limit", DEFAULT_CLIENTS, ClientReports.MAX_CLIENTS);
     String query = ctx.queryString();
     String pathAndQuery = ClientReports.PATH + (query == null ? "" : "?" + query);
-    send(ctx, serving().names().answer(prefix, limit, pathAndQuery, Asked.of(ctx)));
+    send(ctx, serving().names().answer(prefix, limit, pathAndQuery, Asked.of(ctx), Caller.of(ctx)));
   }
 
   private void ranking(Context ctx, Selection.Subject subject) throws InterruptedException {
@@ -385,6 +387,9 @@ public final class ReportServer implements AutoCloseable {
   }
 
   private static void send(Context ctx, Problem problem) {
+    if (problem.reason() == ProblemReason.BUSY) {
+      ctx.header("Retry-After", "1");
+    }
     ctx.status(problem.status()).contentType(Problem.MEDIA_TYPE).result(problem.toJson());
   }
 

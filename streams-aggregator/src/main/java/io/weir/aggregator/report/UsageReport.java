@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A report while it is rolled up from ledger windows: rows by bucket and endpoint. Not thread-safe.
  */
-final class UsageReport implements UsageTable.Rows {
+final class UsageReport {
   /** Most rows kept while rolling up; a report with more is refused rather than truncated. */
   static final int MAX_ROWS = 1_000_000;
 
@@ -166,8 +166,7 @@ final class UsageReport implements UsageTable.Rows {
   }
 
   /** Adds the figures of one ledger window. */
-  @Override
-  public void add(UsageState state) {
+  void add(UsageState state) {
     Bucket bucket = query.byBillingPeriod() ? billingBucket(state) : clockBucket(state);
     if (bucket == null) {
       return;
@@ -188,8 +187,8 @@ final class UsageReport implements UsageTable.Rows {
     hasIncomplete |= sum.hasIncomplete;
   }
 
-  @Override
-  public void addUnreadable(long startEpochMillis) {
+  /** Adds a ledger window of which a row cannot be read, so that no bucket with it is complete. */
+  void addUnreadable(long startEpochMillis) {
     unreadable.add(startEpochMillis);
   }
 

@@ -6,6 +6,7 @@ import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsagePosition;
+import io.weir.topics.model.UsageState;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
 import java.time.Instant;
@@ -19,11 +20,14 @@ final class UsageReports {
   private final UsageTable table;
   private final ProgressSignal signal;
   private final ReportSettings settings;
+  private final ReportTurns turns;
 
-  UsageReports(UsageTable table, ProgressSignal signal, ReportSettings settings) {
+  UsageReports(
+      UsageTable table, ProgressSignal signal, ReportSettings settings, ReportTurns turns) {
     this.table = table;
     this.signal = signal;
     this.settings = settings;
+    this.turns = turns;
   }
 
   private int partitionOf(UsageQuery query) {
@@ -36,13 +40,15 @@ final class UsageReports {
    * @param positions what the report must include, as in the header; null for nothing
    * @param mediaType media type of the answer
    * @param freshness of the partition
+   * @param caller takes turns with others
    */
   Answer answer(
       UsageQuery query,
       @Nullable String positions,
       String mediaType,
       Freshness freshness,
-      Instant now)
+      Instant now,
+      Caller caller)
       throws InterruptedException {
     if (freshness != Freshness.UP_TO_DATE && !mediaType.equals(Answer.JSON)) {
       throw new ProblemException(
@@ -52,6 +58,18 @@ final class UsageReports {
     int partition = partitionOf(query);
     awaitPositions(partition, positions);
     awaitPage(partition, query.page());
+    try (ReportTurns.Turn turn = turns.begin(caller)) {
+      return compute(partition, query, mediaType, freshness, now, turn);
+    }
+  }
+
+  private Answer compute(
+      int partition,
+      UsageQuery query,
+      String mediaType,
+      Freshness freshness,
+      Instant now,
+      ReportTurns.Turn turn) {
     PartitionProgress progress = table.progress(partition).orElse(null);
     UsageReport report = new UsageReport(query, settings.window(), progress);
     table.read(
@@ -59,7 +77,22 @@ final class UsageReports {
         new UsageKey(query.client(), query.meter(), "-"),
         query.readFrom().toEpochMilli(),
         query.readTo().toEpochMilli(),
-        report);
+        new UsageTable.Rows() {
+          @Override
+          public void visited() {
+            turn.readRow();
+          }
+
+          @Override
+          public void add(UsageState state) {
+            report.add(state);
+          }
+
+          @Override
+          public void addUnreadable(long startEpochMillis) {
+            report.addUnreadable(startEpochMillis);
+          }
+        });
     List<UsageReport.Row> rows = report.rows();
     PageCursor next = null;
     if (rows.size() > query.limit()) {

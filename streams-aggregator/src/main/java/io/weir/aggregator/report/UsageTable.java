@@ -57,12 +57,16 @@ interface UsageTable {
    *
    * @param prefix prefix of the names; empty for all
    * @param max most names to return
+   * @param onVisit called for each row that is read; may throw to end the reading
    * @throws ProblemException if the partition is not here, or no longer
    */
-  List<String> clients(int partition, String prefix, int max);
+  List<String> clients(int partition, String prefix, int max, Runnable onVisit);
 
   /** Receives the rows of windows. */
   interface Rows {
+    /** Called for each row that is read, also of other windows; may throw to end the reading. */
+    default void visited() {}
+
     /** Receives the figures of a window. */
     void add(UsageState state);
 

@@ -23,8 +23,12 @@ final class WindowScan implements TableStore.Visitor {
   private final String toStart;
   private final Values into;
 
-  /** Receives the values of windows. */
+  /** Receives what is visited. */
   interface Values {
+    /** Called for each key that is visited, before its value is received. */
+    default void visited() {}
+
+    /** Receives the value of a window of the interval. */
     void accept(long startEpochMillis, byte[] value);
   }
 
@@ -55,6 +59,7 @@ final class WindowScan implements TableStore.Visitor {
 
   @Override
   public byte @Nullable [] visit(byte[] key, byte[] value) {
+    into.visited();
     String text = new String(key, StandardCharsets.UTF_8);
     int startAt = text.indexOf('/', ofMeter.length()) + 1;
     String start = text.substring(startAt);

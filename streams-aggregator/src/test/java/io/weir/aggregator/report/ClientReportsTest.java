@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpServer;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.testing.Await;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.Test;
 
 /** An aggregator that has two of four partitions, and another one that has the third. */
 final class ClientReportsTest {
+  private static final Caller CALLER = new Caller("anybody", () -> false);
   private static final String OTHER =
       "{\"clients\":[\"acme\",\"bell\",\"zoe\"],\"has_more\":false,\"partitions\":[1,2]}";
 
@@ -45,7 +47,8 @@ final class ClientReportsTest {
             new TableOfNames(Map.of(0, List.of("acme", "cobb"), 1, List.of("bell"))),
             () -> List.of(peer),
             new PeerReports(),
-            4);
+            4,
+            new ReportTurns(1, new SimpleMeterRegistry()));
   }
 
   @AfterEach
@@ -73,7 +76,8 @@ final class ClientReportsTest {
   @Test
   void askedByAnotherInstance_answersItsOwnNames_andAsksNone() throws Exception {
     JsonNode own =
-        mapper.readTree(reports.answer("", 10, "/v1/clients", new Asked(true, null)).body());
+        mapper.readTree(
+            reports.answer("", 10, "/v1/clients", new Asked(true, null), CALLER).body());
 
     assertEquals("[\"acme\",\"bell\",\"cobb\"]", own.path("clients").toString());
     assertEquals("[0,1]", own.path("partitions").toString());
@@ -87,7 +91,9 @@ final class ClientReportsTest {
         () -> "the other one's part, was told " + last[0],
         () -> {
           String path = "/v1/clients?limit=" + limit;
-          last[0] = mapper.readTree(reports.answer("", limit, path, new Asked(false, null)).body());
+          last[0] =
+              mapper.readTree(
+                  reports.answer("", limit, path, new Asked(false, null), CALLER).body());
           return last[0].path("missing_partitions").toString().equals("[3]");
         });
     return last[0];

@@ -51,7 +51,7 @@ record TableOfNames(Map<Integer, List<String>> here) implements UsageTable {
   }
 
   @Override
-  public List<String> clients(int partition, String prefix, int max) {
+  public List<String> clients(int partition, String prefix, int max, Runnable onVisit) {
     return here.getOrDefault(partition, List.of());
   }
 

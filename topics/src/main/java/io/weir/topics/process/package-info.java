@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the long-lived parts of every process share: threads that begin anew after a failure, and
- * the pauses between. Depends on the logging API alone.
+ * What the long-lived parts of every process share: threads that begin anew after a failure, the
+ * pauses between, and turns that callers take in rotation. Depends on the logging API alone.
  */
 @NullMarked
 package io.weir.topics.process;

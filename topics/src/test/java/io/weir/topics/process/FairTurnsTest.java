@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.ingest.settle;
+package io.weir.topics.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 /** Which waiting client gets the next turn. */
 final class FairTurnsTest {
-  private final FairTurns turns = new FairTurns(1);
+  private final FairTurns turns = new FairTurns(1, 1);
   private final BlockingQueue<String> had = new LinkedBlockingQueue<>();
 
   /** Once, the client that had read least came first, so idle clients kept all others waiting. */
@@ -40,13 +40,25 @@ final class FairTurnsTest {
 
   @Test
   void client_hasOneTurnAtATime() throws Exception {
-    FairTurns four = new FairTurns(4);
+    FairTurns four = new FairTurns(4, 1);
     assertTrue(four.acquire("stranger", 0));
 
     assertFalse(four.acquire("stranger", 1));
     assertTrue(four.acquire("a", 0));
     four.release("stranger");
     assertTrue(four.acquire("stranger", 0));
+  }
+
+  @Test
+  void client_hasAsManyTurnsAsItMay() throws Exception {
+    FairTurns four = new FairTurns(4, 3);
+    for (int turn = 0; turn < 3; turn++) {
+      assertTrue(four.acquire("stranger", 0));
+    }
+
+    assertFalse(four.acquire("stranger", 1));
+    assertTrue(four.acquire("a", 0));
+    assertEquals(0, four.waiting());
   }
 
   @Test

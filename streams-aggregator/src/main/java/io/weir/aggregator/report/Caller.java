@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.javalin.http.Context;
+import io.weir.access.AccessHandler;
+import io.weir.access.Grant;
+import java.util.Objects;
+import java.util.TreeSet;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Who has sent a request. Not thread-safe.
+ *
+ * @param name tells callers apart that take turns: the token's name and the clients it is for
+ * @param isGone returns whether the caller has closed the connection, and never blocks
+ */
+record Caller(String name, BooleanSupplier isGone) {
+  /** Returns the caller of a request. */
+  static Caller of(Context ctx) {
+    Grant grant = AccessHandler.grantOf(ctx.req()::getAttribute);
+    CallerConnection connection =
+        (CallerConnection)
+            Objects.requireNonNull(ctx.req().getAttribute(CallerConnection.ATTRIBUTE));
+    return new Caller(grant.name() + new TreeSet<>(grant.clients()), connection::isClosed);
+  }
+}

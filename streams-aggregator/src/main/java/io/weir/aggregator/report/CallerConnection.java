@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.HttpHeaderValue;
+import org.eclipse.jetty.io.EndPoint;
+import org.eclipse.jetty.server.Handler;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.util.BufferUtil;
+import org.eclipse.jetty.util.Callback;
+
+/**
+ * The connection of a request without a body whose answer is not begun. Not thread-safe.
+ *
+ * <p>Jetty reads nothing from a connection between a request and its answer, and so does not notice
+ * that the client has closed it. {@link #isClosed} reads from it. A client that has sent its next
+ * request already gets that connection closed after the answer, since the request was read.
+ */
+final class CallerConnection {
+  static final String ATTRIBUTE = CallerConnection.class.getName();
+
+  private static final int MAX_READ_BYTES = 1_024;
+
+  private final EndPoint endPoint;
+  private final Response response;
+  private final ByteBuffer read = BufferUtil.allocate(MAX_READ_BYTES);
+
+  private CallerConnection(EndPoint endPoint, Response response) {
+    this.endPoint = endPoint;
+    this.response = response;
+  }
+
+  /** Attaches its connection to each request. Thread-safe. */
+  static final class Attaching extends Handler.Wrapper {
+    @Override
+    public boolean handle(Request request, Response response, Callback callback) throws Exception {
+      EndPoint endPoint = request.getConnectionMetaData().getConnection().getEndPoint();
+      request.setAttribute(ATTRIBUTE, new CallerConnection(endPoint, response));
+      return super.handle(request, response, callback);
+    }
+  }
+
+  /** Returns whether the client has closed the connection, or its sending half. Never blocks. */
+  boolean isClosed() {
+    if (!endPoint.isOpen() || endPoint.isInputShutdown()) {
+      return true;
+    }
+    try {
+      BufferUtil.clear(read);
+      int bytes = endPoint.fill(read);
+      if (bytes > 0) {
+        response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
+      }
+      return bytes < 0;
+    } catch (IOException reset) {
+      return true;
+    }
+  }
+}

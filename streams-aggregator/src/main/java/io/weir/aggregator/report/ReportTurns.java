@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.aggregator.report;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.topics.problem.Problem;
+import io.weir.topics.problem.ProblemReason;
+import io.weir.topics.process.FairTurns;
+import java.time.Duration;
+
+/**
+ * The turns in which reports are computed, so that they leave half of the processors to checks and
+ * counting, and no caller keeps others waiting. Callers take turns in rotation, and a report that
+ * reads many rows takes one turn after another. Thread-safe.
+ */
+final class ReportTurns {
+  /** Rows that are read in a turn: some milliseconds. */
+  static final int ROWS_OF_A_TURN = 10_000;
+
+  /** Most reports of a caller that wait; a thread waits with each. */
+  static final int MAX_WAITING_OF_A_CALLER = 32;
+
+  /** Most reports that wait, below the number of Jetty's threads. */
+  static final int MAX_WAITING = 128;
+
+  private static final Duration MAX_WAIT = Duration.ofSeconds(30);
+
+  private final FairTurns turns;
+  private final Counter cancelled;
+  private final Counter refused;
+
+  ReportTurns(int turns, MeterRegistry registry) {
+    this.turns = new FairTurns(turns, Math.max(1, turns - 1));
+    this.cancelled =
+        Counter.builder("weir.reports.cancelled")
+            .description("reports whose client has closed the connection before the answer")
+            .register(registry);
+    this.refused =
+        Counter.builder("weir.reports.refused")
+            .description("reports refused with 503 since too many wait, or waited for too long")
+            .register(registry);
+    Gauge.builder("weir.reports.waiting", this.turns, FairTurns::waiting)
+        .description("reports that wait for their turn")
+        .register(registry);
+  }
+
+  /** Creates turns for half of the processors. */
+  static ReportTurns ofHalfTheProcessors(MeterRegistry registry) {
+    return new ReportTurns(Math.max(1, Runtime.getRuntime().availableProcessors() / 2), registry);
+  }
+
+  /**
+   * Waits for a turn, which must be closed.
+   *
+   * @throws ProblemException if too many reports wait, no turn came in time, or the client has
+   *     closed the connection
+   */
+  Turn begin(Caller caller) throws InterruptedException {
+    if (turns.waiting(caller.name()) >= MAX_WAITING_OF_A_CALLER || turns.waiting() >= MAX_WAITING) {
+      throw refused("too many reports wait");
+    }
+    Turn turn = new Turn(caller);
+    turn.acquire();
+    return turn;
+  }
+
+  private ProblemException refused(String why) {
+    refused.increment();
+    return new ProblemException(Problem.of(ProblemReason.BUSY, why + "; try again in a second"));
+  }
+
+  /** A report that has a turn. Not thread-safe. */
+  final class Turn implements AutoCloseable {
+    private final Caller caller;
+    private boolean isHeld;
+    private int rows;
+
+    private Turn(Caller caller) {
+      this.caller = caller;
+    }
+
+    private void acquire() throws InterruptedException {
+      isHeld = turns.acquire(caller.name(), MAX_WAIT.toNanos(), caller.isGone());
+      if (caller.isGone().getAsBoolean()) {
+        close();
+        cancelled.increment();
+        throw new ProblemException(
+            Problem.of(ProblemReason.BUSY, "the client has closed the connection"));
+      }
+      if (!isHeld) {
+        throw refused("no turn came within " + MAX_WAIT.toSeconds() + " s");
+      }
+    }
+
+    /**
+     * Counts a row that was read. After {@link #ROWS_OF_A_TURN} others have their turn first.
+     *
+     * @throws ProblemException as {@link ReportTurns#begin}
+     */
+    void readRow() {
+      if (++rows < ROWS_OF_A_TURN) {
+        return;
+      }
+      rows = 0;
+      close();
+      try {
+        acquire();
+      } catch (InterruptedException stopping) {
+        Thread.currentThread().interrupt();
+        throw new ProblemException(
+            Problem.of(ProblemReason.NOT_READY, "the aggregator is stopping"));
+      }
+    }
+
+    @Override
+    public void close() {
+      if (isHeld) {
+        isHeld = false;
+        turns.release(caller.name());
+      }
+    }
+  }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.topics.process;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+
+/**
+ * A few turns that are assigned to the waiting clients in rotation. A client has a bounded number
+ * of turns at a time, and threads that wait for the same client are served in the order of their
+ * arrival. So a client waits at most until each other client has had one turn. Thread-safe.
+ */
+public final class FairTurns {
+  private static final long BETWEEN_LOOKS_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  private final Lock lock = new ReentrantLock();
+
+  /** Waiting threads by client, in the order of the rotation. No queue is empty. */
+  private final Map<String, Deque<Waiter>> waiting = new LinkedHashMap<>();
+
+  /** How many turns clients have; clients without a turn are absent. */
+  private final Map<String, Integer> served = new HashMap<>();
+
+  private final int mostOfAClient;
+  private int free;
+
+  private final class Waiter {
+    final Condition turn = lock.newCondition();
+    boolean hasTurn;
+  }
+
+  /**
+   * Creates turns that are all free.
+   *
+   * @param turns how many there are, positive
+   * @param mostOfAClient most turns that one client has at a time, positive
+   */
+  public FairTurns(int turns, int mostOfAClient) {
+    if (turns < 1 || mostOfAClient < 1) {
+      throw new IllegalArgumentException(
+          "turns must be positive, are " + turns + " and " + mostOfAClient + " of a client");
+    }
+    this.free = turns;
+    this.mostOfAClient = mostOfAClient;
+  }
+
+  /**
+   * Waits for a turn, which must be released.
+   *
+   * @return false if no turn came in time
+   */
+  public boolean acquire(String client, long patienceNanos) throws InterruptedException {
+    return acquire(client, patienceNanos, () -> false);
+  }
+
+  /**
+   * Waits for a turn, which must be released.
+   *
+   * @param isAbandoned whether the turn is not wanted any more; called every 100 ms of the wait,
+   *     must return quickly
+   * @return false if no turn came in time, or it was abandoned
+   */
+  public boolean acquire(String client, long patienceNanos, BooleanSupplier isAbandoned)
+      throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      Waiter waiter = new Waiter();
+      waiting.computeIfAbsent(client, first -> new ArrayDeque<>()).add(waiter);
+      handOut();
+      try {
+        long left = patienceNanos;
+        while (!waiter.hasTurn && left > 0 && !isAbandoned.getAsBoolean()) {
+          long slice = Math.min(left, BETWEEN_LOOKS_NANOS);
+          left -= slice - waiter.turn.awaitNanos(slice);
+        }
+        return waiter.hasTurn;
+      } catch (InterruptedException interrupted) {
+        if (waiter.hasTurn) {
+          giveBack(client);
+        }
+        throw interrupted;
+      } finally {
+        if (!waiter.hasTurn) {
+          leave(client, waiter);
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Releases a turn of a client. */
+  public void release(String client) {
+    lock.lock();
+    try {
+      giveBack(client);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void giveBack(String client) {
+    served.computeIfPresent(client, (name, turns) -> turns == 1 ? null : turns - 1);
+    free++;
+    handOut();
+  }
+
+  private void handOut() {
+    while (free > 0) {
+      String next = null;
+      for (String client : waiting.keySet()) { // skips the clients being served: a few
+        if (served.getOrDefault(client, 0) < mostOfAClient) {
+          next = client;
+          break;
+        }
+      }
+      if (next == null) {
+        return;
+      }
+      serve(next);
+    }
+  }
+
+  private void serve(String client) {
+    Deque<Waiter> queue = Objects.requireNonNull(waiting.remove(client));
+    Waiter waiter = queue.remove();
+    if (!queue.isEmpty()) {
+      waiting.put(client, queue); // after all others
+    }
+    free--;
+    served.merge(client, 1, Integer::sum);
+    waiter.hasTurn = true;
+    waiter.turn.signal();
+  }
+
+  /** Returns how many threads wait for a client. */
+  public int waiting(String client) {
+    lock.lock();
+    try {
+      Deque<Waiter> queue = waiting.get(client);
+      return queue == null ? 0 : queue.size();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Returns how many threads wait for any client. */
+  public int waiting() {
+    lock.lock();
+    try {
+      return waiting.values().stream().mapToInt(Deque::size).sum();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void leave(String client, Waiter waiter) {
+    Deque<Waiter> queue = waiting.get(client);
+    if (queue != null) {
+      queue.remove(waiter);
+      if (queue.isEmpty()) {
+        waiting.remove(client);
+      }
+    }
+  }
+}
