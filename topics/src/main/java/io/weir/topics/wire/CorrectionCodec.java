@@ -13,7 +13,8 @@ import java.util.Locale;
  *
  * <p>A correction has {@code bucket, epoch, version, charged, full_at_us, total, drift, reason,
  * disturbed_at_ms, as_of_ms, known_through_us} and the members of the limit (see {@link
- * LimitMembers}).
+ * LimitMembers}). A correction of an earlier release lacks {@code known_through_us}, which is 0
+ * then.
  */
 public final class CorrectionCodec {
   /** The value of the header {@code weir-type} on a correction. */
@@ -70,7 +71,7 @@ public final class CorrectionCodec {
         Cause.ofWireName(record.text("reason")),
         record.integer("disturbed_at_ms"),
         record.integer("as_of_ms"),
-        record.integer("known_through_us"));
+        record.integer("known_through_us", 0));
   }
 
   /**

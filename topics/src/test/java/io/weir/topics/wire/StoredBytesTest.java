@@ -2,6 +2,7 @@
 package io.weir.topics.wire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -397,6 +398,18 @@ final class StoredBytesTest {
 
     assertEquals(stored("correction.json"), text(bytes));
     assertEquals(correction, CorrectionCodec.decode(bytes));
+  }
+
+  /** During a rolling upgrade, nodes read corrections of an aggregator of the earlier release. */
+  @Test
+  void correction_ofAnEarlierReleaseWithoutKnownThrough_isRead() throws Exception {
+    String stored = stored("correction.json");
+    String earlier = stored.replaceFirst("\"known_through_us\":\\d+,", "");
+    assertNotEquals(stored, earlier);
+
+    Correction read = CorrectionCodec.decode(earlier.getBytes(StandardCharsets.UTF_8));
+
+    assertEquals(0, read.knownThroughEpochMicros());
   }
 
   @Test
