@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * Entries as records: the value is a JSON object with {@code version, parts, policies_version,
  * clients_version, changed_at_ms, changed_by, change}, for a policy its {@code order}, and the
  * content under the word of its kind, or {@code deleted: true}; of a policy that is in force later
- * only, the one before as {@code until_then}. Members that are not known are ignored. Stateless and
+ * only, the one before as {@code until_then}. Members that are not known are ignored. {@code part}
+ * is written for nodes of earlier releases, which refuse a record without it. Stateless and
  * thread-safe.
  */
 final class PolicyEntryCodec {
@@ -39,6 +40,7 @@ final class PolicyEntryCodec {
     ObjectNode value = JSON.createObjectNode();
     PolicyEntry.Change change = entry.change();
     value.put("version", change.version());
+    value.put("part", 1);
     value.put("parts", change.parts());
     value.put("policies_version", change.policiesVersion());
     value.put("clients_version", change.clientsVersion());

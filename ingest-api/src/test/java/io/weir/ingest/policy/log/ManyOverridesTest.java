@@ -4,6 +4,7 @@ package io.weir.ingest.policy.log;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.ingest.policy.log.PolicyEditor.Draft;
 import io.weir.limits.policy.ClientSettings;
@@ -53,6 +54,16 @@ final class ManyOverridesTest {
           .put("refill_period", "PT1H");
     }
     return tree;
+  }
+
+  /** Nodes of earlier releases require 1 <= part <= parts, and would ignore the whole change. */
+  @Test
+  void record_hasAPart_soThatNodesOfEarlierReleasesReadIt() throws Exception {
+    PolicyEntry entry = state().clientEntries().iterator().next();
+    JsonNode record = PolicyEntryCodec.JSON.readTree(PolicyEntryCodec.encode(entry));
+
+    assertEquals(1, record.path("part").intValue());
+    assertEquals(entry, PolicyEntryCodec.decode(entry.key(), record));
   }
 
   @Test
