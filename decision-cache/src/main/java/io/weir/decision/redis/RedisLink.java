@@ -292,7 +292,13 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       return false;
     }
     try {
-      note(ServerInfo.of(await(connection.async().info())));
+      ServerInfo found = ServerInfo.of(await(connection.async().info()));
+      synchronized (this) {
+        if (current != connection) {
+          return false; // the answer of a server that another one may have replaced since
+        }
+        note(found);
+      }
     } catch (ExecutionException refused) {
       // what was known remains so: the server forbids INFO, or cannot answer it now
       return !isLoss(refused);

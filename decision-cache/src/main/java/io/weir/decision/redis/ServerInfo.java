@@ -52,14 +52,18 @@ record ServerInfo(
       switch (field.group(1)) {
         case "run_id" -> life = field.group(2);
         case "redis_version" -> version = field.group(2);
-        case "maxmemory" -> maxMemoryBytes = Long.parseLong(field.group(2));
+        case "maxmemory" -> maxMemoryBytes = number(field.group(2), -1);
         case "maxmemory_policy" -> evictionPolicy = field.group(2);
-        case "evicted_keys" -> evictedKeys = Long.parseLong(field.group(2));
+        case "evicted_keys" -> evictedKeys = number(field.group(2), 0);
         default -> mode = field.group(2);
       }
     }
     return new ServerInfo(
         life, version, mode, EvictionCheck.of(maxMemoryBytes, evictionPolicy), evictedKeys);
+  }
+
+  private static long number(String text, long absent) {
+    return text.matches("\\d{1,18}") ? Long.parseLong(text) : absent;
   }
 
   /**

@@ -40,4 +40,15 @@ class ServerInfoTest {
     assertEquals("", ServerInfo.UNTOLD.refusal(ServerKind.SINGLE));
     assertEquals("", of("next", "").refusal(ServerKind.SINGLE));
   }
+
+  /** What speaks Redis' protocol is not always Redis: its numbers may have another form. */
+  @Test
+  void of_numbersOfAnotherForm_areNotKnown() {
+    ServerInfo info =
+        ServerInfo.of(
+            "run_id:0f3a\r\nmaxmemory:1.50GiB\r\nmaxmemory_policy:noeviction\r\n"
+                + "evicted_keys:18446744073709551615\r\n");
+
+    assertEquals(new ServerInfo("0f3a", "", "", EvictionCheck.NOT_KNOWN, 0), info);
+  }
 }
