@@ -13,7 +13,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -26,9 +25,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class Rankings implements TableObserver {
   private static final Logger LOG = LoggerFactory.getLogger(Rankings.class);
-
-  /** Longest piece of work in the background, for which a request may have to wait. */
-  private static final long WORK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
   private final TableStore store;
   private final long windowMillis;
@@ -131,11 +127,11 @@ public final class Rankings implements TableObserver {
   }
 
   @Override
-  public boolean work() {
+  public boolean work(long maxNanos) {
     long begunNanos = System.nanoTime();
     for (Map.Entry<Integer, PartitionRanking> one : partitions.entrySet()) {
       boolean isRead = one.getValue().isRead();
-      if (!isRead && read(one.getKey(), () -> System.nanoTime() - begunNanos > WORK_NANOS)) {
+      if (!isRead && read(one.getKey(), () -> System.nanoTime() - begunNanos > maxNanos)) {
         return true;
       }
     }

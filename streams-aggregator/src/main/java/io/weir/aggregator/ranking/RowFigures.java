@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.ranking;
 
-import io.weir.topics.model.UsageCount;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.UsageStateCodec;
 import org.jspecify.annotations.Nullable;
@@ -31,10 +30,11 @@ record RowFigures(long quantity, long denied) {
       return NONE;
     }
     try {
-      UsageCount count = UsageStateCodec.decode(value).count();
-      return new RowFigures(bounded(count.quantity()), bounded(count.callsDenied()));
+      UsageStateCodec.Figures figures = UsageStateCodec.decodeFigures(value);
+      return new RowFigures(bounded(figures.quantity()), bounded(figures.callsDenied()));
     } catch (MalformedRecordException malformed) {
-      LOG.warn("the state topic holds a bad record, which is not ranked", malformed);
+      // counted and logged when it was stored
+      LOG.debug("the state topic holds a bad record, which is not ranked", malformed);
       return NONE;
     }
   }

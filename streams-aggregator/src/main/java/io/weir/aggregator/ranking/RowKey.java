@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param startEpochMillis start of the window
  */
 record RowKey(String client, String meter, String endpoint, long startEpochMillis) {
-  private static final int PARTS = 4;
+  private static final int DECIMAL = 10;
   private static final int START_DIGITS = 15;
 
   /** Returns the parts of a key; null if it is not the key of a client's row. */
@@ -22,14 +22,29 @@ record RowKey(String client, String meter, String endpoint, long startEpochMilli
     if (key.length == 0 || key[0] == '@') {
       return null;
     }
-    String[] parts = new String(key, StandardCharsets.UTF_8).split("/", -1);
-    if (parts.length != PARTS || !isStart(parts[3])) {
+    String text = new String(key, StandardCharsets.UTF_8);
+    int meter = text.indexOf('/') + 1;
+    int endpoint = meter == 0 ? 0 : text.indexOf('/', meter) + 1;
+    int start = endpoint == 0 ? 0 : text.indexOf('/', endpoint) + 1;
+    if (start == 0 || !isStart(text, start)) {
       return null;
     }
-    return new RowKey(parts[0], parts[1], parts[2], Long.parseLong(parts[3]));
+    return new RowKey(
+        text.substring(0, meter - 1),
+        text.substring(meter, endpoint - 1),
+        text.substring(endpoint, start - 1),
+        Long.parseLong(text, start, text.length(), DECIMAL));
   }
 
-  private static boolean isStart(String text) {
-    return text.length() == START_DIGITS && text.chars().allMatch(c -> c >= '0' && c <= '9');
+  private static boolean isStart(String text, int from) {
+    if (text.length() - from != START_DIGITS) {
+      return false;
+    }
+    for (int i = from; i < text.length(); i++) {
+      if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+        return false;
+      }
+    }
+    return true;
   }
 }

@@ -30,9 +30,13 @@ final class WindowWeights {
 
     void add(String prefix, RowKey key, long change, Names names) {
       if (change != 0) {
-        clients.add(names.of(prefix + key.client()), change);
-        endpoints.add(names.of(prefix + key.endpoint()), change);
+        clients.add(names.of(prefixed(prefix, key.client())), change);
+        endpoints.add(names.of(prefixed(prefix, key.endpoint())), change);
       }
+    }
+
+    private static String prefixed(String prefix, String name) {
+      return prefix.isEmpty() ? name : prefix + name;
     }
 
     int size() {

@@ -57,6 +57,15 @@ public final class TableFollower implements AutoCloseable {
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(10);
   private static final long PLACEMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
+  /**
+   * Longest piece of the observer's work in the background, for which a request may have to wait.
+   * It lasts as long as taking the last records, within these bounds: else busy partitions would
+   * hardly leave it time.
+   */
+  private static final long MIN_WORK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+  private static final long MAX_WORK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
   private final TableStore store;
   private final KafkaConnection kafka;
   private final Supplier<Set<Integer>> wanted;
@@ -73,6 +82,7 @@ public final class TableFollower implements AutoCloseable {
   // used by the follower's thread alone
   private final Placement placement = new Placement();
   private final HeldThrough held;
+  private long workNanos = MIN_WORK_NANOS;
   private long placedNanos = System.nanoTime() - PLACEMENT_NANOS;
 
   private TableFollower(
@@ -250,8 +260,13 @@ public final class TableFollower implements AutoCloseable {
         held.ask(StateConsumer.assigned(records));
         barriers.findEnds(StateConsumer.assigned(records), ends);
         settle(records); // usually the ends are reached already
-        boolean hasWork = observer.work();
-        take(ofHeld(records, poll(records, hasWork)));
+        boolean hasWork = observer.work(workNanos);
+        Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> polled =
+            ofHeld(records, poll(records, hasWork));
+        long takenSince = System.nanoTime();
+        take(polled);
+        workNanos =
+            Math.min(MAX_WORK_NANOS, Math.max(MIN_WORK_NANOS, System.nanoTime() - takenSince));
         settle(records);
       } catch (WakeupException somebodyAsks) {
         LOG.trace("asked");

@@ -22,7 +22,7 @@ public interface TableObserver {
         public void change(int partition, byte[] key, byte @Nullable [] value) {}
 
         @Override
-        public boolean work() {
+        public boolean work(long maxNanos) {
           return false;
         }
       };
@@ -42,9 +42,10 @@ public interface TableObserver {
   void change(int partition, byte[] key, byte @Nullable [] value);
 
   /**
-   * Does some work in the background, for some milliseconds at most.
+   * Does some work in the background.
    *
+   * @param maxNanos about how long it may take
    * @return whether work is left
    */
-  boolean work();
+  boolean work(long maxNanos);
 }

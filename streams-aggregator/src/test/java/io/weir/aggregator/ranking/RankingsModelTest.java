@@ -91,7 +91,7 @@ final class RankingsModelTest {
     assertTrue(rankings.weights(0, all).isEmpty(), "not followed");
     rankings.begin(0);
     assertTrue(rankings.weights(0, all).isEmpty(), "not read yet");
-    while (rankings.work()) {
+    while (rankings.work(5_000_000)) {
       assertTrue(rankings.weights(0, all).isEmpty(), "not read to the end");
     }
     assertEquals(1, rankings.weights(0, all).orElseThrow().weights().size());
@@ -182,7 +182,7 @@ final class RankingsModelTest {
   }
 
   private void readAll() {
-    while (rankings.work()) {
+    while (rankings.work(5_000_000)) {
       // until all is read
     }
   }

@@ -177,7 +177,7 @@ final class TombstonesIT {
     }
 
     @Override
-    public boolean work() {
+    public boolean work(long maxNanos) {
       return false;
     }
   }

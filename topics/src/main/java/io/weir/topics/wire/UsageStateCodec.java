@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.wire;
 
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
 import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.model.UsageWindow;
+import java.io.IOException;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -60,7 +63,8 @@ public final class UsageStateCodec {
 
   /** Returns the last part of a key: a window's start, in a form that sorts by time. */
   public static String start(long startEpochMillis) {
-    return String.format(Locale.ROOT, "%015d", startEpochMillis);
+    String digits = Long.toString(startEpochMillis);
+    return "0".repeat(Math.max(0, START_DIGITS - digits.length())) + digits;
   }
 
   /**
@@ -161,5 +165,46 @@ public final class UsageStateCodec {
               record.bool("complete"),
               BillingMembers.ofUsage(record, window));
         });
+  }
+
+  /**
+   * Some figures of a row.
+   *
+   * @param quantity the quantity
+   * @param callsDenied denied calls
+   */
+  public record Figures(long quantity, long callsDenied) {}
+
+  /**
+   * Decodes some figures of a value, several times faster than all of it.
+   *
+   * @throws MalformedRecordException if they are missing; what follows them is not looked at
+   */
+  public static Figures decodeFigures(byte[] bytes) throws MalformedRecordException {
+    try (JsonParser json = Json.FACTORY.createParser(bytes)) {
+      if (json.nextToken() != JsonToken.START_OBJECT) {
+        throw new MalformedRecordException("a usage state must be a JSON object");
+      }
+      boolean hasQuantity = false;
+      long quantity = 0;
+      while (json.nextToken() == JsonToken.FIELD_NAME) {
+        String member = json.currentName();
+        JsonToken value = json.nextToken();
+        if (value == JsonToken.VALUE_NUMBER_INT && member.equals("quantity")) {
+          quantity = Json.integer(json, member);
+          hasQuantity = true;
+        } else if (value == JsonToken.VALUE_NUMBER_INT && member.equals("calls_denied")) {
+          long callsDenied = Json.integer(json, member);
+          if (hasQuantity) {
+            return new Figures(quantity, callsDenied);
+          }
+        } else {
+          json.skipChildren();
+        }
+      }
+      throw new MalformedRecordException("a usage state must have quantity and calls_denied");
+    } catch (IOException notJson) {
+      throw new MalformedRecordException("a usage state must be JSON", notJson);
+    }
   }
 }

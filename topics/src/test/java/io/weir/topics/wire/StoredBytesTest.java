@@ -275,6 +275,9 @@ final class StoredBytesTest {
 
     assertEquals(stored("usage-state-others.json"), text(bytes));
     assertEquals(state, UsageStateCodec.decode(bytes));
+    assertEquals(
+        new UsageStateCodec.Figures(state.count().quantity(), state.count().callsDenied()),
+        UsageStateCodec.decodeFigures(bytes));
     assertEquals("acme%2F%C3%BC/calls/@others/001763690400000", UsageStateCodec.key(state));
     assertEquals(
         "acme%2F%C3%BC/calls/%40others/",
