@@ -8,8 +8,10 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
+import javax.net.ssl.SSLSession;
 import org.eclipse.jetty.io.Connection;
 import org.eclipse.jetty.io.EndPoint;
+import org.eclipse.jetty.io.ssl.SslConnection;
 import org.eclipse.jetty.server.Connector;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.util.Callback;
@@ -32,12 +34,15 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
 
   private static final long BETWEEN_LOOKS_MILLIS = 500;
 
+  /** The cipher suite of a session before the end of its handshake ({@link SSLSession}). */
+  private static final String NO_SUITE = "SSL_NULL_WITH_NULL_NULL";
+
   private final SupervisedThread thread = new SupervisedThread("weir-slow-senders", this);
   private final Server server;
   private final Bodies bodies;
   private final Supplier<byte[]> answer;
   private final Runnable onTimedOut;
-  private Map<EndPoint, ArrivingHead> heads = Map.of();
+  private Map<Connection, ArrivingHead> heads = Map.of();
 
   /** The bodies that are arriving at a server. */
   public interface Bodies {
@@ -105,12 +110,12 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
     long before = now - READ_LIMIT.toNanos();
     bodies.endThoseBefore(before);
     Set<Connection> withBody = bodies.connections();
-    Map<EndPoint, ArrivingHead> seen = new HashMap<>();
+    Map<Connection, ArrivingHead> seen = new HashMap<>();
     for (Connector connector : server.getConnectors()) {
       for (EndPoint endPoint : connector.getConnectedEndPoints()) {
-        ArrivingHead known = heads.get(endPoint);
+        Connection connection = receiving(endPoint);
+        ArrivingHead known = heads.get(connection);
         ArrivingHead head = known == null ? new ArrivingHead() : known;
-        Connection connection = endPoint.getConnection();
         head.look(
             connection.getBytesIn(),
             connection.getMessagesIn(),
@@ -118,22 +123,40 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
             withBody.contains(connection),
             now);
         if (head.since(before)) {
-          end(endPoint);
+          end(endPoint, connection);
         } else {
-          seen.put(endPoint, head);
+          seen.put(connection, head);
         }
       }
     }
     heads = seen;
   }
 
-  private void end(EndPoint endPoint) {
+  /**
+   * Returns the connection that receives requests. Of an endpoint with TLS that is the one within
+   * TLS, since the outer one counts no requests; until the handshake has ended it is the outer one,
+   * so that a handshake must arrive in time, too.
+   */
+  private static Connection receiving(EndPoint endPoint) {
+    Connection connection = endPoint.getConnection();
+    if (connection instanceof SslConnection tls
+        && !NO_SUITE.equals(tls.getSSLEngine().getSession().getCipherSuite())) {
+      return tls.getSslEndPoint().getConnection();
+    }
+    return connection;
+  }
+
+  private void end(EndPoint endPoint, Connection connection) {
     onTimedOut.run();
+    if (connection instanceof SslConnection) {
+      endPoint.close(); // a handshake has no answer
+      return;
+    }
+    EndPoint sending = connection.getEndPoint();
     try {
-      endPoint.write(
-          Callback.from(endPoint::close, endPoint::close), ByteBuffer.wrap(answer.get()));
+      sending.write(Callback.from(sending::close, sending::close), ByteBuffer.wrap(answer.get()));
     } catch (RuntimeException answeredMeanwhile) {
-      endPoint.close(answeredMeanwhile);
+      sending.close(answeredMeanwhile);
     }
   }
 
