@@ -35,6 +35,11 @@ final class AggregatorProcess implements AutoCloseable {
     process.destroyForcibly().waitFor();
   }
 
+  /** Returns whether it has not ended. */
+  boolean isAlive() {
+    return process.isAlive();
+  }
+
   /** SIGTERM, and waits for the end. */
   void terminate() throws InterruptedException {
     process.destroy();

@@ -134,6 +134,15 @@ final class Fleet implements AutoCloseable {
     }
   }
 
+  /** Whether a member says that it is live. */
+  boolean isLive(int member) throws InterruptedException {
+    try {
+      return get(member, "/health/live").statusCode() == 200;
+    } catch (IOException unreachable) {
+      return false;
+    }
+  }
+
   /** Whether a member counts everything. */
   boolean countsAll(int member) throws InterruptedException {
     return counted(member) == partitions && isRunning(member);

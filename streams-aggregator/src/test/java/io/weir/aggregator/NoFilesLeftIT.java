@@ -4,11 +4,6 @@ package io.weir.aggregator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.weir.testing.Await;
-import io.weir.topics.model.UsageCount;
-import io.weir.topics.model.UsageKey;
-import io.weir.topics.model.UsageState;
-import io.weir.topics.model.UsageWindow;
-import io.weir.topics.wire.UsageStateCodec;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -21,12 +16,10 @@ import org.junit.jupiter.api.io.TempDir;
 final class NoFilesLeftIT {
   private static final int PARTITIONS = 1;
 
-  /** More than the table keeps in memory. */
-  private static final int ROWS = 250_000;
+  private static final int ROWS_AT_ONCE = 25_000;
 
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
-  private int sent;
 
   /**
    * Was a hole: the table was not followed for minutes after files could be opened again, and
@@ -41,11 +34,12 @@ final class NoFilesLeftIT {
       String client = Calls.clientOf("acme", 0, PARTITIONS);
       assertEquals(200, status(fleet, "/health/live"));
 
+      StateRows rows = new StateRows(client);
       fleet.member(0).limitFiles(16); // less than are open; those stay open
       Await.until(
           "the table fails",
           () -> {
-            send(broker, client, ROWS / 10);
+            rows.send(broker, ROWS_AT_ONCE);
             return status(fleet, "/health/live") == 503;
           });
       assertEquals(503, status(fleet, "/v1/usage?client=" + client));
@@ -57,22 +51,6 @@ final class NoFilesLeftIT {
               status(fleet, "/health/live") == 200
                   && status(fleet, "/v1/usage?client=" + client) == 200);
     }
-  }
-
-  private void send(Broker broker, String client, int rows) {
-    for (int row = 0; row < rows; row++) {
-      UsageState state =
-          new UsageState(
-              new UsageKey(client, "calls", "GET /" + sent++),
-              new UsageWindow(0, 2_000),
-              UsageState.Status.FINAL,
-              1,
-              UsageCount.ZERO,
-              true);
-      broker.sendState(
-          0, UsageStateCodec.TYPE, UsageStateCodec.key(state), UsageStateCodec.encode(state));
-    }
-    broker.flush();
   }
 
   private int status(Fleet fleet, String path) throws Exception {
