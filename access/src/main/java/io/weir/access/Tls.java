@@ -36,7 +36,7 @@ public final class Tls implements AutoCloseable {
   private static final String WITHOUT_AUTHENTICATED_ENCRYPTION = "^.*_CBC_.*$";
 
   static {
-    // what is not Jetty's has no other way to forbid it; read by the JDK at its first handshake
+    // Netty has no setting for this; the JDK reads the property at its first server handshake
     System.setProperty("jdk.tls.rejectClientInitiatedRenegotiation", "true");
   }
 

@@ -47,7 +47,7 @@ final class RunningUp implements AutoCloseable {
    *
    * @param data the data folder
    * @param kafka the broker's address
-   * @param kafkaProperties what its clients need besides
+   * @param kafkaProperties further properties that its clients need
    */
   static RunningUp announce(Path data, String kafka, Map<String, String> kafkaProperties)
       throws IOException {

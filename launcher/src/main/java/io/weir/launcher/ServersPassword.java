@@ -18,9 +18,9 @@ final class ServersPassword {
   private ServersPassword() {}
 
   /**
-   * Returns the password, or null if none is needed: where the ports ask for no tokens, everybody
-   * on this machine may use everything. It is made once, and kept in the data folder, which only
-   * this user may read.
+   * Returns the password; null if the ports require no tokens, since every user of this machine may
+   * then use all of Weir. The first call creates the password and keeps it in the data folder,
+   * which only this user may read.
    */
   static @Nullable String of(Settings settings, Path data) throws IOException {
     if (!AccessSettings.of(settings).hasTokens()) {

@@ -34,7 +34,7 @@ public final class SlotState {
     return size() == 0 ? EMPTY : new SlotState(holders, endsMicros, epochMicros);
   }
 
-  /** Returns these slots with all times earlier by some time. */
+  /** Returns these slots with all times moved back. */
   SlotState earlierBy(long micros) {
     long[] ends = Arrays.stream(endsMicros).map(end -> end - micros).toArray();
     return new SlotState(holders, ends, writtenMicros - micros);

@@ -32,7 +32,7 @@ final class PropertiesCallResolver implements WeirCallResolver {
     }
   }
 
-  /** Returns what a request of an unknown caller has not. */
+  /** Returns what a request of an unknown caller lacks. */
   String missing() {
     if (properties.apiKeyHeader() != null) {
       return "the field "

@@ -23,13 +23,13 @@ public final class WeirStatistics {
   private final Map<Outcome, LongAdder> counts = new EnumMap<>(Outcome.class);
   private final Map<Outcome, AtomicLong> loggedNanos = new EnumMap<>(Outcome.class);
 
-  /** What came of a request. */
+  /** The outcome of a request. */
   public enum Outcome {
     /** Weir has allowed it. */
     ALLOWED,
     /** Weir has denied it. */
     DENIED,
-    /** Nobody has its API key. */
+    /** No client has its API key, or the key has expired. */
     KEY_REFUSED,
     /** It has no API key, client or principal, so Weir was not asked. */
     CALLER_UNKNOWN,
@@ -37,7 +37,7 @@ public final class WeirStatistics {
     UNDECIDED_PASSED,
     /** No node has decided it, and it was refused. */
     UNDECIDED_REFUSED,
-    /** Weir did not accept the question: a wrong token, or a wrong name or key. */
+    /** Weir refused to check it, because a token, a name or a key is invalid. */
     NOT_ASKED;
 
     /** Returns the value of the metric's tag. */
@@ -92,7 +92,7 @@ public final class WeirStatistics {
   /**
    * Counts a request of an unknown caller.
    *
-   * @param detail what the request has not, and the property that asks for it
+   * @param detail what the request lacks, and the property that requires it
    */
   void addUnknownCaller(String detail) {
     if (add(Outcome.CALLER_UNKNOWN)) {
@@ -100,7 +100,7 @@ public final class WeirStatistics {
     }
   }
 
-  /** Returns whether it is to be logged. */
+  /** Counts an outcome. Returns whether it must be logged now. */
   private boolean add(Outcome outcome) {
     counts.get(outcome).increment();
     AtomicLong logged = loggedNanos.get(outcome);

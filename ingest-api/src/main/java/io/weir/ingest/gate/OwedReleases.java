@@ -163,7 +163,7 @@ final class OwedReleases {
     return all;
   }
 
-  /** Returns the first decision that released nothing, else that both released theirs. */
+  /** Returns the first decision that released nothing; if both released, one with all replies. */
   private static Decision both(Decision first, Decision second) {
     if (first instanceof Decision.Allowed one && second instanceof Decision.Allowed other) {
       List<BucketReply> replies = new ArrayList<>(one.buckets());
