@@ -9,8 +9,11 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.topics.wire.MalformedRecordException;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -22,6 +25,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.zip.CRC32C;
+import java.util.zip.CheckedOutputStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,12 +41,21 @@ record PolicySnapshot(PolicyState state) {
   static final String FILE = "policies.json";
   private static final int BUFFER_BYTES = 64 << 10;
 
+  /** The last member of the file: the CRC-32C of all bytes before the comma that precedes it. */
+  private static final String CHECKSUM = "crc32c";
+
   private static final Logger LOG = LoggerFactory.getLogger(PolicySnapshot.class);
 
-  /** Reads the snapshot in a folder; null if there is none, or none that can be read. */
+  /** Reads the snapshot in a folder; null if there is none, or it is damaged or cannot be read. */
   static @Nullable PolicySnapshot read(Path folder) {
     Path file = folder.resolve(FILE);
     if (!Files.exists(file)) {
+      return null;
+    }
+    try {
+      requireUndamaged(file);
+    } catch (IOException damaged) {
+      LOG.error("policies_snapshot_unreadable file={} detail=\"{}\"", file, damaged.toString());
       return null;
     }
     try (JsonParser json = PolicyEntryCodec.JSON.createParser(file.toFile())) {
@@ -68,6 +82,43 @@ record PolicySnapshot(PolicyState state) {
     }
   }
 
+  /** Throws if the checksum at the end of a file is not that of what is before it. */
+  private static void requireUndamaged(Path file) throws IOException {
+    CRC32C checksum = new CRC32C();
+    String tail;
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+      long content = channel.size() - tail(checksum).length();
+      ByteBuffer bytes = ByteBuffer.allocate(BUFFER_BYTES);
+      for (long at = 0; at < content; at += bytes.limit()) {
+        bytes.clear().limit((int) Math.min(BUFFER_BYTES, content - at));
+        readFully(channel, bytes, at);
+        checksum.update(bytes);
+      }
+      bytes.clear().limit((int) (channel.size() - Math.max(0, content)));
+      readFully(channel, bytes, Math.max(0, content));
+      tail = StandardCharsets.US_ASCII.decode(bytes).toString();
+    }
+    // earlier versions wrote no checksum
+    if (tail.contains(CHECKSUM) && !tail.equals(tail(checksum))) {
+      throw new IOException("the checksum is wrong, so the file is damaged");
+    }
+  }
+
+  private static void readFully(FileChannel channel, ByteBuffer bytes, long from)
+      throws IOException {
+    while (bytes.hasRemaining()) {
+      if (channel.read(bytes, from + bytes.position()) < 0) {
+        throw new IOException("the file was cut while it was read");
+      }
+    }
+    bytes.flip();
+  }
+
+  /** Returns the end of the file: a member with the checksum of everything before it. */
+  private static String tail(CRC32C checksum) {
+    return String.format(Locale.ROOT, ",\"%s\":\"%08x\"}", CHECKSUM, checksum.getValue());
+  }
+
   /** Replaces the snapshot in a folder. */
   void write(Path folder) throws IOException {
     Files.createDirectories(folder);
@@ -91,9 +142,10 @@ record PolicySnapshot(PolicyState state) {
 
   private void write(FileChannel channel) throws IOException {
     // not closed, since that would close the channel, which is then forced
+    OutputStream file = new BufferedOutputStream(Channels.newOutputStream(channel), BUFFER_BYTES);
+    CRC32C checksum = new CRC32C();
     JsonGenerator json =
-        PolicyEntryCodec.JSON.createGenerator(
-            new BufferedOutputStream(Channels.newOutputStream(channel), BUFFER_BYTES));
+        PolicyEntryCodec.JSON.createGenerator(new CheckedOutputStream(file, checksum));
     json.writeStartObject();
     json.writeNumberField("version", state.version());
     json.writeArrayFieldStart("entries");
@@ -105,8 +157,9 @@ record PolicySnapshot(PolicyState state) {
       json.writeTree(each);
     }
     json.writeEndArray();
-    json.writeEndObject();
     json.flush();
+    file.write(tail(checksum).getBytes(StandardCharsets.US_ASCII));
+    file.flush();
   }
 
   /** Only the user of the process may read the hashes of API keys, where there are such rights. */
