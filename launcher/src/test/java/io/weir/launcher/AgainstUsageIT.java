@@ -96,7 +96,7 @@ final class AgainstUsageIT {
             topics.window(),
             UsageState.Status.FINAL,
             1,
-            WrittenTopics.count(topics.first),
+            topics.count(topics.first),
             true));
   }
 

@@ -141,8 +141,9 @@ final class VerifyIT {
   @Test
   void adjustmentInAnotherBillingPeriodThanItsFinal_isFound() throws Exception {
     CallEvent late = topics.call("late", false, 9, true);
+    topics.promise(topics.window().endEpochMillis() + 600_000);
     topics.batch(late);
-    UsageCount count = WrittenTopics.count(late);
+    UsageCount count = topics.count(late);
     topics.ledger.add(WrittenTopics.inPeriod(topics.row(2, count, 16), topics.ownPeriod()));
     topics.states.set(
         0, topics.state(2, topics.first, topics.denied, topics.own, topics.settlement, late));
@@ -258,13 +259,12 @@ final class VerifyIT {
     for (String endpoint : own) {
       UsageKey key = new UsageKey(topics.key.client(), "calls", endpoint);
       CallEvent call = Objects.requireNonNull(calls.get(endpoint));
-      UsageCount count = WrittenTopics.count(call);
+      UsageCount count = topics.count(call);
       topics.ledger.add(1, topics.row(key, 1, count, count.quantity()));
       topics.states.add(topics.state(key, 1, call));
       quantity += count.quantity();
     }
-    UsageCount exact =
-        WrittenTopics.count(beyond.stream().map(calls::get).toArray(CallEvent[]::new));
+    UsageCount exact = topics.count(beyond.stream().map(calls::get).toArray(CallEvent[]::new));
     UsageCount count =
         new UsageCount(
             ofOthers,
@@ -274,8 +274,8 @@ final class VerifyIT {
             0,
             0,
             exact.eventCount(),
-            0,
-            0,
+            exact.firstOffset(),
+            exact.lastOffset(),
             exact.eventsDigest(),
             1);
     UsageKey others = UsageKey.others(topics.key.client(), "calls");
@@ -483,8 +483,9 @@ final class VerifyIT {
   @Test
   void adjustmentOfALateCall_addsUp_andAMissingOneIsFound() throws Exception {
     CallEvent late = topics.call("late", false, 9, true);
+    topics.promise(topics.window().endEpochMillis() + 600_000);
     topics.batch(late);
-    UsageCount count = WrittenTopics.count(late);
+    UsageCount count = topics.count(late);
     topics.ledger.add(topics.row(2, count, 16));
     topics.states.add(
         topics.state(2, topics.first, topics.denied, topics.own, topics.settlement, late));
@@ -496,7 +497,7 @@ final class VerifyIT {
             1,
             9,
             true,
-            0));
+            System.currentTimeMillis()));
     topics.writeComplete(kafka.bootstrapServers());
 
     assertExit(0);
@@ -504,7 +505,7 @@ final class VerifyIT {
 
   @Test
   void impossibleLedgerRow_isFound() throws Exception {
-    UsageCount nothing = WrittenTopics.count();
+    UsageCount nothing = topics.count();
     topics.ledger.add(topics.row(3, nothing, 8));
     topics.writeComplete(kafka.bootstrapServers());
 
@@ -593,6 +594,10 @@ final class VerifyIT {
   @Test
   void linesThatAreMissing_areUnproven() throws Exception {
     topics.batchAt(8, topics.own);
+    topics.repeated = 2;
+    CallEvent[] counted = {topics.first, topics.denied, topics.own, topics.settlement};
+    topics.ledger.set(0, topics.row(counted));
+    topics.states.set(0, topics.state(1, counted));
     topics.counters = new long[] {8, 4, 2, 2};
     topics.writeComplete(kafka.bootstrapServers());
 

@@ -59,6 +59,7 @@ final class VerifyMemoryIT {
           Arrays.asList(calls).subList(from, from + LINES_A_BATCH).toArray(CallEvent[]::new));
     }
     topics.batch(Arrays.asList(calls).subList(0, LINES_A_BATCH).toArray(CallEvent[]::new));
+    topics.repeated = LINES_A_BATCH;
     topics.ledger.add(topics.row(calls));
     topics.ledger.add(topics.close(1, CALLS));
     topics.states.add(topics.state(1, calls));

@@ -30,6 +30,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.LocalDate;
 import java.time.ZoneId;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -91,7 +92,12 @@ final class WrittenTopics {
   /** Refused, since it is dated ten minutes ahead of the broker. */
   final CallEvent future;
 
+  /** How often a caller's id came again. */
+  long repeated = 1;
+
   private long linesBefore;
+  private final Map<String, Long> offsets = new HashMap<>();
+  private int indexed;
 
   WrittenTopics(int partition, int partitions) {
     this.partition = partition;
@@ -126,6 +132,8 @@ final class WrittenTopics {
   /** Takes back what would have been written. */
   void clear() {
     calls.clear();
+    offsets.clear();
+    indexed = 0;
     ledger.clear();
     states.clear();
     quarantine.clear();
@@ -275,14 +283,15 @@ final class WrittenTopics {
         revision,
         revision == 1 ? null : UsageRow.recordId(key, window(), revision - 1),
         revision == 1 ? null : UsageRow.Reason.LATE,
-        count,
+        revision == 1 ? count : late(count, count.eventCount()),
         total,
         partition,
         window().endEpochMillis(),
         true,
-        0);
+        System.currentTimeMillis());
   }
 
+  /** The figures; of later revisions one call each came late. */
   UsageState state(long revision, CallEvent... counted) {
     return state(key, revision, counted);
   }
@@ -293,32 +302,87 @@ final class WrittenTopics {
         window(),
         revision == 1 ? UsageState.Status.FINAL : UsageState.Status.ADJUSTED,
         revision,
-        count(counted),
+        late(count(counted), revision - 1),
         true);
   }
 
   CloseRow close(long rows, long quantity) {
-    return new CloseRow(partition, window().endEpochMillis(), rows, quantity, true, 0);
+    return new CloseRow(
+        partition, window().endEpochMillis(), rows, quantity, true, System.currentTimeMillis());
   }
 
   UsageWindow window() {
     return new UsageWindow(start, start + WINDOW_MILLIS);
   }
 
-  static UsageCount count(CallEvent... counted) {
+  /** The count of calls that came in time; an id of a caller came {@link #repeated} times more. */
+  UsageCount count(CallEvent... counted) {
     long quantity = 0;
     long allowed = 0;
     long denied = 0;
     long digest = 0;
+    long dropped = 0;
+    long firstOffset = Long.MAX_VALUE;
+    long lastOffset = -1;
     for (CallEvent call : counted) {
       quantity += call.quantity();
       digest += call.digest();
       if (call.settlement() == null) {
         allowed += call.allowed() ? 1 : 0;
         denied += call.allowed() ? 0 : 1;
+        dropped = call.idFromCaller() ? repeated : dropped;
+      }
+      long offset = offsetOf(call);
+      firstOffset = Math.min(firstOffset, offset);
+      lastOffset = Math.max(lastOffset, offset);
+    }
+    return new UsageCount(
+        quantity,
+        allowed,
+        denied,
+        0,
+        dropped,
+        0,
+        allowed + denied,
+        firstOffset,
+        lastOffset,
+        digest,
+        1);
+  }
+
+  /** The count of an adjustment, or of figures of which so many calls came late. */
+  static UsageCount late(UsageCount count, long late) {
+    return new UsageCount(
+        count.quantity(),
+        count.callsAllowed(),
+        count.callsDenied(),
+        count.callsFailOpen(),
+        count.duplicatesDropped(),
+        late,
+        count.eventCount(),
+        count.firstOffset(),
+        count.lastOffset(),
+        count.eventsDigest(),
+        count.policiesVersion());
+  }
+
+  /** The first record with a line of the same id, of a call or of a settlement. */
+  private long offsetOf(CallEvent call) {
+    while (indexed < calls.size()) {
+      byte[] value = calls.get(indexed).value();
+      long offset = indexed++;
+      if (value != null) {
+        new String(value, StandardCharsets.UTF_8)
+            .lines()
+            .forEach(
+                line ->
+                    offsets.putIfAbsent(
+                        line.contains("\"settled_at_ms\"")
+                            + line.replaceAll(".*\"id\":\"([^\"]*)\".*", "$1"),
+                        offset));
       }
     }
-    return new UsageCount(quantity, allowed, denied, 0, 0, 0, allowed + denied, 0, 0, digest, 1);
+    return offsets.getOrDefault((call.settlement() != null) + call.id(), 0L);
   }
 
   /** Says goodbye, so that the window is complete, and writes everything. */
@@ -358,7 +422,8 @@ final class WrittenTopics {
     records.addAll(quarantine);
     for (LedgerRow row : ledger) {
       byte[] value = LedgerRowCodec.encode(row);
-      records.add(new ProducerRecord<>(Topics.LEDGER.name(), partition, null, value));
+      byte[] name = row instanceof UsageRow usage ? bytes(usage.key().client()) : null;
+      records.add(new ProducerRecord<>(Topics.LEDGER.name(), partition, name, value));
     }
     for (UsageState state : states) {
       records.add(

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * ledger, and the state topic. Mutable; not thread-safe.
  */
 final class Account {
-  private static final int BYTES = 3 * Tally.BYTES + 3 * Long.BYTES + 3 * Integer.BYTES;
+  private static final int BYTES = 5 * Tally.BYTES + 5 * Long.BYTES + 3 * Integer.BYTES + 2;
   private static final int NO_TEXT = -1;
 
   private static final long NOT_SHOWN = -1;
@@ -18,6 +18,26 @@ final class Account {
   Tally counted = new Tally();
   Tally billed = new Tally();
   Tally shown = new Tally();
+
+  /** The part of {@link #counted} that stands in the FINAL row. */
+  Tally countedFinal = new Tally();
+
+  /** The FINAL row in the ledger; nothing if there is none. */
+  Tally billedFinal = new Tally();
+
+  /** Broker's time of the record that closed the window; 0 if there is no FINAL row. */
+  long closedAtEpochMillis;
+
+  /**
+   * Repetitions that came at the very time of the close: the FINAL row may or may not contain them.
+   */
+  long duplicatesAtClose;
+
+  /** Whether the last ledger row says that it is complete. */
+  boolean billedComplete;
+
+  /** Whether the record of the state topic says so. */
+  boolean shownComplete;
 
   /** Revision of the last ledger row; 0 if there is none. */
   long billedRevision;
@@ -66,6 +86,10 @@ final class Account {
     counted.write(bytes);
     billed.write(bytes);
     shown.write(bytes);
+    countedFinal.write(bytes);
+    billedFinal.write(bytes);
+    bytes.putLong(closedAtEpochMillis).putLong(duplicatesAtClose);
+    bytes.put((byte) (billedComplete ? 1 : 0)).put((byte) (shownComplete ? 1 : 0));
     bytes.putLong(billedRevision).putLong(shownRevision).putLong(firstCounted);
     put(bytes, countedPeriod, counting);
     put(bytes, billedPeriod, billing);
@@ -97,6 +121,12 @@ final class Account {
     account.counted = Tally.read(bytes);
     account.billed = Tally.read(bytes);
     account.shown = Tally.read(bytes);
+    account.countedFinal = Tally.read(bytes);
+    account.billedFinal = Tally.read(bytes);
+    account.closedAtEpochMillis = bytes.getLong();
+    account.duplicatesAtClose = bytes.getLong();
+    account.billedComplete = bytes.get() != 0;
+    account.shownComplete = bytes.get() != 0;
     account.billedRevision = bytes.getLong();
     account.shownRevision = bytes.getLong();
     account.firstCounted = bytes.getLong();

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * The accounts of all keys and windows, kept on disk, with those in use in memory. Not thread-safe.
  */
 final class Accounts {
-  /** Most accounts in memory; at about 600 bytes each, 30 MB. */
+  /** Most accounts in memory; at about 1,000 bytes each, 50 MB. */
   private static final int MAX_IN_MEMORY = 50_000;
 
   private final Scratch scratch;

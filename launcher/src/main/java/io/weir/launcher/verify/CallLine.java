@@ -2,6 +2,7 @@
 package io.weir.launcher.verify;
 
 import io.weir.topics.model.UsagePosition;
+import io.weir.topics.model.UsageRow;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param withoutCache whether the call was allowed without Redis
  * @param actualCost actual cost of a settlement; null if the line is the call itself
  * @param settledCall position of the call that a settlement settles; null if not stated
+ * @param policiesVersion version of the policies that decided the call; 0 if there were none
  * @param billed the billing periods; null for the months of UTC
  */
 record CallLine(
@@ -25,6 +27,7 @@ record CallLine(
     long decidedAtEpochMillis,
     @Nullable Long actualCost,
     @Nullable UsagePosition settledCall,
+    long policiesVersion,
     @Nullable Billed billed) {
   /** 2^53 − 1, the greatest number in a record and the greatest quantity. */
   static final long MAX_NUMBER = (1L << 53) - 1;
@@ -39,6 +42,14 @@ record CallLine(
 
   boolean isSettlement() {
     return actualCost != null;
+  }
+
+  /** Returns the reason of an adjustment of a closed window that counts the line. */
+  UsageRow.Reason reason() {
+    if (actualCost == null) {
+      return UsageRow.Reason.LATE;
+    }
+    return actualCost == 0 ? UsageRow.Reason.VOID : UsageRow.Reason.SETTLE;
   }
 
   /** Returns the units that the line adds to the bill. */

@@ -22,6 +22,7 @@ final class Comparison {
   private final LedgerRows ledger;
   private final Recount recount;
   private final Accounts accounts;
+  private final Adjustments adjustments;
   private final Differences differences;
   private final EndpointOrder endpoints;
   private final List<String> unproven = new ArrayList<>();
@@ -47,6 +48,7 @@ final class Comparison {
       LedgerRows ledger,
       Recount recount,
       Accounts accounts,
+      Adjustments adjustments,
       Differences differences) {
     this.range = range;
     this.nowEpochMillis = nowEpochMillis;
@@ -56,6 +58,7 @@ final class Comparison {
     this.ledger = ledger;
     this.recount = recount;
     this.accounts = accounts;
+    this.adjustments = adjustments;
     this.differences = differences;
     this.endpoints = new EndpointOrder(state::progress, differences);
   }
@@ -63,6 +66,7 @@ final class Comparison {
   Verification run() {
     accounts.forEach(range.fromEpochMillis(), range.endEpochMillis(), this::compare);
     endpoints.finish();
+    adjustments.forEach(range.fromEpochMillis(), range.endEpochMillis(), this::compare);
     long duplicates = 0;
     long refused = 0;
     proveClosed();
@@ -93,11 +97,7 @@ final class Comparison {
     if (!range.holds(slot.client(), slot.startEpochMillis())) {
       return;
     }
-    boolean isClosed =
-        slot.startEpochMillis() + range.windowMillis() <= closedThrough(slot.partition());
-    boolean isHeld =
-        slot.startEpochMillis() >= recount.part(slot.partition()).heldFromEpochMillis();
-    if (!isClosed || !isHeld) {
+    if (!isJudged(slot)) {
       open++;
       return;
     }
@@ -109,10 +109,14 @@ final class Comparison {
     if (!account.counted.agreesWith(account.billed)) {
       differences.add(
           slot + ": recount says " + account.counted + "; ledger says " + account.billed);
+    } else {
+      compareFinal(slot, account);
     }
     comparePeriods(slot, account);
     boolean isShown =
-        account.shownRevision == account.billedRevision && account.shown.agreesWith(account.billed);
+        account.shownRevision == account.billedRevision
+            && account.shownComplete == account.billedComplete
+            && account.shown.equalsFully(account.billed);
     boolean hasNeither = account.billedRevision == 0 && !account.isShown();
     if (!isShown && !hasNeither) {
       differences.add(
@@ -120,11 +124,76 @@ final class Comparison {
               + ": ledger says revision "
               + account.billedRevision
               + ", "
-              + account.billed
+              + fully(account.billed, account.billedComplete)
               + "; state topic says "
               + (account.isShown()
-                  ? "revision " + account.shownRevision + ", " + account.shown
+                  ? "revision "
+                      + account.shownRevision
+                      + ", "
+                      + fully(account.shown, account.shownComplete)
                   : "nothing"));
+    }
+  }
+
+  /** Returns whether a window is closed and all its calls are held. */
+  private boolean isJudged(Slot slot) {
+    return slot.startEpochMillis() + range.windowMillis() <= closedThrough(slot.partition())
+        && slot.startEpochMillis() >= recount.part(slot.partition()).heldFromEpochMillis();
+  }
+
+  private static String fully(Tally tally, boolean complete) {
+    return tally
+        + ", duplicates "
+        + tally.duplicates
+        + ", late "
+        + tally.late
+        + ", complete "
+        + complete;
+  }
+
+  /** Compares the FINAL row of a window whose rows add up. */
+  private void compareFinal(Slot slot, Account account) {
+    Tally billed = account.billedFinal;
+    Tally counted = account.countedFinal;
+    if (!counted.agreesWith(billed)) {
+      differences.add(slot + ": recount says " + counted + "; FINAL row says " + billed);
+    } else if (!counted.isReduced()
+        && (billed.duplicates < counted.duplicates
+            || billed.duplicates > counted.duplicates + account.duplicatesAtClose)) {
+      differences.add(
+          slot
+              + ": recount says duplicates_dropped "
+              + counted.duplicates
+              + "; FINAL row says "
+              + billed.duplicates);
+    }
+  }
+
+  /** Compares an adjustment of a window whose rows add up. */
+  private void compare(Adjustments.Id id, Adjustments.Both both) {
+    Slot slot = id.slot();
+    Account account = accounts.find(slot);
+    if (account == null
+        || !range.holds(slot.client(), slot.startEpochMillis())
+        || !isJudged(slot)
+        || !account.counted.agreesWith(account.billed)) {
+      return;
+    }
+    if (!both.counted.agreesWith(both.billed)) {
+      differences.add(id + ": recount says " + both.counted + "; ledger says " + both.billed);
+    } else if (both.billedComplete != both.countedComplete
+        && !both.where.isEmpty()
+        && recount
+            .part(slot.partition())
+            .judgesMissing(slot.startEpochMillis() + range.windowMillis())) {
+      differences.add(
+          id
+              + ": recount says complete "
+              + both.countedComplete
+              + "; "
+              + both.where
+              + " says "
+              + both.billedComplete);
     }
   }
 

@@ -2,6 +2,7 @@
 package io.weir.launcher.verify;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -39,6 +40,11 @@ final class Journal {
     boolean isOpen() {
       return untilEpochMillis == Long.MAX_VALUE;
     }
+
+    /** Returns whether the doubt shares a millisecond with {@code [from, until)}. */
+    boolean overlaps(long from, long until) {
+      return fromEpochMillis < until && from < untilEpochMillis;
+    }
   }
 
   /**
@@ -51,6 +57,11 @@ final class Journal {
     firstAtEpochMillis = atEpochMillis;
     // all calls of an epoch were decided after it was opened
     runs.put(0L, new Run(base, Math.min(epoch, lowWatermarkEpochMillis), atEpochMillis));
+  }
+
+  /** Returns the number of runs of consecutive positions. */
+  int runs() {
+    return runs.size();
   }
 
   /** Returns whether a line was read at a position. */
@@ -120,6 +131,13 @@ final class Journal {
    */
   List<Doubt> doubts(long nextOpeningEpochMillis) {
     List<Doubt> doubts = new ArrayList<>();
+    // what is missing before a run was decided before any run behind it was read
+    Map<Long, Long> revealedAt = new HashMap<>();
+    long earliest = Long.MAX_VALUE;
+    for (Map.Entry<Long, Run> run : runs.descendingMap().entrySet()) {
+      earliest = Math.min(earliest, run.getValue().firstAtEpochMillis());
+      revealedAt.put(run.getKey(), earliest);
+    }
     long lastBefore = 0;
     long promise = 0;
     for (Map.Entry<Long, Run> run : runs.entrySet()) {
@@ -127,7 +145,7 @@ final class Journal {
         doubts.add(
             new Doubt(
                 promise,
-                run.getValue().firstAtEpochMillis(),
+                revealedAt.getOrDefault(run.getKey(), Long.MAX_VALUE),
                 "lines " + (lastBefore + 1) + " to " + (run.getKey() - 1) + " are missing"));
       }
       lastBefore = run.getValue().last();

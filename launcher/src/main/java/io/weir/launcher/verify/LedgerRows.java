@@ -3,6 +3,7 @@ package io.weir.launcher.verify;
 
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.UsageCount;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.wire.LedgerRowCodec;
 import io.weir.topics.wire.MalformedRecordException;
@@ -11,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.zip.CRC32C;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
@@ -21,11 +23,16 @@ import org.jspecify.annotations.Nullable;
  * Not thread-safe.
  */
 final class LedgerRows {
+  private static final long DAY_MILLIS = 86_400_000;
+
   private final long windowMillis;
+  private final long nowEpochMillis = System.currentTimeMillis();
   private final Range range;
   private final boolean mayRepeat;
   private final Scratch scratch;
   private final Accounts accounts;
+  private final Adjustments adjustments;
+  private final Closes closes;
   private final Differences differences;
   private final Map<Integer, Part> parts = new HashMap<>();
   private long repeatedRows;
@@ -35,6 +42,24 @@ final class LedgerRows {
     long closedThroughEpochMillis;
     long rowsSinceClose;
     long quantitySinceClose;
+
+    /** The rows whose closed_through_ms no CLOSE has confirmed yet, by it. */
+    final TreeMap<Long, Pending> pending = new TreeMap<>();
+
+    /** The greatest closed_through_ms of an adjustment. */
+    long adjustedThroughEpochMillis;
+  }
+
+  /** Rows with one closed_through_ms that wait for their CLOSE. */
+  private static final class Pending {
+    String where = "";
+    boolean isAsked;
+
+    /** Least end of a window of a FINAL row. */
+    long firstEndEpochMillis = Long.MAX_VALUE;
+
+    /** Where a FINAL row stands that is not complete; null without one. */
+    @Nullable String incomplete;
   }
 
   /**
@@ -50,12 +75,16 @@ final class LedgerRows {
       boolean mayRepeat,
       Scratch scratch,
       Accounts accounts,
+      Adjustments adjustments,
+      Closes closes,
       Differences differences) {
     this.windowMillis = windowMillis;
     this.range = range;
     this.mayRepeat = mayRepeat;
     this.scratch = scratch;
     this.accounts = accounts;
+    this.adjustments = adjustments;
+    this.closes = closes;
     this.differences = differences;
   }
 
@@ -71,6 +100,8 @@ final class LedgerRows {
               ? range.holds(usage.key().client(), usage.window().startEpochMillis())
               : range.holdsBoundary(((CloseRow) row).closedThroughEpochMillis());
       RowForm.faults(bytes, row).forEach(fault -> tell(isAsked, where + " " + fault));
+      RowMembers.faults(bytes, row).forEach(fault -> tell(isAsked, where + " " + fault));
+      requirePlace(where, isAsked, record, row);
       if (row instanceof UsageRow usage) {
         add(where, record, usage);
       } else if (row instanceof CloseRow close) {
@@ -78,6 +109,48 @@ final class LedgerRows {
       }
     } catch (MalformedRecordException notARow) {
       differences.add(where + " is no ledger row: " + notARow.getMessage());
+    }
+  }
+
+  /** Checks the place of a row: its key, its partition and its times. */
+  private void requirePlace(
+      String where,
+      boolean isAsked,
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      LedgerRow row) {
+    String client = row instanceof UsageRow usage ? usage.key().client() : null;
+    if (!Objects.equals(client, record.key())) {
+      tell(isAsked, where + " has the record key " + record.key() + " instead of " + client);
+    }
+    if (row.inputPartition() != record.partition()) {
+      tell(isAsked, where + " has input_partition " + row.inputPartition());
+    }
+    long closedThrough =
+        row instanceof UsageRow usage
+            ? usage.closedThroughEpochMillis()
+            : ((CloseRow) row).closedThroughEpochMillis();
+    if (closedThrough > record.timestamp() || closedThrough % windowMillis != 0) {
+      tell(
+          isAsked,
+          where
+              + " has closed_through_ms "
+              + closedThrough
+              + ", which is "
+              + (closedThrough > record.timestamp()
+                  ? "after the record's time " + record.timestamp()
+                  : "not the end of a window"));
+    }
+    long emittedAt =
+        row instanceof UsageRow usage
+            ? usage.emittedAtEpochMillis()
+            : ((CloseRow) row).emittedAtEpochMillis();
+    if (emittedAt < closedThrough - DAY_MILLIS || emittedAt > nowEpochMillis + DAY_MILLIS) {
+      tell(
+          isAsked,
+          where
+              + " has emitted_at_ms "
+              + emittedAt
+              + ", which is more than a day before its windows were closed, or after now");
     }
   }
 
@@ -101,6 +174,8 @@ final class LedgerRows {
       return;
     }
     Part part = part(record.partition());
+    requireCounts(where, isAsked, row);
+    noteClosing(where, isAsked, part, row);
     if (row.type() == UsageRow.Type.FINAL
         && row.window().endEpochMillis() <= part.closedThroughEpochMillis) {
       tell(isAsked, where + " is a FINAL below the CLOSE that covers it");
@@ -134,6 +209,20 @@ final class LedgerRows {
               + Billed.describe(account.billedPeriod));
     }
     account.billed.add(row.count());
+    account.billedComplete = row.complete();
+    UsageRow.Reason reason = row.reason();
+    if (reason == null) {
+      account.billedFinal.add(row.count());
+      account.closedAtEpochMillis = record.timestamp();
+    } else {
+      adjustments.change(
+          new Adjustments.Id(slot, row.count().lastOffset(), reason),
+          both -> {
+            both.billed.add(row.count());
+            both.billedComplete = row.complete();
+            both.where = where;
+          });
+    }
     if (account.billed.quantity != row.quantityTotal()) {
       tell(
           isAsked,
@@ -145,6 +234,84 @@ final class LedgerRows {
     }
     part.rowsSinceClose++;
     part.quantitySinceClose += row.count().quantity();
+  }
+
+  /** Checks the counts that follow from the kind of row. */
+  private void requireCounts(String where, boolean isAsked, UsageRow row) {
+    UsageCount count = row.count();
+    boolean isFinal = row.type() == UsageRow.Type.FINAL;
+    if (isFinal && row.revision() != 1) {
+      tell(isAsked, where + " is a FINAL of revision " + row.revision());
+    }
+    long late = isFinal ? 0 : count.eventCount();
+    if (count.lateCount() != late) {
+      tell(isAsked, where + " has late_count " + count.lateCount() + " instead of " + late);
+    }
+    if (!isFinal && count.duplicatesDropped() != 0) {
+      tell(
+          isAsked,
+          where + " has duplicates_dropped " + count.duplicatesDropped() + " in an ADJUSTMENT");
+    }
+    if (!isFinal && count.firstOffset() != count.lastOffset()) {
+      tell(isAsked, where + " is an ADJUSTMENT of more than one record of the calls");
+    }
+    if (row.window().endEpochMillis() > row.closedThroughEpochMillis()) {
+      tell(isAsked, where + " has a closed_through_ms before the end of its window");
+    }
+  }
+
+  /** Notes by which CLOSE a row says that its window is closed. */
+  private void noteClosing(String where, boolean isAsked, Part part, UsageRow row) {
+    long through = row.closedThroughEpochMillis();
+    boolean isFinal = row.type() == UsageRow.Type.FINAL;
+    if (!isFinal) {
+      if (through < Math.max(part.adjustedThroughEpochMillis, part.closedThroughEpochMillis)) {
+        tell(isAsked, where + " has a closed_through_ms before that of rows above it");
+      }
+      part.adjustedThroughEpochMillis = Math.max(part.adjustedThroughEpochMillis, through);
+    }
+    if (through > part.closedThroughEpochMillis) {
+      Pending pending = part.pending.computeIfAbsent(through, first -> new Pending());
+      pending.where = where;
+      pending.isAsked |= isAsked;
+      if (isFinal) {
+        pending.firstEndEpochMillis =
+            Math.min(pending.firstEndEpochMillis, row.window().endEpochMillis());
+        pending.incomplete = row.complete() ? pending.incomplete : where;
+      }
+    }
+  }
+
+  /** Compares a CLOSE with the rows that say it closes their windows. */
+  private void confirm(String where, boolean isAsked, Part part, CloseRow close) {
+    long boundary = close.closedThroughEpochMillis();
+    Pending own = part.pending.remove(boundary);
+    if (own != null && close.complete() && own.incomplete != null) {
+      tell(isAsked, where + " is complete, and " + own.incomplete + " above it is not");
+    }
+    if (own != null && own.firstEndEpochMillis <= part.closedThroughEpochMillis) {
+      tell(isAsked, where + " closes a window above it that the CLOSE before it closed");
+    }
+    part.pending
+        .headMap(boundary)
+        .values()
+        .forEach(
+            other ->
+                tell(
+                    isAsked || other.isAsked,
+                    other.where + " has a closed_through_ms of which there is no CLOSE"));
+    part.pending.headMap(boundary).clear();
+    part.pending
+        .values()
+        .forEach(
+            later -> {
+              if (later.firstEndEpochMillis <= boundary) {
+                tell(
+                    isAsked || later.isAsked,
+                    later.where + " has a closed_through_ms after the CLOSE of its window");
+                later.firstEndEpochMillis = Long.MAX_VALUE;
+              }
+            });
   }
 
   private void close(
@@ -167,6 +334,16 @@ final class LedgerRows {
               + part.rowsSinceClose
               + " of "
               + part.quantitySinceClose);
+    }
+    confirm(where, isAsked, part, close);
+    if (isAsked) {
+      closes.add(
+          record.partition(),
+          record.timestamp(),
+          part.closedThroughEpochMillis,
+          boundary,
+          record.offset(),
+          close.complete());
     }
     if (boundary <= part.closedThroughEpochMillis) {
       tell(isAsked, where + " closes what was closed before");

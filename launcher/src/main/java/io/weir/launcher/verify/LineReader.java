@@ -142,6 +142,7 @@ final class LineReader {
         decidedAt,
         actualCost,
         settledCall,
+        version,
         billing.isEmpty() ? null : billed(billing, decidedAt));
   }
 

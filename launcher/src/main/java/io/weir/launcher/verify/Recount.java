@@ -7,8 +7,10 @@ import io.weir.topics.wire.CacheLossCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.io.IOException;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +25,8 @@ final class Recount implements AutoCloseable {
   private final int partitions;
   private final Set<String> givenUp;
   private final Accounts accounts;
+  private final Adjustments adjustments;
+  private final Closes closes;
   private final Ids ids;
   private final SeenLines seen;
   private final Settlements settlements;
@@ -31,6 +35,10 @@ final class Recount implements AutoCloseable {
   private final Differences differences;
   private final LineReader reader = new LineReader();
   private final Map<Integer, RecountedPartition> parts = new HashMap<>();
+
+  /** The adjustments that count lines of the current record. */
+  private final Set<Adjustments.Id> adjusted = new LinkedHashSet<>();
+
   private long linesCounted;
   private int[] checksums = new int[0];
 
@@ -46,6 +54,8 @@ final class Recount implements AutoCloseable {
       Set<String> givenUp,
       Scratch scratch,
       Accounts accounts,
+      Adjustments adjustments,
+      Closes closes,
       Quarantine quarantine,
       Replays replays,
       Differences differences)
@@ -55,6 +65,8 @@ final class Recount implements AutoCloseable {
     this.partitions = partitions;
     this.givenUp = Set.copyOf(givenUp);
     this.accounts = accounts;
+    this.adjustments = adjustments;
+    this.closes = closes;
     this.ids = new Ids(scratch, latenessMillis);
     this.seen = new SeenLines(scratch);
     this.settlements = new Settlements(scratch);
@@ -72,6 +84,20 @@ final class Recount implements AutoCloseable {
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     RecountedPartition part = part(record.partition());
     part.beginsWith(record.offset(), record.timestamp());
+    take(part, record);
+    adjusted.forEach(
+        id -> {
+          Slot slot = id.slot();
+          long end = slot.startEpochMillis() + windowMillis;
+          boolean complete = !part.mayLack(slot.startEpochMillis(), end);
+          adjustments.change(id, both -> both.countedComplete = complete);
+        });
+    adjusted.clear();
+    closes.recordTaken(record.partition(), part);
+  }
+
+  private void take(
+      RecountedPartition part, ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     if (givenUp.contains(record.partition() + "@" + record.offset())) {
       refuse(part, record, "given up by WEIR_QUARANTINE_RECORDS");
       return;
@@ -211,8 +237,16 @@ final class Recount implements AutoCloseable {
           || !quarantine.take(record.partition(), last.offset(), last.line())) {
         return false;
       }
-      settlements.settlementMoved(
-          ids.callNumber(line), last.offset(), last.line(), record.offset(), lineNumber);
+      Settlements.Settlement moved =
+          settlements.settlementMoved(
+              ids.callNumber(line), last.offset(), last.line(), record.offset(), lineNumber);
+      if (moved != null) {
+        Account account = accounts.of(moved.slot());
+        account.counted.subtract(moved);
+        account.counted.add(moved);
+        changeRow(account, moved, last.offset(), tally -> tally.subtract(moved));
+        changeRow(account, moved, record.offset(), tally -> tally.add(moved));
+      }
       replays.moved(replayed, sourceLine, new Replays.Place(record.offset(), lineNumber));
       replays.takeWord(replayed.partition(), replayed.offset(), sourceLine);
       part.refused++;
@@ -341,7 +375,7 @@ final class Recount implements AutoCloseable {
       boolean hasId = line.idFromCaller() || line.isSettlement();
       boolean repeated = hasId && ids.isKnown(line, believed);
       if (repeated && line.isSettlement()) {
-        part.duplicate++;
+        drop(part, account, believed);
         return true;
       }
       long units = line.units();
@@ -349,14 +383,14 @@ final class Recount implements AutoCloseable {
           units == 0 || Math.abs(account.counted.quantity + units) <= CallLine.MAX_NUMBER,
           "the quantity would pass 2^53 − 1");
       if (repeated) {
-        part.duplicate++;
+        drop(part, account, believed);
         return true;
       }
       if (hasId) {
         ids.remember(line, believed);
       }
       part.counted++;
-      count(account.counted, line);
+      count(slot, account, line, record.offset());
       linesCounted++;
       if (account.firstCounted == 0) {
         account.firstCounted = linesCounted;
@@ -423,17 +457,29 @@ final class Recount implements AutoCloseable {
     return new UsagePosition(partition, batch.node(), batch.epoch(), batch.linesBefore() + line);
   }
 
-  private static void count(Tally tally, CallLine line) {
-    tally.quantity += line.units();
-    tally.digest += line.digest();
-    if (line.isSettlement()) {
-      return;
-    }
-    if (line.allowed()) {
-      tally.allowed++;
-      tally.failOpen += line.withoutCache() ? 1 : 0;
+  /** Counts a line in the row of its window: the FINAL, or the adjustment by its record. */
+  private void count(Slot slot, Account account, CallLine line, long offset) {
+    account.counted.add(line, offset);
+    if (isInFinal(account, offset)) {
+      account.countedFinal.add(line, offset);
     } else {
-      tally.denied++;
+      Adjustments.Id id = new Adjustments.Id(slot, offset, line.reason());
+      adjustments.change(id, both -> both.counted.add(line, offset));
+      adjusted.add(id);
+    }
+  }
+
+  private static boolean isInFinal(Account account, long offset) {
+    return offset <= account.billedFinal.lastOffset;
+  }
+
+  /** Drops a repetition. A FINAL row says how many came while its window was open. */
+  private static void drop(RecountedPartition part, Account account, long believedEpochMillis) {
+    part.duplicate++;
+    if (account.counted.hasAny() && believedEpochMillis < account.closedAtEpochMillis) {
+      account.countedFinal.duplicates++;
+    } else if (account.counted.hasAny() && believedEpochMillis == account.closedAtEpochMillis) {
+      account.duplicatesAtClose++;
     }
   }
 
@@ -445,6 +491,7 @@ final class Recount implements AutoCloseable {
               slot,
               line.units(),
               line.digest(),
+              line.reason(),
               line.decidedAtEpochMillis(),
               offset,
               lineNumber,
@@ -459,6 +506,7 @@ final class Recount implements AutoCloseable {
    * cannot be credited. Nothing may be added afterwards.
    */
   void finish() throws IOException {
+    closes.finish();
     settlements.forEachWithoutCall(
         settlement -> {
           Slot slot = settlement.slot();
@@ -468,9 +516,8 @@ final class Recount implements AutoCloseable {
           }
           Account account = accounts.of(slot);
           account.firstCounted = 0; // it may have been this one
-          Tally tally = account.counted;
-          tally.quantity -= settlement.units();
-          tally.digest -= settlement.digest();
+          account.counted.subtract(settlement);
+          changeRow(account, settlement, settlement.offset(), row -> row.subtract(settlement));
           part.counted--;
           part.refused++;
           if (!quarantine.take(slot.partition(), settlement.offset(), settlement.line())) {
@@ -489,6 +536,18 @@ final class Recount implements AutoCloseable {
                     + settlement.units());
           }
         });
+  }
+
+  /** Changes the row that counts a settlement which stands in the record with this offset. */
+  private void changeRow(
+      Account account, Settlements.Settlement settlement, long offset, Consumer<Tally> change) {
+    if (isInFinal(account, offset)) {
+      change.accept(account.countedFinal);
+    } else {
+      adjustments.change(
+          new Adjustments.Id(settlement.slot(), offset, settlement.reason()),
+          both -> change.accept(both.counted));
+    }
   }
 
   @Override

@@ -13,6 +13,14 @@ import java.util.TreeMap;
  * it, and from when on the log holds it. Not thread-safe.
  */
 final class RecountedPartition {
+  /** More journals or holes than this are rounded by the aggregator. */
+  private static final int MAX_EXACT_JOURNALS = 1_000;
+
+  private static final int MAX_EXACT_RUNS = 64;
+
+  /** How long the aggregator knows a journal longer than the log does: at most two days. */
+  private static final long FORGOTTEN_AFTER_MILLIS = 2 * 86_400_000L;
+
   long received;
   long counted;
   long duplicate;
@@ -80,6 +88,39 @@ final class RecountedPartition {
     return beginsMidway ? firstAtEpochMillis + BrokerTime.MAX_AHEAD_MILLIS : Long.MIN_VALUE;
   }
 
+  /**
+   * Returns whether {@link #mayLack} is exact before a time. It is not where the aggregator may
+   * know a journal that has expired since, or has so much to remember that it rounds.
+   */
+  boolean judgesMissing(long epochMillis) {
+    return journals.values().stream().mapToLong(TreeMap::size).sum() <= MAX_EXACT_JOURNALS
+        && journals.values().stream()
+            .flatMap(epochs -> epochs.values().stream())
+            .allMatch(journal -> journal.runs() <= MAX_EXACT_RUNS)
+        && (!beginsMidway || epochMillis > heldFromEpochMillis() + FORGOTTEN_AFTER_MILLIS);
+  }
+
+  /** Returns whether calls that were decided in an interval may be missing so far. */
+  boolean mayLack(long fromEpochMillis, long untilEpochMillis) {
+    for (TreeMap<Long, Journal> epochs : journals.values()) {
+      for (Map.Entry<Long, Journal> one : epochs.entrySet()) {
+        for (Journal.Doubt doubt : one.getValue().doubts(nextOpening(epochs, one.getKey()))) {
+          if (doubt.fromEpochMillis() < doubt.untilEpochMillis()
+              && doubt.overlaps(fromEpochMillis, untilEpochMillis)) {
+            return true;
+          }
+        }
+      }
+    }
+    return false;
+  }
+
+  /** Returns when the epoch after another first sent a record; the greatest time without one. */
+  private static long nextOpening(TreeMap<Long, Journal> epochs, long epoch) {
+    Map.Entry<Long, Journal> next = epochs.higherEntry(epoch);
+    return next == null ? Long.MAX_VALUE : next.getValue().firstAtEpochMillis;
+  }
+
   /** Returns the reasons for which calls that were decided in an interval may be missing. */
   List<String> doubts(long fromEpochMillis, long untilEpochMillis, long aliveFromEpochMillis) {
     List<String> whys = new ArrayList<>();
@@ -87,14 +128,10 @@ final class RecountedPartition {
         (node, epochs) ->
             epochs.forEach(
                 (epoch, journal) -> {
-                  Map.Entry<Long, Journal> next = epochs.higherEntry(epoch);
-                  long until = next == null ? Long.MAX_VALUE : next.getValue().firstAtEpochMillis;
-                  for (Journal.Doubt doubt : journal.doubts(until)) {
+                  for (Journal.Doubt doubt : journal.doubts(nextOpening(epochs, epoch))) {
                     boolean isAlive =
                         doubt.isOpen() && doubt.fromEpochMillis() >= aliveFromEpochMillis;
-                    if (!isAlive
-                        && doubt.fromEpochMillis() < untilEpochMillis
-                        && doubt.untilEpochMillis() > fromEpochMillis) {
+                    if (!isAlive && doubt.overlaps(fromEpochMillis, untilEpochMillis)) {
                       whys.add("node " + node + ", epoch " + epoch + ": " + doubt.why());
                     }
                   }

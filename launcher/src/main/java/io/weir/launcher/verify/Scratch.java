@@ -33,6 +33,12 @@ final class Scratch implements AutoCloseable {
   /** First byte of the keys of ledger rows' checksums. */
   static final byte ROW = 'r';
 
+  /** First byte of the keys of adjustments, by the record of the calls that they count. */
+  static final byte ADJUSTMENT = 'd';
+
+  /** First byte of the keys of CLOSE rows, by partition and time. */
+  static final byte CLOSE = 'c';
+
   /** First byte of the keys of the quarantine's records that are not explained yet. */
   static final byte QUARANTINED = 'q';
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.launcher.verify;
 
+import io.weir.topics.model.UsageRow;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
@@ -14,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the settlements whose call was never counted. The numbers of the counted calls are written
@@ -25,6 +27,7 @@ final class Settlements implements AutoCloseable {
   private static final int MAX_IN_MEMORY = 500_000;
 
   private static final int BUFFER_BYTES = 64 * 1024;
+  private static final UsageRow.Reason[] REASONS = UsageRow.Reason.values();
 
   private final Scratch scratch;
   private final Path file;
@@ -34,6 +37,7 @@ final class Settlements implements AutoCloseable {
    * A settlement that was counted.
    *
    * @param units units that it added to the bill
+   * @param reason reason of the adjustment that counts it, if its window was closed
    * @param decidedAtEpochMillis when its call was decided
    * @param id id of its call
    */
@@ -41,6 +45,7 @@ final class Settlements implements AutoCloseable {
       Slot slot,
       long units,
       long digest,
+      UsageRow.Reason reason,
       long decidedAtEpochMillis,
       long offset,
       int line,
@@ -48,9 +53,11 @@ final class Settlements implements AutoCloseable {
     private byte[] toBytes() {
       byte[] idBytes = id.getBytes(StandardCharsets.UTF_8);
       byte[] slotBytes = slot.toBytes();
-      return ByteBuffer.allocate(3 * Long.BYTES + Integer.BYTES + idBytes.length + slotBytes.length)
+      return ByteBuffer.allocate(
+              3 * Long.BYTES + 1 + Integer.BYTES + idBytes.length + slotBytes.length)
           .putLong(units)
           .putLong(digest)
+          .put((byte) reason.ordinal())
           .putLong(decidedAtEpochMillis)
           .putInt(idBytes.length)
           .put(idBytes)
@@ -63,6 +70,7 @@ final class Settlements implements AutoCloseable {
       ByteBuffer bytes = ByteBuffer.wrap(value);
       long units = bytes.getLong();
       long digest = bytes.getLong();
+      UsageRow.Reason reason = REASONS[bytes.get()];
       long decidedAt = bytes.getLong();
       byte[] id = new byte[bytes.getInt()];
       bytes.get(id);
@@ -70,6 +78,7 @@ final class Settlements implements AutoCloseable {
           Slot.ofBytes(bytes),
           units,
           digest,
+          reason,
           decidedAt,
           place.getLong(),
           place.getInt(),
@@ -99,16 +108,20 @@ final class Settlements implements AutoCloseable {
   }
 
   /**
-   * Records that a settlement was counted at another place than first recorded. Ignored if the
-   * settlement is not known.
+   * Records that a settlement was counted at another place than first recorded.
+   *
+   * @return the settlement; null, and nothing is changed, if it is not known
    */
-  void settlementMoved(long callNumber, long offset, int line, long toOffset, int toLine) {
+  @Nullable Settlement settlementMoved(
+      long callNumber, long offset, int line, long toOffset, int toLine) {
     byte[] from = key(callNumber, offset, line);
     byte[] settlement = scratch.get(from);
-    if (settlement != null) {
-      scratch.delete(from);
-      scratch.put(key(callNumber, toOffset, toLine), settlement);
+    if (settlement == null) {
+      return null;
     }
+    scratch.delete(from);
+    scratch.put(key(callNumber, toOffset, toLine), settlement);
+    return Settlement.ofBytes(from, settlement);
   }
 
   private static byte[] key(long callNumber, long offset, int line) {

@@ -15,7 +15,8 @@ import java.time.Instant;
  * @param startEpochMillis start of the window
  */
 record Slot(String client, String meter, String endpoint, long startEpochMillis, int partition) {
-  private static final int PLACE_BYTES = Long.BYTES + Integer.BYTES;
+  /** Bytes of window and partition, with which the bytes of a slot begin. */
+  static final int PLACE_BYTES = Long.BYTES + Integer.BYTES;
 
   static Slot of(UsageKey key, long startEpochMillis, int partition) {
     return new Slot(

@@ -79,6 +79,7 @@ final class StateFigures {
     account.shown = new Tally();
     account.shown.add(state.count());
     account.shownRevision = state.revision();
+    account.shownComplete = state.complete();
     account.shownPeriod = Billed.text(state.ownPeriod());
   }
 

@@ -109,6 +109,8 @@ public final class Verifier {
     private final Differences differences = new Differences();
     private final Scratch scratch;
     private final Accounts accounts;
+    private final Adjustments adjustments;
+    private final Closes closes;
     private final Quarantine quarantine;
     private final Replays replays;
     private final LedgerRows ledger;
@@ -128,11 +130,20 @@ public final class Verifier {
       callEnds = calls.ends();
       scratch = Scratch.create(settings.scratch());
       accounts = new Accounts(scratch);
+      adjustments = new Adjustments(scratch);
+      closes = new Closes(scratch, differences);
       quarantine = new Quarantine(scratch, settings.mayRepeat(), differences);
       replays = new Replays(scratch, differences);
       ledger =
           new LedgerRows(
-              range.windowMillis(), range, settings.mayRepeat(), scratch, accounts, differences);
+              range.windowMillis(),
+              range,
+              settings.mayRepeat(),
+              scratch,
+              accounts,
+              adjustments,
+              closes,
+              differences);
       state = new StateFigures(range.windowMillis(), range, accounts, differences);
     }
 
@@ -150,6 +161,7 @@ public final class Verifier {
               ledger,
               recount,
               accounts,
+              adjustments,
               differences)
           .run();
     }
@@ -212,6 +224,8 @@ public final class Verifier {
               settings.givenUp(),
               scratch,
               accounts,
+              adjustments,
+              closes,
               quarantine,
               replays,
               differences)) {

@@ -16,6 +16,7 @@ import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.Replay;
 import io.weir.topics.model.SettlementVerdict;
+import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.BatchLines;
@@ -75,7 +76,16 @@ final class CountedPartition implements CountOutput {
   }
 
   private PartitionCounter start() {
-    return new PartitionCounter(0, 1, settings, stores, this, client -> 0, () -> 0);
+    return new PartitionCounter(0, 1, settings, stores, this, client -> 0, this::newestEpochMillis);
+  }
+
+  private long newestEpochMillis() {
+    return calls.isEmpty() ? 0 : calls.get(calls.size() - 1).timestamp();
+  }
+
+  /** Returns the rows of the ledger, which a test may change. */
+  List<ConsumerRecord<@Nullable String, byte @Nullable []>> ledger() {
+    return ledger;
   }
 
   void restart() {
@@ -106,12 +116,22 @@ final class CountedPartition implements CountOutput {
     Range range = new Range(0, endEpochMillis, settings.windowMillis(), null);
     try (Scratch scratch = Scratch.create(folder)) {
       Accounts accounts = new Accounts(scratch);
+      Adjustments adjustments = new Adjustments(scratch);
+      Closes closes = new Closes(scratch, differences);
       Quarantine refused = new Quarantine(scratch, false, differences);
       Replays replays = new Replays(scratch, differences);
       StateFigures figures =
           new StateFigures(settings.windowMillis(), range, accounts, differences);
       LedgerRows rows =
-          new LedgerRows(settings.windowMillis(), range, false, scratch, accounts, differences);
+          new LedgerRows(
+              settings.windowMillis(),
+              range,
+              false,
+              scratch,
+              accounts,
+              adjustments,
+              closes,
+              differences);
       state.forEach(figures::add);
       ledger.forEach(rows::add);
       quarantine.forEach(refused::add);
@@ -123,6 +143,8 @@ final class CountedPartition implements CountOutput {
               Set.of(),
               scratch,
               accounts,
+              adjustments,
+              closes,
               refused,
               replays,
               differences)) {
@@ -132,7 +154,16 @@ final class CountedPartition implements CountOutput {
         Map<Integer, Long> ends = Map.of(0, (long) calls.size());
         refused.finish(begins, ends);
         new Comparison(
-                range, endEpochMillis, begins, ends, figures, rows, recount, accounts, differences)
+                range,
+                endEpochMillis,
+                begins,
+                ends,
+                figures,
+                rows,
+                recount,
+                accounts,
+                adjustments,
+                differences)
             .run();
       }
     }
@@ -169,7 +200,8 @@ final class CountedPartition implements CountOutput {
   @Override
   public void ledger(LedgerRow row, long timestampEpochMillis) {
     byte[] value = LedgerRowCodec.encode(row);
-    ledger.add(record("ledger", ledger, timestampEpochMillis, null, value, Map.of()));
+    String key = row instanceof UsageRow usage ? usage.key().client() : null;
+    ledger.add(record("ledger", ledger, timestampEpochMillis, key, value, Map.of()));
   }
 
   @Override

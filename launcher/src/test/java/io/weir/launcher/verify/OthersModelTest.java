@@ -31,10 +31,11 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * Random histories with more endpoints than have rows of their own, counted by the aggregator and
  * verified by rules that share nothing with it: repeated, settled and late calls, callers' ids,
- * calendars that change, two meters, restarts in the midst of a window.
+ * calendars that change, two meters, restarts in the midst of a window, missing batches, silent
+ * nodes.
  */
 final class OthersModelTest {
-  private static final int HISTORIES = 10;
+  private static final int HISTORIES = 20;
   private static final int BATCHES = 60;
   private static final long BEGIN = Instant.parse("2026-11-20T10:00:00Z").toEpochMilli();
   private static final List<String> ENDPOINTS =
@@ -110,6 +111,7 @@ final class OthersModelTest {
     private final List<Sealed> sent = new ArrayList<>();
     private final List<Placed> allowed = new ArrayList<>();
     private long now = BEGIN;
+    private long otherEpoch = BEGIN;
     private long lines;
     private long ids;
 
@@ -117,12 +119,24 @@ final class OthersModelTest {
       random = new Random(seed);
       partition =
           new CountedPartition(
-              new CountSettings(10_000, 2_000, 60_000, 3_600_000, 1 + random.nextInt(4)), rows);
+              new CountSettings(
+                  10_000,
+                  2_000,
+                  random.nextBoolean() ? 60_000 : 10_000,
+                  3_600_000,
+                  1 + random.nextInt(4)),
+              rows);
     }
 
     List<String> run() throws IOException {
       for (int batch = 0; batch < BATCHES; batch++) {
         now += random.nextInt(3_000);
+        if (random.nextInt(12) == 0) {
+          seal(); // is sent later, or never
+        }
+        if (random.nextInt(20) == 0) {
+          otherNode();
+        }
         send(
             random.nextInt(8) == 0 && !sent.isEmpty()
                 ? sent.get(random.nextInt(sent.size()))
@@ -141,6 +155,13 @@ final class OthersModelTest {
       partition.close(Integer.MAX_VALUE);
       partition.publish();
       return partition.differences(folder, now / 10_000 * 10_000 - 10_000);
+    }
+
+    /** A node that goes silent, returns, or is opened again without a final heartbeat. */
+    private void otherNode() {
+      otherEpoch = random.nextInt(3) == 0 ? now : otherEpoch;
+      boolean departing = random.nextInt(3) == 0;
+      partition.take(new BatchHeader("m", otherEpoch, 0, 0, now, 0, departing), List.of(), now);
     }
 
     private void send(Sealed batch) {
@@ -171,8 +192,7 @@ final class OthersModelTest {
       if (!allowed.isEmpty() && random.nextInt(5) == 0) {
         Placed placed = allowed.get(random.nextInt(allowed.size()));
         long cost = random.nextInt(3) == 0 ? 0 : random.nextInt(12);
-        UsagePosition position = random.nextInt(4) == 0 ? null : placed.position();
-        return placed.call().settledAt(new Settlement(cost, now, position));
+        return placed.call().settledAt(new Settlement(cost, now, placed.position()));
       }
       boolean fromCaller = random.nextInt(4) == 0;
       boolean isLate = random.nextInt(6) == 0;
