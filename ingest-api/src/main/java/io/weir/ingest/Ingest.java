@@ -29,6 +29,7 @@ import io.weir.ingest.settle.VerdictFollower;
 import io.weir.ingest.trace.Traces;
 import io.weir.limits.BucketKey;
 import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.ZoneData;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
@@ -41,6 +42,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
@@ -144,6 +146,7 @@ public final class Ingest implements AutoCloseable {
    */
   static Ingest start(IngestConfig config, Duration copyPatience) {
     LOG.info("ingest starts {}", config);
+    ZoneData.warning(ZoneData.version(), Instant.now()).ifPresent(LOG::warn);
     AppliedFile file = policyFile(config);
     EventRules events = eventRules(config);
     IngestMetrics metrics = new IngestMetrics();

@@ -21,9 +21,11 @@ import io.weir.aggregator.topology.Rebalances;
 import io.weir.aggregator.topology.StoppedPartitions;
 import io.weir.aggregator.topology.StreamsSettings;
 import io.weir.aggregator.topology.WrittenRows;
+import io.weir.limits.ZoneData;
 import java.io.IOException;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
@@ -187,6 +189,7 @@ public final class Aggregator implements AutoCloseable {
         stopped,
         cache);
     LOG.info("aggregator started instance={} reports={}", config.instance(), self);
+    ZoneData.warning(ZoneData.version(), Instant.now()).ifPresent(LOG::warn);
     return new Aggregator(meterCore, failures, rebalances, instances, follower, reports, parts);
   }
 

@@ -8,6 +8,7 @@ import io.weir.decision.DecisionCache;
 import io.weir.ingest.correct.Corrections;
 import io.weir.ingest.gate.CallLog;
 import io.weir.ingest.policy.log.PolicyFollower;
+import io.weir.limits.ZoneData;
 import org.jspecify.annotations.Nullable;
 
 /** The body of a readiness answer: which parts are healthy, and what is wrong with the others. */
@@ -28,6 +29,7 @@ final class HealthBody {
     body.put("ok", ready);
     body.put("starting", starting);
     body.put("stopping", stopping);
+    body.put("zone_data", ZoneData.version());
     body.putObject("decision_cache").put("ok", cache.ok()).put("detail", cache.detail());
     body.putObject("call_log").put("ok", log.ok()).put("detail", log.detail().strip());
     body.putObject("corrections").put("ok", corrections.ok()).put("detail", corrections.detail());

@@ -3,6 +3,7 @@ package io.weir.aggregator.report;
 
 import io.weir.aggregator.topology.Rebalances;
 import io.weir.aggregator.topology.StoppedPartitions;
+import io.weir.limits.ZoneData;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
@@ -64,6 +65,7 @@ final class Readiness {
     members.put("counting", state.name().toLowerCase(Locale.ROOT));
     members.put("catching_up", catchingUp());
     members.put("answered_elsewhere", elsewhere);
+    members.put("zone_data", ZoneData.version());
     members.put("stopped", stopped.all().stream().map(Readiness::members).toList());
     return members;
   }

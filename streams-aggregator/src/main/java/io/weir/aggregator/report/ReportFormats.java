@@ -4,6 +4,7 @@ package io.weir.aggregator.report;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.limits.BillingPeriod;
+import io.weir.limits.ZoneData;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -80,6 +81,7 @@ final class ReportFormats {
     document.put("to", query.to().toString());
     document.put("window", query.window());
     document.put("tz", query.zone().getId());
+    document.put("zone_data", ZoneData.version());
     document.put("meter", query.meter());
     document.put("unit", report.unit());
     document.put("scale", 0);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.limits;
+
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.time.zone.ZoneRulesProvider;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The time zone data of this Java runtime, by which midnights and billing periods are placed.
+ * Stateless and thread-safe.
+ */
+public final class ZoneData {
+  private static final Pattern VERSION = Pattern.compile("(\\d{4})[a-z]{1,2}");
+
+  private ZoneData() {}
+
+  /** Returns the version of the data, as IANA names it: {@code 2025a} is the first of 2025. */
+  public static String version() {
+    return ZoneRulesProvider.getVersions("UTC").lastKey();
+  }
+
+  /**
+   * Returns a sentence if a version is older than a year. The name of a version says its year only,
+   * which counts as its middle: 2025a is old from 2026-07-01 on.
+   *
+   * @return empty if the version is newer, or has no such name
+   */
+  public static Optional<String> warning(String version, Instant now) {
+    Matcher name = VERSION.matcher(version);
+    if (!name.matches()) {
+      return Optional.empty();
+    }
+    LocalDate oldFrom = LocalDate.of(Integer.parseInt(name.group(1)) + 1, 7, 1);
+    return now.atZone(ZoneOffset.UTC).toLocalDate().isBefore(oldFrom)
+        ? Optional.empty()
+        : Optional.of(
+            "the time zone data of this Java, "
+                + version
+                + ", are older than a year: billing periods may begin at another time than the"
+                + " clients' clocks say; update the JDK");
+  }
+}
