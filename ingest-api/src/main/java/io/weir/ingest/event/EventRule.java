@@ -6,6 +6,7 @@ import io.weir.topics.model.CallEvent;
 import java.math.BigDecimal;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +22,10 @@ record EventRule(String meter, Endpoint endpoint, @Nullable DataPath value, int 
 
   /** Longest text that is read as a number. */
   private static final int MAX_NUMBER_CHARS = 40;
+
+  /** What {@link BigDecimal} reads, but with the digits of ASCII alone. */
+  private static final Pattern NUMBER =
+      Pattern.compile("[+-]?(\\d+(\\.\\d*)?|\\.\\d+)([eE][+-]?\\d+)?");
 
   /** Which endpoint an event is of. */
   sealed interface Endpoint {
@@ -92,12 +97,14 @@ record EventRule(String meter, Endpoint endpoint, @Nullable DataPath value, int 
     if (found.isNumber()) {
       return found.decimalValue();
     }
-    if (!found.isTextual() || found.textValue().length() > MAX_NUMBER_CHARS) {
+    if (!found.isTextual()
+        || found.textValue().length() > MAX_NUMBER_CHARS
+        || !NUMBER.matcher(found.textValue()).matches()) {
       return null;
     }
     try {
       return new BigDecimal(found.textValue());
-    } catch (NumberFormatException notANumber) {
+    } catch (NumberFormatException exponentOutOfRange) {
       return null;
     }
   }

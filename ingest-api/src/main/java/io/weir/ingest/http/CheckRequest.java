@@ -62,7 +62,7 @@ final class CheckRequest {
         case "api_key" -> apiKey = apiKey(json, value, member);
         case "endpoint" -> endpoint = JsonBody.name(json, value, member);
         case "meter" -> meter = JsonBody.name(json, value, member);
-        case "id" -> id = JsonBody.name(json, value, member);
+        case "id" -> id = id(json, value, member);
         case "ip" -> ip = JsonBody.text(json, value, member);
         case "cost" -> cost = JsonBody.units(json, value, member, 1);
         case "attributes" -> attributes = attributes(json, value, member);
@@ -79,6 +79,16 @@ final class CheckRequest {
       throw Invalid.member("client", "is missing, and so is api_key; give one of both");
     }
     return new Call(new CallFacts(client, endpoint, meter, address(ip), attributes), cost, id);
+  }
+
+  /** Reads an id by which a settlement can name the call. */
+  private static String id(JsonParser json, JsonToken value, String member)
+      throws IOException, Invalid {
+    String id = JsonBody.name(json, value, member);
+    if (id.equals(".") || id.equals("..")) {
+      throw Invalid.member(member, "must not be '.' or '..', which no path of a URL can contain");
+    }
+    return id;
   }
 
   /** Reads a key, and keeps its hash alone; no problem repeats any part of it. */

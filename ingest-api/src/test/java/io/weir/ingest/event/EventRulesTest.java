@@ -105,7 +105,10 @@ final class EventRulesTest {
         "{\"v\":{}}",
         "{}",
         "[]",
-        "{\"v\":\"1e2147483648\"}"
+        "{\"v\":\"1e2147483648\"}",
+        "{\"v\":\"٣\"}",
+        "{\"v\":\"1٣.5\"}",
+        "{\"v\":\"３\"}"
       })
   void value_thatIsNoQuantity_isRefused_neverRounded(String data) throws Exception {
     assertRefused("data.v", rules("other_types: {meter: m, value: v, scale: 3}"), event("t"), data);

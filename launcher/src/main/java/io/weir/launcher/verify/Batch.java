@@ -27,6 +27,10 @@ record Batch(
     long linesBeforeEpoch,
     boolean departing) {
   private static final Pattern NODE = Pattern.compile("[A-Za-z0-9._-]{1,64}");
+
+  /** Digits of ASCII, without a sign of plus. */
+  private static final Pattern INTEGER = Pattern.compile("-?\\d{1,19}");
+
   static final int MAX_LINES = 10_000;
 
   /** Returns the position of the last line. */
@@ -80,7 +84,10 @@ record Batch(
       throws UnreadableException {
     String text = text(record, name);
     try {
-      long number = Long.parseLong(text == null ? "" : text);
+      if (text == null || !INTEGER.matcher(text).matches()) {
+        throw new UnreadableException("header " + name + " is no integer");
+      }
+      long number = Long.parseLong(text);
       if (number >= least && number <= most) {
         return number;
       }

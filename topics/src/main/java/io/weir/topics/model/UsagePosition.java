@@ -27,8 +27,13 @@ public record UsagePosition(int partition, String node, long nodeEpoch, long lin
       return null;
     }
     try {
-      return new UsagePosition(
-          Integer.parseInt(parts[0]), parts[1], Long.parseLong(parts[2]), Long.parseLong(parts[3]));
+      UsagePosition position =
+          new UsagePosition(
+              Integer.parseInt(parts[0]),
+              parts[1],
+              Long.parseLong(parts[2]),
+              Long.parseLong(parts[3]));
+      return position.toString().equals(text) ? position : null; // digits of ASCII alone
     } catch (IllegalArgumentException notAPosition) {
       return null;
     }

@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +21,9 @@ public final class BatchHeaderCodec {
 
   /** The value of {@link #TYPE_HEADER} on a batch of calls. */
   public static final String TYPE = "calls";
+
+  /** Digits of ASCII, without a sign of plus. */
+  private static final Pattern INTEGER = Pattern.compile("-?\\d{1,19}");
 
   private BatchHeaderCodec() {}
 
@@ -88,6 +92,9 @@ public final class BatchHeaderCodec {
       throws MalformedRecordException {
     String text = text(headers, name);
     try {
+      if (!INTEGER.matcher(text).matches()) {
+        throw new MalformedRecordException("header " + name + " must be an integer");
+      }
       return Long.parseLong(text);
     } catch (NumberFormatException notANumber) {
       throw new MalformedRecordException("header " + name + " must be an integer", notANumber);

@@ -18,7 +18,17 @@ final class UsagePositionTest {
 
   @Test
   void parse_anythingElse_isNull() {
-    for (String text : List.of("", "3", "3:a:1", "x:a:1:1", "3:a b:1:1", "3:a:1:0", "3:a:1:1:1")) {
+    for (String text :
+        List.of(
+            "",
+            "3",
+            "3:a:1",
+            "x:a:1:1",
+            "3:a b:1:1",
+            "3:a:1:0",
+            "3:a:1:1:1",
+            "3:a:1:٣",
+            "3:a:1:+1")) {
       assertNull(UsagePosition.parse(text), text);
     }
   }

@@ -94,6 +94,9 @@ final class MalformedRecordsTest {
       wrong.put(name, "-7 x");
       assertTrue(headerProblem(wrong).contains(name), name);
     }
+    Map<String, String> arabic = new HashMap<>(good);
+    arabic.put("count", "٣");
+    assertTrue(headerProblem(arabic).contains("count"), "digits of ASCII alone");
   }
 
   private static String headerProblem(Map<String, String> headers) {
