@@ -13,13 +13,13 @@ import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsageCount;
 import io.weir.topics.model.UsageKey;
-import io.weir.topics.model.UsagePosition;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -326,7 +326,7 @@ final class VerifyIT {
   /** The settlement is neither malformed nor out of time itself, so that it may be counted. */
   private void assertCreditIsFound(CallEvent refused, long settledAt) throws Exception {
     topics.now = settledAt;
-    CallEvent credit = refused.settledAt(new Settlement(1, settledAt));
+    CallEvent credit = refused.settledAt(new Settlement(1, settledAt, topics.position(3)));
     topics.batch(credit);
     CallEvent[] counted = {topics.first, topics.denied, topics.own, topics.settlement, credit};
     topics.ledger.set(0, topics.row(counted));
@@ -375,25 +375,38 @@ final class VerifyIT {
   }
 
   private CallEvent settlesOwn(long line) {
-    UsagePosition named = new UsagePosition(partition, "n", topics.start, line);
-    return topics.own.settledAt(new Settlement(1, topics.now, named));
+    return topics.own.settledAt(new Settlement(1, topics.now, topics.position(line)));
   }
 
   @Test
-  void settlementBeforeItsCall_isNoDifference() throws Exception {
-    CallEvent late = topics.call("late", false, 9, true);
-    CallEvent settled = late.settledAt(new Settlement(10, topics.now));
-    topics.batch(settled, late);
-    CallEvent[] counted = {
-      topics.first, topics.denied, topics.own, topics.settlement, late, settled
-    };
-    topics.ledger.set(0, topics.row(counted));
-    topics.ledger.set(1, topics.close(1, 17));
-    topics.states.set(0, topics.state(1, counted));
-    topics.counters = new long[] {9, 6, 1, 2};
+  void settlementThatNamesNoCall_inTheQuarantine_isNoDifference() throws Exception {
+    writeSettlementOfNoCall(14, 5);
+    topics.quarantine(topics.calls.get(4), 1);
+    topics.counters = new long[] {9, 5, 1, 3};
     topics.writeComplete(kafka.bootstrapServers());
 
     assertExit(0);
+  }
+
+  @Test
+  void settlementThatNamesNoCall_thatWasCounted_isFound() throws Exception {
+    writeSettlementOfNoCall(15, 6);
+    topics.counters = new long[] {9, 6, 1, 2};
+    topics.writeComplete(kafka.bootstrapServers());
+
+    assertDiffers(
+        "calls P:4 line 1 is refused (the settlement does not name the line of its call)");
+  }
+
+  private void writeSettlementOfNoCall(long quantity, int counted) {
+    CallEvent late = topics.call("late", false, 7, true);
+    CallEvent settled = late.settledAt(new Settlement(8, topics.now));
+    topics.batch(settled, late);
+    CallEvent[] calls = {topics.first, topics.denied, topics.own, topics.settlement, late, settled};
+    CallEvent[] rows = Arrays.copyOf(calls, counted);
+    topics.ledger.set(0, topics.row(rows));
+    topics.ledger.set(1, topics.close(1, quantity));
+    topics.states.set(0, topics.state(1, rows));
   }
 
   @Test

@@ -18,6 +18,7 @@ import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsageCount;
 import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsagePosition;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.model.UsageWindow;
@@ -105,7 +106,7 @@ final class WrittenTopics {
     first = call("1", false, 3, true);
     denied = call("2", false, 4, false);
     own = call("own", true, 2, true);
-    settlement = first.settledAt(new Settlement(5, now));
+    settlement = first.settledAt(new Settlement(5, now, position(1)));
     damaged = call("damaged", false, 8, true);
     future = call("future", false, 8, true, now + 600_000);
     batch(first, denied, own, own);
@@ -118,6 +119,11 @@ final class WrittenTopics {
     ledger.add(row(first, denied, own, settlement));
     states.add(state(1, first, denied, own, settlement));
     ledger.add(close(1, 7));
+  }
+
+  /** The position of a line of the node. */
+  UsagePosition position(long line) {
+    return new UsagePosition(partition, "n", start, line);
   }
 
   /** A client of a partition. */

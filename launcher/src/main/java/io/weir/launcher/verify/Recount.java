@@ -366,6 +366,9 @@ final class Recount implements AutoCloseable {
       Slot slot = slotOf(line, record.partition());
       UsagePosition settledCall = line.settledCall();
       require(
+          !line.isSettlement() || settledCall != null,
+          "the settlement does not name the line of its call");
+      require(
           settledCall == null
               || isCounted(part, record.partition(), settledCall)
               || isCountedInBatch(record.partition(), settledCall, batch, lineNumber),

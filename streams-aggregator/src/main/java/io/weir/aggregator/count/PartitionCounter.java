@@ -52,6 +52,8 @@ public final class PartitionCounter {
   private static final String NO_ROOM =
       "quantity of the client, meter, endpoint and window would pass " + CallEvent.MAX_QUANTITY;
 
+  private static final String NAMES_NO_CALL = "the settlement does not name the line of its call";
+
   private static final String NOT_COUNTED = "the call that is settled was not counted";
 
   private static final byte[] CACHE_LOSS = CacheLossCodec.TYPE.getBytes(StandardCharsets.US_ASCII);
@@ -396,8 +398,8 @@ public final class PartitionCounter {
     long at = state.appendEpochMillis;
     String reason = misplaced(event);
     UsagePosition call = settlement.call();
-    if (reason == null && call != null && !isCounted(call)) {
-      reason = NOT_COUNTED;
+    if (reason == null && (call == null || !isCounted(call))) {
+      reason = call == null ? NAMES_NO_CALL : NOT_COUNTED;
     }
     RowKey row = rows.of(event);
     boolean isFirst = reason != null || !settled.isSettled(event, at);

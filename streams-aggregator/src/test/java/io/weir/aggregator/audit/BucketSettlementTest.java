@@ -126,6 +126,7 @@ final class BucketSettlementTest {
 
   @Test
   void refundOfAnUntrackedBucket_publishesNothing() {
+    take(T, call("a", T, 8));
     take(T + 100, settled(call("a", T, 8, stamped(8, 8, T + 8_000), quota(8, 8)), 3));
 
     assertEquals(List.of(), memory.corrections);
@@ -133,6 +134,7 @@ final class BucketSettlementTest {
 
   @Test
   void trueUpOfAnUntrackedBucket_isDebitedFromFull_butNotAQuota() {
+    take(T, call("a", T, 8));
     take(T + 100, settled(call("a", T, 8, stamped(8, 8, T + 8_000), quota(8, 8)), 12));
 
     assertEquals(1, memory.corrections.size());

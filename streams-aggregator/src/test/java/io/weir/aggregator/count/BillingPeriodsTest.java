@@ -247,7 +247,7 @@ final class BillingPeriodsTest {
   @Test
   void settlement_repeatsThePeriodOfItsCall() {
     CallEvent call = billed(NEPAL, "2026-11-20T10:30:00Z");
-    take("2026-11-20T10:40:00Z", Calls.settled(call, 5));
+    take("2026-11-20T10:40:00Z", call, Calls.settled(call, 5));
     closeThrough("2026-11-20T11:00:00Z");
 
     assertEquals(List.of("FINAL 1 20T10:00 " + NEPAL_NOVEMBER), rows());
@@ -336,8 +336,9 @@ final class BillingPeriodsTest {
         utc("2026-11-20T10:01:00Z"),
         billed(NEPAL, "2026-11-20T10:02:00Z"),
         utc("2026-11-20T10:03:00Z"),
-        billed(PARIS, "2026-11-20T10:04:00Z"));
-    assertEquals(2, memory.publish().periodConflicts());
+        billed(PARIS, "2026-11-20T10:04:00Z"),
+        billed(NEPAL, "2026-11-20T10:07:00Z"));
+    assertEquals(3, memory.publish().periodConflicts());
 
     closeThrough("2026-11-20T11:00:00Z");
     memory.restart();
@@ -346,7 +347,7 @@ final class BillingPeriodsTest {
         billed(NEPAL, "2026-11-20T10:05:00Z"),
         utc("2026-11-20T10:06:00Z"),
         Calls.settled(billed(NEPAL, "2026-11-20T10:07:00Z"), 5));
-    assertEquals(4, memory.publish().periodConflicts());
+    assertEquals(5, memory.publish().periodConflicts());
 
     closeThrough("2026-11-20T13:00:00Z"); // 12:00 has no row
     take(
@@ -355,8 +356,8 @@ final class BillingPeriodsTest {
         utc("2026-11-20T12:06:00Z"),
         billed(NEPAL, "2026-11-20T12:07:00Z"));
     memory.restart();
-    assertEquals(5, memory.publish().periodConflicts());
-    assertEquals(9, memory.rows().stream().mapToLong(row -> row.count().eventCount()).sum());
+    assertEquals(6, memory.publish().periodConflicts());
+    assertEquals(10, memory.rows().stream().mapToLong(row -> row.count().eventCount()).sum());
   }
 
   /** They read version 3 alone, or 3 and 4, and would leave the period out of rows. */

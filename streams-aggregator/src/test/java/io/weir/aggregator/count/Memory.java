@@ -6,16 +6,21 @@ import io.weir.limits.correction.Correction;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CacheRestored;
+import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.Replay;
+import io.weir.topics.model.Settlement;
 import io.weir.topics.model.SettlementVerdict;
+import io.weir.topics.model.UsagePosition;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
+import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.UsageStateCodec;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -52,6 +57,7 @@ public final class Memory implements CountOutput {
 
   private final CountSettings settings;
   public PartitionCounter counter;
+  private final Map<String, UsagePosition> positions = new HashMap<>();
   private long offset;
 
   public Memory(CountSettings settings) {
@@ -83,8 +89,41 @@ public final class Memory implements CountOutput {
   }
 
   public void takeOnly(BatchHeader header, byte[] value, long appendEpochMillis) {
+    byte[] placed = placed(header, value);
     counter.take(
-        new SourceRecord(offset++, appendEpochMillis, value, BatchHeaderCodec.encode(header)::get));
+        new SourceRecord(
+            offset++, appendEpochMillis, placed, BatchHeaderCodec.encode(header)::get));
+  }
+
+  /** Writes into each settlement the line of its call, if it was taken, as a node does. */
+  private byte[] placed(BatchHeader header, byte[] value) {
+    StringBuilder lines = new StringBuilder();
+    boolean isChanged = false;
+    long line = header.linesBefore();
+    for (String text : new String(value, StandardCharsets.UTF_8).split("(?<=\n)", -1)) {
+      line++;
+      try {
+        byte[] bytes = text.strip().getBytes(StandardCharsets.UTF_8);
+        CallEvent event = CallLineCodec.decode(bytes, 0, bytes.length);
+        Settlement settlement = event.settlement();
+        String name = event.client() + " " + event.id() + " " + event.fingerprint();
+        UsagePosition call = positions.get(name);
+        if (settlement == null) {
+          positions.putIfAbsent(
+              name, new UsagePosition(0, header.node(), header.nodeEpoch(), line));
+        } else if (settlement.call() == null && call != null) {
+          Settlement of =
+              new Settlement(settlement.actualCost(), settlement.settledAtEpochMillis(), call);
+          text =
+              new String(CallLineCodec.encode(event.settledAt(of)), StandardCharsets.UTF_8) + "\n";
+          isChanged = true;
+        }
+      } catch (MalformedRecordException asItIs) {
+        // is taken as it is
+      }
+      lines.append(text);
+    }
+    return isChanged ? lines.toString().getBytes(StandardCharsets.UTF_8) : value;
   }
 
   /** Takes a record whose headers may say anything. */

@@ -155,12 +155,12 @@ final class OtherRowsTest {
   }
 
   @Test
-  void settlementBeforeItsCall_takesTheRowThatItsCallThenHas() {
+  void settlementBeforeItsCall_isRefused_andTakesNoRow() {
     CallEvent early = call("b", 8);
     take(T + 100, call("a", 1), Calls.settled(early, 3), call("c", 4), early);
     closeWindow();
 
-    assertEquals(List.of("others=4", "a=1", "b=3"), rows());
+    assertEquals(List.of("others=8", "a=1", "c=4"), rows());
   }
 
   @Test

@@ -99,25 +99,16 @@ final class SettlementTest {
         List.of(13L, 15L, 10L, 5L), memory.rows().stream().map(UsageRow::quantityTotal).toList());
   }
 
+  /** Was a hole: it was counted as a credit, also when the call never came. */
   @Test
-  void settlementBeforeItsCall_leavesTheRowNegativeUntilThen() {
+  void settlementThatNamesNoCall_isRefused() {
     take(T + 100, Calls.settled(CALL, 3));
-    memory.publish();
-    assertEquals(-5, memory.states.values().iterator().next().count().quantity());
+    assertEquals(List.of("1: the settlement does not name the line of its call"), memory.refusals);
     take(T + 200, CALL);
     closeWindow();
 
-    assertEquals(3, only().count().quantity());
-    assertEquals(new Counters(2, 2, 0, 0, 0), counters());
-  }
-
-  @Test
-  void settlementBeforeItsCall_inAClosedWindow_isWrittenAsANegativeRow() {
-    closeWindow();
-    take(T + 13_000, Calls.settled(CALL, 3));
-    take(T + 13_100, CALL);
-
-    assertEquals(List.of(-5L, 3L), memory.rows().stream().map(UsageRow::quantityTotal).toList());
+    assertEquals(8, only().count().quantity());
+    assertEquals(new Counters(2, 1, 0, 0, 1), counters());
   }
 
   @Test

@@ -69,6 +69,10 @@ final class SlowCount {
   private final List<Arrived> arrived = new ArrayList<>();
   private final Set<String> seenBatches = new HashSet<>();
   private final Set<String> seenIds = new HashSet<>();
+
+  /** Whether the first line of each call was counted, by the call's name. */
+  private final Map<String, Boolean> fates = new HashMap<>();
+
   private final Map<Key, Sum> openSums = new LinkedHashMap<>();
   private final Map<Key, Long> revisions = new HashMap<>();
 
@@ -129,9 +133,15 @@ final class SlowCount {
 
   private void takeCall(CallEvent call, Map<Part, Sum> lateSums) {
     long decidedAt = call.decidedAtEpochMillis();
-    if (call.client().startsWith("foreign")
-        || decidedAt > now + 300_000
-        || decidedAt < now - settings.latenessMillis()) {
+    boolean isMisplaced =
+        call.client().startsWith("foreign")
+            || decidedAt > now + 300_000
+            || decidedAt < now - settings.latenessMillis();
+    String name = call.client() + "/" + call.id() + which(call);
+    if (call.settlement() == null) {
+      fates.putIfAbsent(name, !isMisplaced);
+    }
+    if (isMisplaced || (call.settlement() != null && !fates.getOrDefault(name, false))) {
       quarantined++;
       return;
     }
