@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
@@ -15,6 +16,8 @@ import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -50,7 +53,26 @@ public final class BillingJob {
         to_ms INTEGER NOT NULL, PRIMARY KEY (number, to_ms))
       """;
 
+  private static final String LAST_CLOSES =
+      """
+      CREATE TABLE IF NOT EXISTS last_closes (number INTEGER PRIMARY KEY,
+        boundary_ms INTEGER NOT NULL)
+      """;
+
+  private static final String PERIODS =
+      """
+      CREATE TABLE IF NOT EXISTS periods (zone TEXT NOT NULL, name TEXT NOT NULL,
+        start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL,
+        PRIMARY KEY (zone, name, start_ms, end_ms))
+      """;
+
+  private static final long DAY_MILLIS = 86_400_000;
+
+  /** The id of the topic (KIP-516): a topic that was recreated has another one. */
+  private static final String TOPIC_ID = "CREATE TABLE IF NOT EXISTS topic (id TEXT NOT NULL)";
+
   private final Connection db;
+  private int skipped;
 
   private BillingJob(Connection db) {
     this.db = db;
@@ -69,7 +91,10 @@ public final class BillingJob {
         job.follow(kafka, untilEnd);
       } else if (words.size() == 4 && words.get(0).equals("bill")) {
         ZoneId zone = ZoneId.of(words.get(3));
-        job.bill(start(words.get(1), zone), start(words.get(2), zone));
+        Instant from = start(words.get(1), zone);
+        Instant to = start(words.get(2), zone);
+        job.requireSameZoneData(zone, from, to);
+        job.bill(from, to);
       } else {
         System.err.println("follow [--until-end] | bill FROM TO ZONE, with dates or local times");
         System.exit(2);
@@ -85,6 +110,9 @@ public final class BillingJob {
       statement.execute(USAGE);
       statement.execute(PARTITIONS);
       statement.execute(GAPS);
+      statement.execute(LAST_CLOSES);
+      statement.execute(PERIODS);
+      statement.execute(TOPIC_ID);
     }
     db.setAutoCommit(false);
     return new BillingJob(db);
@@ -110,6 +138,7 @@ public final class BillingJob {
               .toList();
       // no group: where to go on is told by SQLite alone
       consumer.assign(partitions);
+      readFromTheBeginningIfRecreated(kafka, partitions.size());
       Map<TopicPartition, Long> first = consumer.beginningOffsets(partitions);
       for (TopicPartition partition : partitions) {
         int number = partition.partition();
@@ -126,43 +155,54 @@ public final class BillingJob {
           System.out.println("kept " + records.count() + " more records");
         }
       }
+      if (skipped > 0) {
+        System.err.println(skipped + " records of the ledger were skipped, each named above");
+        System.exit(1);
+      }
     }
+  }
+
+  /** Offsets mean nothing in another topic: its rows are read again, and known ones passed over. */
+  private void readFromTheBeginningIfRecreated(String kafka, int partitions)
+      throws SQLException, IOException {
+    String id;
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka))) {
+      id =
+          admin
+              .describeTopics(List.of(TOPIC))
+              .allTopicNames()
+              .get()
+              .get(TOPIC)
+              .topicId()
+              .toString();
+    } catch (ExecutionException | InterruptedException failed) {
+      throw new IOException("the topic " + TOPIC + " cannot be described", failed);
+    }
+    if (number("SELECT count(*) FROM topic WHERE id <> '" + id + "'") > 0) {
+      System.err.println("the ledger was recreated: it is read from its beginning");
+      update("DELETE FROM partitions WHERE number >= ?", partitions);
+      update("UPDATE partitions SET next_offset = 0");
+      // how far a partition is closed stays: the rows that were read before are still kept
+      update("INSERT OR REPLACE INTO last_closes SELECT number, 0 FROM partitions");
+    }
+    update("DELETE FROM topic");
+    update("INSERT INTO topic VALUES (?)", id);
   }
 
   /** Keeps rows, closings and offsets of a batch: all of them, or none. */
   private void keep(ConsumerRecords<byte[], byte[]> records) throws SQLException, IOException {
     for (ConsumerRecord<byte[], byte[]> record : records) {
-      JsonNode row = JSON.readTree(record.value());
-      int version = row.required("schema_version").asInt();
-      if (version != 1 && version != 2) { // 2: the client is billed by a calendar of its own
-        throw new IOException("a row that this job does not know: " + row);
-      }
-      switch (row.required("record_type").asText()) {
-        case "CLOSE" -> { // every window that ends here or earlier stands above
-          long through = row.required("closed_through_ms").asLong();
-          if (!row.required("complete").asBoolean()) { // calls of any client may be missing
-            update(
-                "INSERT OR IGNORE INTO gaps SELECT number, closed_through_ms, ?"
-                    + " FROM partitions WHERE number = ? AND closed_through_ms < ?",
-                through,
-                record.partition(),
-                through);
-          }
-          update(
-              "UPDATE partitions SET closed_through_ms = max(closed_through_ms, ?)"
-                  + " WHERE number = ?",
-              through,
-              record.partition());
-        }
-        case "FINAL", "ADJUSTMENT" -> // a row that stands there again has the same record_id
-            update(
-                "INSERT OR IGNORE INTO usage VALUES (?, ?, ?, ?, ?)",
-                row.required("record_id").asText(),
-                row.required("client").asText(),
-                row.required("meter").asText(),
-                row.required("window_start_ms").asLong(),
-                row.required("quantity").asLong());
-        default -> throw new IOException("a row that this job does not know: " + row);
+      try {
+        keep(record.partition(), JSON.readTree(record.value()));
+      } catch (JsonProcessingException | IllegalArgumentException notARow) {
+        skipped++;
+        System.err.println(
+            record.topic()
+                + " partition "
+                + record.partition()
+                + " offset "
+                + record.offset()
+                + " is skipped: it is no row of the ledger");
       }
       update(
           "UPDATE partitions SET next_offset = ? WHERE number = ?",
@@ -170,6 +210,80 @@ public final class BillingJob {
           record.partition());
     }
     db.commit();
+  }
+
+  private void keep(int partition, JsonNode row) throws SQLException, IOException {
+    int version = row.required("schema_version").asInt();
+    if (version != 1 && version != 2) { // 2: the client is billed by a calendar of its own
+      throw new IOException("a row that this job does not know: " + row);
+    }
+    switch (row.required("record_type").asText()) {
+      case "CLOSE" -> { // every window that ends here or earlier stands above
+        long through = row.required("closed_through_ms").asLong();
+        if (!row.required("complete").asBoolean()) { // calls of any client may be missing
+          update(
+              "INSERT OR IGNORE INTO gaps SELECT number, from_ms, ? FROM (SELECT p.number,"
+                  + " coalesce(c.boundary_ms, p.closed_through_ms) AS from_ms"
+                  + " FROM partitions p LEFT JOIN last_closes c USING (number)"
+                  + " WHERE p.number = ?) WHERE from_ms < ?",
+              through,
+              partition,
+              through);
+        }
+        update(
+            "INSERT INTO last_closes VALUES (?, ?) ON CONFLICT (number)"
+                + " DO UPDATE SET boundary_ms = max(boundary_ms, excluded.boundary_ms)",
+            partition,
+            through);
+        update(
+            "UPDATE partitions SET closed_through_ms = max(closed_through_ms, ?)"
+                + " WHERE number = ?",
+            through,
+            partition);
+      }
+      case "FINAL", "ADJUSTMENT" -> {
+        if (version == 2) {
+          update(
+              "INSERT OR IGNORE INTO periods VALUES (?, ?, ?, ?)",
+              row.required("billing_zone").asText(),
+              row.required("billing_period").asText(),
+              row.required("billing_period_start_ms").asLong(),
+              row.required("billing_period_end_ms").asLong());
+        }
+        // a row that stands there again has the same record_id
+        update(
+            "INSERT OR IGNORE INTO usage VALUES (?, ?, ?, ?, ?)",
+            row.required("record_id").asText(),
+            row.required("client").asText(),
+            row.required("meter").asText(),
+            row.required("window_start_ms").asLong(),
+            row.required("quantity").asLong());
+      }
+      default -> throw new IOException("a row that this job does not know: " + row);
+    }
+  }
+
+  /** The nodes placed the periods in the ledger by their own time zone data. */
+  private void requireSameZoneData(ZoneId zone, Instant from, Instant to) throws SQLException {
+    try (PreparedStatement periods =
+        db.prepareStatement(
+            "SELECT name, start_ms FROM periods WHERE zone = ? AND start_ms < ? AND end_ms > ?")) {
+      periods.setString(1, zone.getId());
+      periods.setLong(2, to.toEpochMilli() + DAY_MILLIS);
+      periods.setLong(3, from.toEpochMilli() - DAY_MILLIS);
+      ResultSet rows = periods.executeQuery();
+      while (rows.next()) {
+        Instant there = Instant.ofEpochMilli(rows.getLong(2));
+        Instant here = start(rows.getString(1), zone);
+        if (!here.equals(there)) {
+          System.err.printf(
+              "the time zone data of this JDK and of Weir's nodes differ: %s in %s begins at %s here,"
+                  + " and at %s in the ledger; update the older one%n",
+              rows.getString(1), zone, here, there);
+          System.exit(2);
+        }
+      }
+    }
   }
 
   /** Prints client, meter and quantity of a period; exits with 3 while it is not closed. */

@@ -8,6 +8,7 @@ Needs Python 3.9 and confluent-kafka (Debian: python3-confluent-kafka; pip: conf
 """
 import argparse
 import decimal
+import hashlib
 import json
 import logging
 import os
@@ -16,6 +17,8 @@ import sys
 from contextlib import contextmanager
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
 from zoneinfo import ZoneInfo
 
 try:
@@ -34,12 +37,23 @@ except ImportError:
 
 TOPIC = "weir.usage.ledger.v1"
 NOT_READY = 3
+DAY_MS = 86_400_000
 LARGEST = 2**63 - 1  # of SQLite's integers
 EXACT = decimal.Context(prec=200, traps=[decimal.Inexact, decimal.InvalidOperation])  # or an error
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS cluster (id TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS partitions (
   number INTEGER PRIMARY KEY, next_offset INTEGER NOT NULL, closed_through_ms INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS last_records (
+  number INTEGER PRIMARY KEY, offset INTEGER NOT NULL, timestamp_ms INTEGER NOT NULL,
+  digest TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS last_closes (number INTEGER PRIMARY KEY, boundary_ms INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS periods (
+  zone TEXT NOT NULL, name TEXT NOT NULL, start_ms INTEGER NOT NULL, end_ms INTEGER NOT NULL,
+  PRIMARY KEY (zone, name, start_ms, end_ms));
+CREATE TABLE IF NOT EXISTS skipped (
+  number INTEGER NOT NULL, offset INTEGER NOT NULL, reason TEXT NOT NULL,
+  PRIMARY KEY (number, offset));
 CREATE TABLE IF NOT EXISTS gaps (
   number INTEGER NOT NULL, from_ms INTEGER NOT NULL, to_ms INTEGER NOT NULL,
   PRIMARY KEY (number, to_ms));
@@ -108,8 +122,23 @@ class Outage:
 
 def follow(db, options):
     outage = Outage(options.kafka)
-    silent = logging.Logger("kafka", logging.CRITICAL + 1)
-    consumer = Consumer(
+    consumer = new_consumer(options, outage)
+    try:
+        places = starting_places(db, consumer, options, outage)
+        consumer.assign(places)
+        skipped = read(db, consumer, outage, len(places), options.until_end)
+    finally:
+        consumer.close()
+    if skipped:
+        raise Refusal(
+            1,
+            f"{skipped} records of the ledger were skipped, each named above: find out what wrote "
+            "them. All other rows are kept",
+        )
+
+
+def new_consumer(options, outage):
+    return Consumer(
         {
             "bootstrap.servers": options.kafka,
             "group.id": "weir-billing",  # the library wants a name; nothing is committed under it
@@ -119,45 +148,93 @@ def follow(db, options):
             "enable.partition.eof": True,
             "error_cb": outage.heard,
         },
-        logger=silent,
+        logger=logging.Logger("kafka", logging.CRITICAL + 1),
     )
-    try:
-        places = starting_places(db, consumer, options.from_beginning)
-        consumer.assign(places)
-        read(db, consumer, outage, len(places), options.until_end)
-    finally:
-        consumer.close()
 
 
-def starting_places(db, consumer, from_beginning):
+def starting_places(db, consumer, options, outage):
     """Where to read on in each partition: by SQLite, never by what a consumer group remembers."""
     metadata = consumer.list_topics(TOPIC, timeout=30)
     topic = metadata.topics[TOPIC]
     if topic.error is not None:
         raise KafkaException(topic.error)
+    known = db.execute("SELECT id FROM cluster").fetchone()
+    if known and known["id"] != metadata.cluster_id and not options.from_beginning:
+        raise Refusal(
+            2,
+            "this --db was filled from another Kafka cluster, so its offsets mean nothing here; "
+            "take another file, or --from-beginning if the ledger was moved or restored",
+        )
+    recreated = not options.from_beginning and is_recreated(db, options, outage, topic.partitions)
+    if recreated:
+        warn(
+            "the ledger does not have the record that was read last, so the topic was recreated: it "
+            "is read from its beginning, and rows that are known stay as they are"
+        )
     with transaction(db):
-        known = db.execute("SELECT id FROM cluster").fetchone()
-        if known and known["id"] != metadata.cluster_id and not from_beginning:
-            raise Refusal(
-                2,
-                "this --db was filled from another Kafka cluster, so its offsets mean nothing here; "
-                "take another file, or --from-beginning if the ledger was moved or restored",
-            )
         db.execute("DELETE FROM cluster")
         db.execute("INSERT INTO cluster VALUES (?)", (metadata.cluster_id,))
         db.executemany(
             "INSERT OR IGNORE INTO partitions VALUES (?, 0, 0)", [(p,) for p in topic.partitions]
         )
-        if from_beginning:
+        if recreated or options.from_beginning:
+            # how far a partition is closed stays: the rows that were read before are still kept
             db.execute("UPDATE partitions SET next_offset = 0")
+            db.execute("DELETE FROM last_records")
+            db.execute("DELETE FROM skipped")
+            db.execute("INSERT OR REPLACE INTO last_closes SELECT number, 0 FROM partitions")
+            numbers = ",".join(str(number) for number in topic.partitions)
+            db.execute(f"DELETE FROM partitions WHERE number NOT IN ({numbers})")
     return [
         TopicPartition(TOPIC, row["number"], row["next_offset"] or OFFSET_BEGINNING)
         for row in db.execute("SELECT number, next_offset FROM partitions")
     ]
 
 
+def is_recreated(db, options, outage, partitions):
+    """Whether a partition no longer has the last record that was read at its offset.
+
+    A topic's id (KIP-516) would say the same, but not every version of the library tells it.
+    """
+    last = {row["number"]: row for row in db.execute("SELECT * FROM last_records")}
+    if not last:
+        return False
+    if not set(last) <= set(partitions):
+        return True
+    consumer = new_consumer(options, outage)
+    try:
+        for number, row in last.items():
+            first, end = consumer.get_watermark_offsets(TopicPartition(TOPIC, number), timeout=30)
+            if end <= row["offset"] or first == row["offset"] + 1:
+                return True  # or the record has expired: reading the rest again does no harm
+            if first > row["offset"]:
+                return False  # rows have expired unread: the reader stops with a sentence
+        consumer.assign([TopicPartition(TOPIC, n, row["offset"]) for n, row in last.items()])
+        while last:
+            for message in consumer.consume(500, timeout=1.0):
+                row = last.pop(message.partition(), None)
+                if row is None:
+                    continue
+                if message.error() is not None:
+                    if message.error().code() == KafkaError._PARTITION_EOF:
+                        return True
+                    raise KafkaException(message.error())
+                if identity(message) != (row["offset"], row["timestamp_ms"], row["digest"]):
+                    return True
+        return False
+    finally:
+        consumer.close()
+
+
+def identity(message):
+    digest = hashlib.sha256(message.value() or b"").hexdigest()
+    return message.offset(), message.timestamp()[1], digest
+
+
 def read(db, consumer, outage, partitions, until_end):
+    """Keeps what comes; the number of records that were skipped."""
     at_end = set()
+    skipped = 0
     while not until_end or len(at_end) < partitions:
         messages = []
         for message in consumer.consume(500, timeout=1.0):
@@ -169,38 +246,81 @@ def read(db, consumer, outage, partitions, until_end):
             else:
                 raise KafkaException(message.error())
         if messages:
-            keep(db, messages)
+            skipped += keep(db, messages)
             closed = db.execute("SELECT min(closed_through_ms) FROM partitions").fetchone()[0]
             print(f"kept {len(messages)} more records; closed through {utc(closed)}", flush=True)
+    return skipped
 
 
 def keep(db, messages):
+    skipped = []
+    last = {}
     with transaction(db):  # rows, closings and offsets: all of them, or none
         for message in messages:
-            row = known(json.loads(message.value()))
-            if row["record_type"] == "CLOSE":  # every window that ends here or earlier stands above
-                if not row["complete"]:  # calls of any client may be missing in the windows it closes
-                    db.execute(
-                        "INSERT OR IGNORE INTO gaps SELECT number, closed_through_ms, ?"
-                        " FROM partitions WHERE number = ? AND closed_through_ms < ?",
-                        (row["closed_through_ms"], message.partition(), row["closed_through_ms"]),
-                    )
-                db.execute(
-                    "UPDATE partitions SET closed_through_ms = max(closed_through_ms, ?)"
-                    " WHERE number = ?",
-                    (row["closed_through_ms"], message.partition()),
-                )
-            else:
-                keep_usage(db, row)
+            try:
+                row = known(decoded(message.value()))
+                if row["record_type"] == "CLOSE":
+                    keep_close(db, message.partition(), row)
+                else:
+                    keep_usage(db, row)
+            except Unreadable as reason:
+                skipped.append((message.partition(), message.offset(), str(reason)))
+            last[message.partition()] = message
+        db.executemany("INSERT OR REPLACE INTO skipped VALUES (?, ?, ?)", skipped)
+        for partition, message in last.items():
             db.execute(
                 "UPDATE partitions SET next_offset = ? WHERE number = ?",
-                (message.offset() + 1, message.partition()),
+                (message.offset() + 1, partition),
             )
+            db.execute(
+                "INSERT OR REPLACE INTO last_records VALUES (?, ?, ?, ?)",
+                (partition, *identity(message)),
+            )
+    for partition, offset, reason in skipped:
+        warn(f"{TOPIC} partition {partition} offset {offset} is skipped: it is {reason}")
+    return len(skipped)
+
+
+class Unreadable(Exception):
+    """A record is no row of the ledger."""
+
+
+MEMBERS = {
+    "CLOSE": {"closed_through_ms": int, "complete": bool},
+    "FINAL": {
+        "record_id": str, "client": str, "meter": str, "endpoint": str, "unit": str,
+        "window_start_ms": int, "window_end_ms": int, "revision": int, "quantity": int,
+        "complete": bool,
+    },
+}  # fmt: skip
+CALENDAR = {
+    "billing_zone": str, "billing_period": str, "billing_period_start_ms": int,
+    "billing_period_end_ms": int,
+}  # fmt: skip
+MEMBERS["ADJUSTMENT"] = {**MEMBERS["FINAL"], "reason": str}
+
+
+def decoded(value):
+    try:
+        row = json.loads(value)
+    except (TypeError, ValueError, RecursionError) as reason:
+        raise Unreadable(f"no JSON: {reason}") from None
+    if not isinstance(row, dict) or type(row.get("schema_version")) is not int:
+        raise Unreadable("no object with a schema_version")
+    if not isinstance(row.get("record_type"), str):
+        raise Unreadable("a row without a record_type")
+    return row
 
 
 def known(row):
-    if row["schema_version"] not in (1, 2) or row["record_type"] not in ("FINAL", "ADJUSTMENT", "CLOSE"):
+    members = MEMBERS.get(row["record_type"])
+    if row["schema_version"] not in (1, 2) or members is None:
         raise Refusal(1, f"a row that this job does not know: {row}")
+    if row["schema_version"] == 2:
+        members = {**members, **CALENDAR}
+    for member, kind in members.items():
+        if type(row.get(member)) is not kind:
+            raise Unreadable(f"a row whose {member} is missing or wrong")
     if any(isinstance(value, int) and not -LARGEST <= value <= LARGEST for value in row.values()):
         raise Refusal(
             1,
@@ -208,6 +328,29 @@ def known(row):
             f"and nothing after it is read. Find out what wrote it: {row}",
         )
     return row
+
+
+def keep_close(db, partition, row):
+    """Every window that ends at the boundary of a CLOSE, or earlier, stands above it."""
+    boundary = row["closed_through_ms"]
+    if not row["complete"]:  # calls of any client may be missing in the windows it closes
+        db.execute(
+            "INSERT OR IGNORE INTO gaps"
+            " SELECT number, from_ms, ? FROM (SELECT p.number,"
+            " coalesce(c.boundary_ms, p.closed_through_ms) AS from_ms"
+            " FROM partitions p LEFT JOIN last_closes c USING (number) WHERE p.number = ?)"
+            " WHERE from_ms < ?",
+            (boundary, partition, boundary),
+        )
+    db.execute(
+        "INSERT INTO last_closes VALUES (?, ?) ON CONFLICT (number)"
+        " DO UPDATE SET boundary_ms = max(boundary_ms, excluded.boundary_ms)",
+        (partition, boundary),
+    )
+    db.execute(
+        "UPDATE partitions SET closed_through_ms = max(closed_through_ms, ?) WHERE number = ?",
+        (boundary, partition),
+    )
 
 
 def keep_usage(db, row):
@@ -218,6 +361,11 @@ def keep_usage(db, row):
     added = db.execute(
         "INSERT OR IGNORE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", values
     )
+    if row["schema_version"] == 2:
+        names = ("billing_zone", "billing_period", "billing_period_start_ms", "billing_period_end_ms")
+        db.execute(
+            "INSERT OR IGNORE INTO periods VALUES (?, ?, ?, ?)", [row[name] for name in names]
+        )
     if added.rowcount == 0:
         before = db.execute(
             "SELECT quantity FROM usage WHERE record_id = ?", (row["record_id"],)
@@ -233,6 +381,7 @@ def invoice(db, options):
     from_ms, to_ms = moment_ms(options.start, options.tz), moment_ms(options.end, options.tz)
     if to_ms <= from_ms:
         raise Refusal(2, "--to must be after --from")
+    refuse_other_zone_data(db, options, from_ms, to_ms)
     with transaction(db):
         number, text = invoice_of(db, options, from_ms, to_ms)
     try:
@@ -242,6 +391,47 @@ def invoice(db, options):
         if number is None:
             raise Refusal(1, "the draft was not printed to its end") from None
         raise Refusal(1, f"invoice {number} is issued; ask again to print it") from None
+
+
+def refuse_other_zone_data(db, options, from_ms, to_ms):
+    """Weir's processes place midnights by their own time zone data: those here must agree."""
+    for row in db.execute(
+        "SELECT * FROM periods WHERE zone = ? AND start_ms < ? AND end_ms > ?",
+        (options.tz, to_ms + DAY_MS, from_ms - DAY_MS),
+    ):
+        refuse_other_time(options.tz, row["name"], row["start_ms"], "in the ledger")
+    if not options.reports:
+        return
+    for text, member in ((options.start, "from"), (options.end, "to")):
+        if is_date(text):
+            refuse_other_time(options.tz, text, reported(options, member), "in Weir's reports")
+
+
+def refuse_other_time(tz, day, there_ms, where):
+    here_ms = moment_ms(day, tz)
+    if here_ms != there_ms:
+        raise Refusal(
+            2,
+            f"the time zone data of this machine and of Weir differ: {day} in {tz} begins at "
+            f"{utc(here_ms)} here, and at {utc(there_ms)} {where}. Update tzdata here, or Weir's JDK "
+            "(zone_data in GET /health/ready)",
+        )
+
+
+def reported(options, member):
+    """When a date begins by the aggregator's time zone data, out of a report over it."""
+    query = {"client": options.client, "tz": options.tz, "window": "total", "limit": 1}
+    query |= {"from": options.start, "to": options.end}
+    url = f"{options.reports.rstrip('/')}/v1/usage?{urlencode(query)}"
+    request = Request(url)
+    if os.environ.get("WEIR_TOKEN"):
+        request.add_header("Authorization", f"Bearer {os.environ['WEIR_TOKEN']}")
+    try:
+        with urlopen(request, timeout=30) as answer:
+            moment = json.load(answer)[member]
+        return int(datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp() * 1000)
+    except (OSError, ValueError, KeyError) as failure:
+        raise Refusal(1, f"--reports {url}: {failure}") from failure
 
 
 def invoice_of(db, options, from_ms, to_ms):
@@ -391,6 +581,8 @@ def warn_of_rows_on_no_invoice(db, client, from_ms, booked):
     left = [row for row in rows if row["record_id"] not in booked]
     if left:
         warn(f"rows before --from, of periods that have no invoice: {len(left)}")
+    for number, offset, reason in db.execute("SELECT * FROM skipped ORDER BY number, offset"):
+        warn(f"{TOPIC} partition {number} offset {offset} is on no invoice: it is {reason}")
 
 
 # ---- words and numbers
@@ -408,10 +600,14 @@ def table(lines):
     )
 
 
+def is_date(text):
+    return len(text) == len("2026-11-01")
+
+
 def moment_ms(text, tz):
     """The first moment of a date, or a time of day, in the client's calendar."""
     try:
-        if len(text) == len("2026-11-01"):
+        if is_date(text):
             when = datetime.combine(date.fromisoformat(text), time())
         else:
             when = datetime.fromisoformat(text)
@@ -485,6 +681,13 @@ def arguments():
         default=[],
         metavar="METER=AMOUNT",
         help="price of a unit; one for each meter, or none for quantities alone",
+    )
+    billing.add_argument(
+        "--reports",
+        default=os.environ.get("WEIR_REPORTS"),
+        metavar="URL",
+        help="an aggregator, such as http://localhost:8081 (WEIR_REPORTS): the invoice is refused "
+        "when midnights there are other than here; with tokens set WEIR_TOKEN",
     )
     billing.add_argument("--draft", action="store_true", help="print it without issuing it")
     return parser.parse_args()

@@ -8,17 +8,24 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
 import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.apache.kafka.clients.admin.Admin;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -83,6 +90,83 @@ final class RestoreIT {
     }
   }
 
+  /** The runbook of a lost ledger: create the topic, then reset the aggregators. */
+  @Test
+  void ledgerLost_recreatedAndCountedAnew_everyAnswerIsBilledOnce_alsoByABillingJob()
+      throws Exception {
+    Instant begun = Instant.now();
+    Caller caller = new Caller(() -> checkUrl);
+    try (TestKafka kafka = TestKafka.start()) {
+      createTopics(kafka);
+      Reckoning reckoning = new Reckoning(folder, kafka.bootstrapServers(), WINDOW);
+      try (WeirProcess ingest = ingest(kafka)) {
+        caller.start();
+        try (WeirProcess aggregator = aggregate(kafka, "aggregator-1")) {
+          String reports =
+              "http://127.0.0.1:" + aggregator.awaitLine("aggregator is up, reports on port ");
+          caller.awaitAnswered(CALLS, ingest);
+          reckoning.awaitClosed(reports, Instant.now());
+          follow(kafka);
+          aggregator.kill();
+        }
+        long billedBefore = number("SELECT sum(quantity) FROM usage");
+        assertTrue(billedBefore > 0);
+        loseLedger(kafka);
+        createTopics(kafka);
+        try (WeirProcess aggregator = aggregate(kafka, "aggregator-2", "weir2-")) {
+          String reports =
+              "http://127.0.0.1:" + aggregator.awaitLine("aggregator is up, reports on port ");
+          caller.awaitAnswered(CALLS, ingest);
+          caller.stop();
+          Instant ended = Instant.now();
+          reckoning.awaitClosed(reports, ended);
+          reckoning.assertLedgerHoldsEveryAnswerOnce(caller);
+          reckoning.assertVerified(begun, ended, "--after-reset");
+          follow(kafka);
+          long sum = 0;
+          for (JsonNode row : reckoning.ledgerRows().values()) {
+            sum +=
+                row.path("record_type").asText().equals("CLOSE")
+                    ? 0
+                    : row.path("quantity").asLong();
+          }
+          assertEquals(sum, number("SELECT sum(quantity) FROM usage"));
+          assertTrue(sum > billedBefore);
+        }
+      }
+    } finally {
+      caller.stop();
+    }
+  }
+
+  private void follow(TestKafka kafka) throws Exception {
+    Map<String, String> environment =
+        Map.of(
+            "WEIR_KAFKA", kafka.bootstrapServers(), "BILLING_DB", folder.resolve("db").toString());
+    try (WeirProcess job =
+        WeirProcess.startMain(folder, environment, "BillingJob", "follow", "--until-end")) {
+      assertEquals(0, job.awaitExit(), job::errors);
+    }
+  }
+
+  private long number(String query) throws SQLException {
+    try (Connection db = DriverManager.getConnection("jdbc:sqlite:" + folder.resolve("db"));
+        Statement statement = db.createStatement();
+        ResultSet result = statement.executeQuery(query)) {
+      result.next();
+      return result.getLong(1);
+    }
+  }
+
+  private static void loseLedger(TestKafka kafka) throws Exception {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      admin.deleteTopics(List.of(LEDGER)).all().get();
+      Await.until(
+          () -> "the ledger is still there",
+          () -> !admin.listTopics().names().get().contains(LEDGER));
+    }
+  }
+
   /** Calls, kills the ingest node now and then, and ends with calls that its journal alone has. */
   private void callUntilKafkaIsLost(Caller caller, TestKafka kafka) throws Exception {
     try (WeirProcess aggregator = aggregate(kafka, "aggregator-1")) {
@@ -123,9 +207,15 @@ final class RestoreIT {
   }
 
   private WeirProcess aggregate(TestKafka kafka, String data) throws IOException {
+    return aggregate(kafka, data, "weir-");
+  }
+
+  private WeirProcess aggregate(TestKafka kafka, String data, String prefix) throws IOException {
     return WeirProcess.start(
         folder,
         Map.of(
+            "WEIR_APPLICATION_PREFIX",
+            prefix,
             "WEIR_SINGLE_COPY",
             "allow",
             "WEIR_KAFKA",

@@ -7,6 +7,7 @@ import io.weir.launcher.stripe.Mapping;
 import io.weir.launcher.stripe.StripeExport;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
+import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.settings.Settings.InvalidSettingException;
 import java.io.IOException;
@@ -48,7 +49,7 @@ import picocli.CommandLine.Spec;
       "0:every row was sent, or has nothing to bill; also when Ctrl-C stopped it",
       "1:Kafka, Stripe or the disk failed: run it again",
       "2:an option, a variable or the mapping is wrong",
-      "3:rows were kept that cannot be sent"
+      "3:rows were kept that cannot be sent, or records were skipped that are no rows"
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -163,7 +164,16 @@ final class StripeCommand implements Callable<Integer> {
     KafkaConnection kafka = export.weir().kafka();
     StripeExport.Settings settings =
         new StripeExport.Settings(
-            kafka, cluster(kafka), state, keptFile, since, follow, dryRun, acceptGap, target);
+            kafka,
+            ofCluster(kafka, TopicAdmin::clusterId),
+            ofCluster(kafka, admin -> admin.topicId(Topics.LEDGER)),
+            state,
+            keptFile,
+            since,
+            follow,
+            dryRun,
+            acceptGap,
+            target);
     try (ProgressBar bar = Bars.named("export").build();
         StopRequest stop = StopRequest.watch()) {
       StripeExport running = new StripeExport(settings, names, new Shown(bar));
@@ -179,7 +189,7 @@ final class StripeCommand implements Callable<Integer> {
           error(running.counts().warning());
         }
       }
-      return running.counts().kept() > 0 ? HAS_KEPT : 0;
+      return running.counts().kept() + running.counts().skipped() > 0 ? HAS_KEPT : 0;
     } catch (ExportFailedException failed) {
       throw new CommandFailedException(String.valueOf(failed.getMessage()), failed);
     }
@@ -233,9 +243,13 @@ final class StripeCommand implements Callable<Integer> {
     return key;
   }
 
-  private String cluster(KafkaConnection kafka) {
+  private interface Query {
+    String of(TopicAdmin admin) throws TopicAdminException;
+  }
+
+  private static String ofCluster(KafkaConnection kafka, Query query) {
     try (TopicAdmin admin = TopicAdmin.connect(kafka)) {
-      return admin.clusterId();
+      return query.of(admin);
     } catch (TopicAdminException failed) {
       throw new CommandFailedException(String.valueOf(failed.getMessage()), failed);
     }
@@ -272,6 +286,18 @@ final class StripeCommand implements Callable<Integer> {
       } else if (named == MAX_NAMED + 1) {
         error("further rows that cannot be sent are not named here");
       }
+    }
+
+    @Override
+    public void recreated() {
+      error(
+          "the ledger topic was recreated: it is read from its beginning, and rows that were"
+              + " exported before are passed over");
+    }
+
+    @Override
+    public void skipped(String reason, String place) {
+      error(place + " is skipped: " + reason);
     }
 
     @Override

@@ -64,6 +64,48 @@ final class ExportStripeIT {
     }
   }
 
+  /** Was a hole: rows below the old offset of a recreated topic were passed over silently. */
+  @Test
+  void topicRecreatedWithMoreRows_everyRowArrivesOnce() throws Exception {
+    try (TestKafka kafka = TestKafka.borrow();
+        StripeStub stripe = new StripeStub(Set.of("api_calls"))) {
+      writeMapping("");
+      try (WrittenLedger ledger = new WrittenLedger(kafka.bootstrapServers())) {
+        ledger.write(windows(20, 16));
+      }
+      Ended first = ended(run(kafka, stripe, "--since", since()));
+      assertEquals(0, first.status(), first::errors);
+      assertEquals(40, stripe.taken().size());
+
+      WrittenLedger.lose(kafka.bootstrapServers());
+      try (WrittenLedger ledger = new WrittenLedger(kafka.bootstrapServers())) {
+        ledger.write(windows(17, 9));
+      }
+      Ended second = ended(run(kafka, stripe));
+
+      assertEquals(0, second.status(), second::errors);
+      assertEquals(exportable, values(stripe));
+      assertEquals(110, exportable.size());
+      assertTrue(second.errors().contains("the ledger topic was recreated"), second::errors);
+      assertTrue(second.output().startsWith("sent 70 events"), second::output);
+      Ended third = ended(run(kafka, stripe));
+      assertTrue(third.output().startsWith("sent 0 events"), third::output);
+    }
+  }
+
+  /** Ten rows a window, and its CLOSE. */
+  private List<LedgerRow> windows(int from, int to) {
+    List<LedgerRow> rows = new ArrayList<>();
+    for (int window = from; window > to; window--) {
+      long start = now - window * WrittenLedger.WINDOW.toMillis();
+      for (int i = 0; i < 10; i++) {
+        send(rows, WrittenLedger.row("client" + i % 4, "calls", "GET /" + i, start, 1L + i));
+      }
+      rows.addAll(WrittenLedger.closes(start + WrittenLedger.WINDOW.toMillis()));
+    }
+    return rows;
+  }
+
   /** Rows of 20 windows and 4 clients, and each kind that cannot be sent. */
   private List<LedgerRow> rows() {
     List<LedgerRow> rows = new ArrayList<>();

@@ -71,6 +71,35 @@ final class LedgerToPostgresIT {
     }
   }
 
+  /** The runbook: the worker is stopped while the topic is recreated. */
+  @Test
+  void topicRecreatedWithMoreRows_everyRowIsThereOnce() throws Exception {
+    assumeTrue(TestPostgres.isInstalled(), "no PostgreSQL: apt-get install postgresql");
+    try (TestKafka kafka = TestKafka.borrow();
+        TestPostgres postgres = TestPostgres.start()) {
+      postgres.runFile(ConnectWorker.TABLE);
+      List<LedgerRow> first = rows(0);
+      try (WrittenLedger ledger = new WrittenLedger(kafka.bootstrapServers())) {
+        ledger.write(first);
+      }
+      try (WeirProcess worker = worker(kafka, postgres)) {
+        awaitRows(worker, postgres, first.size());
+        Await.until(() -> "no offset is committed", () -> committed(kafka) >= first.size());
+      }
+      WrittenLedger.lose(kafka.bootstrapServers());
+      List<LedgerRow> more = new ArrayList<>(first.subList(first.size() - 50, first.size()));
+      more.addAll(rows(WINDOWS));
+      more.addAll(rows(2 * WINDOWS));
+      try (WrittenLedger ledger = new WrittenLedger(kafka.bootstrapServers())) {
+        ledger.write(more);
+      }
+
+      try (WeirProcess worker = worker(kafka, postgres)) {
+        awaitRows(worker, postgres, first.size() + more.size() - 50);
+      }
+    }
+  }
+
   @Test
   void columnThatABillerAdded_canBeUpdated_andWeirsOwnCannot() {
     assumeTrue(TestPostgres.isInstalled(), "no PostgreSQL: apt-get install postgresql");

@@ -2,6 +2,7 @@
 package io.weir.e2e.billing;
 
 import io.weir.limits.BillingPeriod;
+import io.weir.testing.Await;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Future;
+import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
@@ -50,6 +52,17 @@ final class WrittenLedger implements AutoCloseable {
             new StringSerializer(),
             new ByteArraySerializer());
     producer.initTransactions();
+  }
+
+  /** Deletes the topic, with all that was written. */
+  static void lose(String kafka) throws Exception {
+    String ledger = Topics.LEDGER.name();
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka))) {
+      admin.deleteTopics(List.of(ledger)).all().get();
+      Await.until(
+          () -> "the ledger is still there",
+          () -> !admin.listTopics().names().get().contains(ledger));
+    }
   }
 
   /** Writes rows in one transaction, behind another one that is aborted. */

@@ -5,9 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.net.httpserver.HttpServer;
 import io.weir.e2e.WeirProcess;
 import io.weir.e2e.samples.Programs.Ended;
+import io.weir.limits.BillingPeriod;
 import io.weir.servers.testing.TestKafka;
+import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
@@ -20,6 +23,7 @@ import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageWindow;
 import io.weir.topics.wire.LedgerRowCodec;
 import java.math.BigInteger;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -34,6 +38,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Future;
+import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
@@ -135,6 +140,175 @@ final class BillingPyIT {
         assertEquals(isBill, java.errors().contains("not complete"), java::errors);
       }
     }
+  }
+
+  /** Was a hole: 30 of 70 new rows were passed over, with status 0. */
+  @Test
+  void follow_topicRecreatedWithMoreRows_keepsEachRowOnce_andWhatIsIncomplete() throws Exception {
+    long closed = HOUR.toEpochMilli() + WINDOW_MILLIS;
+    write(endpoints(0, 40, new CloseRow(0, closed, 40, 40, true, 0)));
+    follow();
+    assertEquals("40", java("follow", "--until-end", "SELECT count(*) FROM usage"));
+
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      admin.deleteTopics(List.of(Topics.LEDGER.name())).all().get();
+      Await.until(
+          () -> "the ledger is still there",
+          () -> !admin.listTopics().names().get().contains(Topics.LEDGER.name()));
+    }
+    try (TopicAdmin topics = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
+      topics.createMissing(1, Optional.empty());
+    }
+    write(endpoints(30, 110, new CloseRow(0, closed, 80, 80, false, 0)));
+    Ended again = run("follow", "--until-end");
+
+    assertEquals(0, again.status(), again::errors);
+    assertTrue(again.errors().contains("the topic was recreated"), again::errors);
+    assertEquals(110, count("SELECT count(*) FROM usage"));
+    assertEquals(closed, count("SELECT closed_through_ms FROM partitions"));
+    assertEquals(1, count("SELECT count(*) FROM gaps"));
+    assertEquals("110", java("follow", "--until-end", "SELECT count(*) FROM usage"));
+    assertEquals("1", java("follow", "--until-end", "SELECT count(*) FROM gaps"));
+    Ended third = run("follow", "--until-end");
+    assertEquals("", third.errors());
+  }
+
+  private static LedgerRow[] endpoints(int from, int to, LedgerRow close) {
+    List<LedgerRow> rows = new ArrayList<>();
+    for (int i = from; i < to; i++) {
+      rows.add(row("acme", "calls", "GET /" + i, 1, 0));
+    }
+    rows.add(close);
+    return rows.toArray(LedgerRow[]::new);
+  }
+
+  /** Runs BillingJob, and queries its file. */
+  private String java(String command, String option, String query) throws Exception {
+    Path file = folder.resolve("billing-java.db");
+    Map<String, String> environment =
+        Map.of("WEIR_KAFKA", kafka.bootstrapServers(), "BILLING_DB", file.toString());
+    try (WeirProcess job =
+        WeirProcess.startMain(folder, environment, "BillingJob", command, option)) {
+      assertEquals(0, job.awaitExit(), job::errors);
+    }
+    try (Connection db = DriverManager.getConnection("jdbc:sqlite:" + file);
+        Statement statement = db.createStatement();
+        ResultSet result = statement.executeQuery(query)) {
+      result.next();
+      return result.getString(1);
+    }
+  }
+
+  /** Was a hole: a traceback at each start, and no way past the record. */
+  @Test
+  void follow_recordThatIsNoRow_isSkipped_named_andTheNextOneIsKept() throws Exception {
+    byte[] good = LedgerRowCodec.encode(row("acme", "calls", "-", 19, 0));
+    List<byte[]> records = new ArrayList<>();
+    for (String bad :
+        List.of(
+            "",
+            "{",
+            "[]",
+            "{\"schema_version\":1}",
+            "\u0000",
+            text(close()).replace("true", "1"))) {
+      records.add(bad.getBytes(StandardCharsets.UTF_8));
+    }
+    records.add(good);
+    records.add(LedgerRowCodec.encode(close()));
+    send(records);
+
+    Ended follow = run("follow", "--until-end");
+
+    assertEquals(1, follow.status(), follow::errors);
+    assertTrue(follow.errors().contains("partition 0 offset 5 is skipped"), follow::errors);
+    assertTrue(follow.errors().contains("6 records of the ledger were skipped"), follow::errors);
+    assertFalse(follow.errors().contains("Traceback"), follow::errors);
+    assertEquals(19, count("SELECT sum(quantity) FROM usage"));
+    follow();
+    Ended invoice = invoice("acme", "UTC");
+    assertTrue(invoice.errors().contains("offset 5 is on no invoice"), invoice::errors);
+  }
+
+  /** Was a hole: with other time zone data, invoice and ledger differed at every midnight. */
+  @Test
+  void invoice_periodsInTheLedgerBeginAtAnotherTimeThanHere_isRefused() throws Exception {
+    long begin = Instant.parse("2026-10-31T18:30:00Z").toEpochMilli();
+    long end = Instant.parse("2026-11-30T18:30:00Z").toEpochMilli();
+    UsageRow row = (UsageRow) row("acme", "calls", "-", 19, 0);
+    write(inPeriod(row, BillingPeriod.own("2026-11-01", BESIDE, begin, end)), close());
+    follow();
+    java("follow", "--until-end", "SELECT count(*) FROM usage");
+    assertTrue(invoice("acme", BESIDE).errors().contains("must begin at --from"), "same data");
+
+    UsageRow other = (UsageRow) row("acme", "calls", "GET /", 19, 0);
+    long hour = 3_600_000;
+    write(inPeriod(other, BillingPeriod.own("2026-11-01", BESIDE, begin + hour, end + hour)));
+    follow();
+    java("follow", "--until-end", "SELECT count(*) FROM usage");
+
+    Ended refused = invoice("acme", BESIDE);
+    assertEquals(2, refused.status(), refused::errors);
+    String sentence = "2026-11-01 in Asia/Kolkata begins at 2026-10-31T18:30:00Z here";
+    assertTrue(refused.errors().contains(sentence), refused::errors);
+    Map<String, String> environment =
+        Map.of("BILLING_DB", folder.resolve("billing-java.db").toString());
+    try (WeirProcess java =
+        WeirProcess.startMain(
+            folder, environment, "BillingJob", "bill", "2026-11-01", "2026-11-02", BESIDE)) {
+      assertEquals(2, java.awaitExit(), java::errors);
+      assertTrue(java.errors().contains(sentence), java::errors);
+    }
+  }
+
+  /** The other way: the aggregator is asked, for clients who are billed by the months of UTC. */
+  @Test
+  void invoice_reportsPlaceAMidnightElsewhere_isRefused() throws Exception {
+    write(row("acme", "calls", "-", 19, 0), close());
+    follow();
+    HttpServer reports = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
+    try {
+      String[] from = {"2026-11-01T00:00:00Z"};
+      reports.createContext(
+          "/v1/usage",
+          exchange -> {
+            String body = "{\"from\":\"%s\",\"to\":\"2026-11-02T00:00:00Z\"}".formatted(from[0]);
+            byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+            exchange.sendResponseHeaders(200, bytes.length);
+            exchange.getResponseBody().write(bytes);
+            exchange.close();
+          });
+      reports.start();
+      String url = "http://127.0.0.1:" + reports.getAddress().getPort();
+
+      from[0] = "2026-10-31T23:00:00Z";
+      Ended refused = invoice("acme", "UTC", "--reports", url);
+      assertEquals(2, refused.status(), refused::errors);
+      assertTrue(refused.errors().contains("time zone data of this machine"), refused::errors);
+      assertTrue(refused.errors().contains("2026-10-31T23:00:00Z in Weir's reports"));
+      from[0] = "2026-11-01T00:00:00Z";
+      Ended issued = invoice("acme", "UTC", "--reports", url);
+      assertEquals(0, issued.status(), issued::errors);
+    } finally {
+      reports.stop(0);
+    }
+  }
+
+  private static UsageRow inPeriod(UsageRow row, BillingPeriod period) {
+    return new UsageRow(
+        row.key(),
+        row.window(),
+        row.type(),
+        row.revision(),
+        row.previousRecordId(),
+        row.reason(),
+        row.count(),
+        row.quantityTotal(),
+        row.inputPartition(),
+        row.closedThroughEpochMillis(),
+        row.complete(),
+        row.emittedAtEpochMillis(),
+        period);
   }
 
   @Test

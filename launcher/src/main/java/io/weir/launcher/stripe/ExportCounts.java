@@ -11,6 +11,7 @@ public final class ExportCounts {
   private long sent;
   private long hadBefore;
   private long foreign;
+  private long skipped;
   private final Map<RowJudge.Reason, Long> kept = new EnumMap<>(RowJudge.Reason.class);
   private final Map<RowJudge.Why, Long> passed = new EnumMap<>(RowJudge.Why.class);
 
@@ -25,6 +26,11 @@ public final class ExportCounts {
   /** Counts one more event that Stripe had, though this export had never tried it. */
   void foreign() {
     foreign++;
+  }
+
+  /** Counts one more record that is no row. */
+  void skip() {
+    skipped++;
   }
 
   void kept(RowJudge.Reason reason) {
@@ -43,6 +49,11 @@ public final class ExportCounts {
   /** Returns the number of rows that were kept. */
   public long kept() {
     return kept.values().stream().mapToLong(Long::longValue).sum();
+  }
+
+  /** Returns the number of records that were skipped, since they are no rows. */
+  public long skipped() {
+    return skipped;
   }
 
   /** Returns what a person must look at, in a line; empty if there is nothing. */
@@ -71,6 +82,9 @@ public final class ExportCounts {
               .collect(Collectors.joining(", "));
       text.append(isDryRun ? "; would keep " : "; kept ");
       text.append(number(kept(), "row")).append(" (").append(reasons).append(')');
+    }
+    if (skipped > 0) {
+      text.append("; skipped ").append(number(skipped, "record")).append(" that are no rows");
     }
     passed.forEach(
         (why, rows) ->

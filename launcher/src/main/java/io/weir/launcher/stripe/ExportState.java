@@ -79,6 +79,10 @@ final class ExportState implements AutoCloseable {
 
   private ObjectNode changes = JSON.createObjectNode();
   private @Nullable String cluster;
+
+  /** Id of the topic in which the offsets are; null in a file that does not say it. */
+  private @Nullable String topicId;
+
   private @Nullable Instant since;
 
   private ExportState(StateFile file) {
@@ -144,6 +148,20 @@ final class ExportState implements AutoCloseable {
   /** Returns the offset behind the last one read, by partition. */
   Map<Integer, Long> next() {
     return Map.copyOf(next);
+  }
+
+  /**
+   * Notes the id of the topic. If it is another than before, the topic was recreated, and offsets
+   * before mean nothing in it: all partitions are read from their beginning.
+   *
+   * @return whether the topic was recreated
+   */
+  boolean ofTopic(String id) throws ExportFailedException {
+    boolean isRecreated = topicId != null && !topicId.equals(id);
+    if (!id.equals(topicId)) {
+      append(JSON.createObjectNode().put("topic", id));
+    }
+    return isRecreated;
   }
 
   /** Notes a row of the topic; returns false if it has come before. */
@@ -293,6 +311,13 @@ final class ExportState implements AutoCloseable {
       cluster = line.path("cluster").asText();
       since = Instant.parse(line.path("since").asText());
     }
+    if (line.has("topic")) {
+      String id = line.path("topic").asText();
+      if (topicId != null && !topicId.equals(id)) {
+        next.replaceAll((partition, offset) -> 0L);
+      }
+      topicId = id;
+    }
     if (line.has("begin")) {
       begun = new HashSet<>();
       fresh = new HashSet<>();
@@ -374,6 +399,9 @@ final class ExportState implements AutoCloseable {
   private String snapshot() {
     ObjectNode head = JSON.createObjectNode();
     head.put("stripe_export", 1).put("cluster", cluster).put("since", since().toString());
+    if (topicId != null) {
+      head.put("topic", topicId);
+    }
     ObjectNode end = JSON.createObjectNode();
     ObjectNode all = end.putObject("end");
     next.forEach((partition, at) -> object(all, "next").put(partition.toString(), at));

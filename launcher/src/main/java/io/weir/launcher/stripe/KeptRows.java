@@ -86,7 +86,7 @@ final class KeptRows {
                 kept.path("detail").asText(),
                 Instant.parse(kept.path("kept_at").asText())));
       }
-    } catch (IOException | DateTimeParseException failed) {
+    } catch (IOException | DateTimeParseException | ExportedRow.NoRowException failed) {
       throw new ExportFailedException(file + " (--rows) cannot be read: " + failed, failed);
     }
     return rows;

@@ -55,7 +55,12 @@ final class RowExporter {
       byte[] value = record.value();
       if (value != null) {
         String place = record.topic() + "-" + record.partition() + "@" + record.offset();
-        add(ExportedRow.of(value, place), batch);
+        try {
+          add(ExportedRow.of(value, place), batch);
+        } catch (ExportedRow.NoRowException notARow) {
+          results.counts().skip();
+          results.watcher().skipped(String.valueOf(notARow.getMessage()), place);
+        }
       }
       state.read(record.partition(), record.offset() + 1);
     }

@@ -35,6 +35,7 @@ public final class StripeExport {
    *
    * @param kafka how to reach Kafka
    * @param cluster id of the cluster
+   * @param topicId id of the ledger topic (KIP-516)
    * @param state the file of what was sent
    * @param kept the file of rows that cannot be sent
    * @param since from which windows on rows are sent; null to take the state's
@@ -46,6 +47,7 @@ public final class StripeExport {
   public record Settings(
       KafkaConnection kafka,
       String cluster,
+      String topicId,
       Path state,
       Path kept,
       @Nullable Instant since,
@@ -74,6 +76,12 @@ public final class StripeExport {
   public interface Watcher {
     /** An event that a dry run would send, as the members of its request. */
     void wouldSend(Map<String, String> event);
+
+    /** The topic was recreated, and is read from its beginning. */
+    void recreated();
+
+    /** A record is skipped, since it is no row of the ledger. */
+    void skipped(String reason, String place);
 
     /** A row is kept. */
     void kept(String reason, String detail, String place);
@@ -104,6 +112,10 @@ public final class StripeExport {
     try (ExportState state = openState();
         Sender sender = sender(state);
         TopicReader reader = new TopicReader(settings.kafka(), Topics.LEDGER)) {
+      if (state.ofTopic(settings.topicId())) {
+        requirePartitions(state.next(), reader.partitionCount());
+        watcher.recreated();
+      }
       requireNoGap(state.next(), reader.begins());
       Map<Integer, Long> ends = reader.ends();
       requireSameTopic(state.next(), ends);
@@ -184,7 +196,22 @@ public final class StripeExport {
     }
   }
 
-  /** A topic that was made anew begins at offset 0 again. */
+  /** The partition of a client, by which rows are known again, depends on how many there are. */
+  private static void requirePartitions(Map<Integer, Long> next, int count)
+      throws ExportFailedException {
+    for (int partition : new TreeMap<>(next).keySet()) {
+      if (partition >= count) {
+        throw new ExportFailedException(
+            "the ledger was recreated with "
+                + count
+                + " partitions, and by --state it had a partition "
+                + partition
+                + ": rows cannot be known again. Recreate it with as many partitions as before");
+      }
+    }
+  }
+
+  /** A topic of the same id that is shorter than it was has lost rows. */
   static void requireSameTopic(Map<Integer, Long> next, Map<Integer, Long> ends)
       throws ExportFailedException {
     for (Map.Entry<Integer, Long> each : new TreeMap<>(next).entrySet()) {
@@ -197,7 +224,7 @@ public final class StripeExport {
                 + end
                 + ", and by --state it was read up to "
                 + each.getValue()
-                + ": the topic was made anew, or has lost rows. Begin another --state, with --since"
+                + ": the topic was recreated, or has lost rows. Begin another --state, with --since"
                 + " a time up to which everything was sent");
       }
     }

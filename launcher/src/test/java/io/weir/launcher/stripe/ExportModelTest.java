@@ -2,6 +2,7 @@
 package io.weir.launcher.stripe;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,6 +12,7 @@ import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.wire.LedgerRowCodec;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -193,7 +195,61 @@ final class ExportModelTest {
         assertThrows(
             ExportFailedException.class,
             () -> StripeExport.requireSameTopic(Map.of(0, 5L), Map.of(0, 4L)));
-    assertTrue(String.valueOf(failed.getMessage()).contains("made anew"), failed::toString);
+    assertTrue(String.valueOf(failed.getMessage()).contains("recreated"), failed::toString);
+  }
+
+  /** Was a hole: the export stopped for good at a record that is no row. */
+  @Test
+  void recordThatIsNoRow_isSkipped_named_andTheNextOneIsExported() throws Exception {
+    add(LedgerOfCalls.row("client0", "GET /", BEGIN, 7));
+    List<ConsumerRecord<@Nullable String, byte @Nullable []>> records = new ArrayList<>();
+    for (String value : List.of("", "{", "[]", "{\"schema_version\":1}", "7")) {
+      byte[] bytes = value.getBytes(StandardCharsets.UTF_8);
+      records.add(new ConsumerRecord<>("ledger", 0, records.size(), null, bytes));
+    }
+    records.add(new ConsumerRecord<>("ledger", 0, 5, null, LedgerRowCodec.encode(topic.get(0))));
+    ExportCounts counts = new ExportCounts();
+    try (StateFile file = new StateFile(folder.resolve("state"), false);
+        ExportState state = ExportState.open(file, "c", BEGIN);
+        Sender sender = new Sender(this::takeWell, state, 1)) {
+      exporter(state, sender, counts).exportRecords(records);
+      assertEquals(Map.of(0, 6L), state.next());
+    }
+
+    assertEquals(exportable, billed);
+    assertEquals(5, counts.skipped());
+    assertTrue(counts.shown(false).contains("skipped 5 records"), counts.shown(false));
+  }
+
+  /** Rows of a version that is not known are not garbage: they would be missing in the bill. */
+  @Test
+  void rowOfALaterVersion_stopsTheExport() {
+    byte[] later = "{\"schema_version\":3}".getBytes(StandardCharsets.UTF_8);
+    assertThrows(ExportFailedException.class, () -> ExportedRow.of(later, "ledger-0@7"));
+  }
+
+  /** Was a hole: rows below the offset that had been read of the topic before were passed over. */
+  @Test
+  void topicThatWasRecreated_isReadFromItsBeginning_alsoAfterARestart() throws Exception {
+    Path path = folder.resolve("state");
+    try (StateFile file = new StateFile(path, false);
+        ExportState state = ExportState.open(file, "c", BEGIN)) {
+      assertFalse(state.ofTopic("first"));
+      state.read(0, 40);
+      state.commit();
+      assertFalse(state.ofTopic("first"));
+    }
+    try (StateFile file = new StateFile(path, false);
+        ExportState state = ExportState.open(file, "c", BEGIN)) {
+      assertEquals(Map.of(0, 40L), state.next());
+      assertTrue(state.ofTopic("second"));
+      assertEquals(Map.of(0, 0L), state.next());
+    }
+    try (StateFile file = new StateFile(path, false);
+        ExportState state = ExportState.open(file, "c", BEGIN)) {
+      assertFalse(state.ofTopic("second"));
+      assertEquals(Map.of(0, 0L), state.next());
+    }
   }
 
   @Test
@@ -334,6 +390,12 @@ final class ExportModelTest {
 
     @Override
     public void kept(String reason, String detail, String place) {}
+
+    @Override
+    public void recreated() {}
+
+    @Override
+    public void skipped(String reason, String place) {}
 
     @Override
     public void progress(long rowsDone, long rowsInAll) {}

@@ -253,6 +253,17 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
+   * Returns the id of a topic (KIP-516), which a topic that was recreated does not share with the
+   * one before; empty if the topic is missing.
+   *
+   * @throws TopicAdminException if the cluster does not answer or refuses
+   */
+  public String topicId(Topic topic) throws TopicAdminException {
+    TopicDescription description = described().get(topic.name());
+    return description == null ? "" : description.topicId().toString();
+  }
+
+  /**
    * Returns what the cluster tells of the catalogue's topics, by name; missing ones are left out.
    *
    * @throws TopicAdminException if the cluster does not answer or refuses
