@@ -188,8 +188,8 @@ final class VerifyIT {
                 "2026-10-01", "UTC", topics.start - 90_000_000, topics.start + 90_000_000),
             null);
     topics.clear();
-    topics.batch(topics.first.billedIn(own), topics.denied.billedIn(other), topics.own, topics.own);
-    CallEvent[] counted = {topics.first, topics.denied, topics.own};
+    CallEvent[] counted = {topics.first.billedIn(own), topics.denied.billedIn(other), topics.own};
+    topics.batch(counted[0], counted[1], topics.own, topics.own);
     topics.ledger.add(WrittenTopics.inPeriod(topics.row(counted), ofRow));
     topics.ledger.add(topics.close(1, 5));
     topics.states.add(WrittenTopics.inPeriod(topics.state(1, counted), ofState));

@@ -24,7 +24,9 @@ import io.weir.topics.model.UsageState;
 import io.weir.topics.model.UsageWindow;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.BatchLines;
+import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.LedgerRowCodec;
+import io.weir.topics.wire.LineDigest;
 import io.weir.topics.wire.PartitionProgressCodec;
 import io.weir.topics.wire.UsageStateCodec;
 import java.nio.charset.StandardCharsets;
@@ -332,7 +334,8 @@ final class WrittenTopics {
     long lastOffset = -1;
     for (CallEvent call : counted) {
       quantity += call.quantity();
-      digest += call.digest();
+      byte[] line = CallLineCodec.encode(call);
+      digest += LineDigest.of(line, 0, line.length);
       if (call.settlement() == null) {
         allowed += call.allowed() ? 1 : 0;
         denied += call.allowed() ? 0 : 1;

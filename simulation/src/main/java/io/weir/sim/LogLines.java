@@ -6,6 +6,7 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.LineDigest;
 import io.weir.topics.wire.MalformedRecordException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -27,7 +28,15 @@ final class LogLines {
    * @param text the line as it is recorded
    * @param call the call it describes
    */
-  record Line(SimulatedLog.Entry entry, UsagePosition position, String text, CallEvent call) {}
+  record Line(SimulatedLog.Entry entry, UsagePosition position, String text, CallEvent call) {
+    /** Returns the line's summand of {@code events_digest}. */
+    long digest() {
+      byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+      return BatchHeaderCodec.digestsLines(entry.headers()::get)
+          ? LineDigest.of(bytes, 0, bytes.length)
+          : call.digest();
+    }
+  }
 
   /**
    * Returns all lines of all batches, including repeated ones; records that are not batches are

@@ -65,12 +65,12 @@ final class Recount {
     this.maxEndpoints = maxEndpoints;
     for (LogLines.Line line : all) {
       if (lines.add(line.position().toString())) {
-        add(line.call(), line.position());
+        add(line.call(), line.position(), line.digest());
       }
     }
   }
 
-  private void add(CallEvent call, UsagePosition position) {
+  private void add(CallEvent call, UsagePosition position, long digest) {
     Settlement settlement = call.settlement();
     if (settlement != null ? !stands(call, settlement, position) : isRepeated(call)) {
       return;
@@ -82,7 +82,7 @@ final class Recount {
             call.quantity(),
             settles || !call.allowed() ? 0 : 1,
             settles || call.allowed() ? 0 : 1,
-            call.digest());
+            digest);
   }
 
   /** The first endpoints of a client and meter in a window have rows; all others share one. */
@@ -116,9 +116,9 @@ final class Recount {
   private boolean stands(CallEvent call, Settlement settlement, UsagePosition position) {
     UsagePosition place = settlement.call();
     String refusal =
-        place == null || lines.contains(place.toString())
-            ? null
-            : "the call that is settled was not counted";
+        place == null
+            ? "the settlement does not name the line of its call"
+            : lines.contains(place.toString()) ? null : "the call that is settled was not counted";
     Standing mine = new Standing(settlement.actualCost(), position);
     Standing before = refusal == null ? settled.putIfAbsent(nameOf(call), mine) : null;
     Outcome outcome =

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param lowWatermarkEpochMillis its low watermark
  * @param linesBefore position of the line before the first
  * @param linesBeforeEpoch number of lines of earlier epochs among those
+ * @param digestsLines whether the digest of a line covers all of it
  * @param departing whether the node states that the epoch is complete
  */
 record Batch(
@@ -25,6 +26,7 @@ record Batch(
     long lowWatermarkEpochMillis,
     long linesBefore,
     long linesBeforeEpoch,
+    boolean digestsLines,
     boolean departing) {
   private static final Pattern NODE = Pattern.compile("[A-Za-z0-9._-]{1,64}");
 
@@ -64,6 +66,7 @@ record Batch(
         text(record, "lines_before_epoch") == null
             ? 0
             : number(record, "lines_before_epoch", 0, linesBefore),
+        "line".equals(text(record, "digest")),
         "true".equals(text(record, "departing")));
   }
 

@@ -61,7 +61,25 @@ record CallLine(
   }
 
   /**
-   * Returns the line's summand of {@code events_digest}: FNV-1a over the UTF-16 units of the id,
+   * Returns the summand of {@code events_digest} of a line of a batch with the header {@code
+   * digest}: FNV-1a over its bytes, followed by SplitMix's mixer.
+   */
+  static long digest(byte[] value, int start, int length) {
+    long hash = FNV_OFFSET;
+    for (int i = start; i < start + length; i++) {
+      hash = (hash ^ (value[i] & 0xff)) * FNV_PRIME;
+    }
+    return mixed(hash);
+  }
+
+  private static long mixed(long hash) {
+    hash = (hash ^ (hash >>> 30)) * 0xbf58476d1ce4e5b9L;
+    hash = (hash ^ (hash >>> 27)) * 0x94d049bb133111ebL;
+    return hash ^ (hash >>> 31);
+  }
+
+  /**
+   * Returns the line's summand in a batch of an older node: FNV-1a over the UTF-16 units of the id,
    * the signed cost and, for a settlement, the complement of the actual cost, followed by
    * SplitMix's mixer.
    */
@@ -74,8 +92,6 @@ record CallLine(
     if (actualCost != null) {
       hash = (hash ^ ~actualCost) * FNV_PRIME;
     }
-    hash = (hash ^ (hash >>> 30)) * 0xbf58476d1ce4e5b9L;
-    hash = (hash ^ (hash >>> 27)) * 0x94d049bb133111ebL;
-    return hash ^ (hash >>> 31);
+    return mixed(hash);
   }
 }

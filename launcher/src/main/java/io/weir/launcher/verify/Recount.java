@@ -393,7 +393,8 @@ final class Recount implements AutoCloseable {
         ids.remember(line, believed);
       }
       part.counted++;
-      count(slot, account, line, record.offset());
+      long digest = batch.digestsLines() ? CallLine.digest(value, start, length) : line.digest();
+      count(slot, account, line, record.offset(), digest);
       linesCounted++;
       if (account.firstCounted == 0) {
         account.firstCounted = linesCounted;
@@ -401,7 +402,7 @@ final class Recount implements AutoCloseable {
       if (account.countedPeriod == null) {
         account.countedPeriod = line.billingPeriodOfWindow(slot.startEpochMillis());
       }
-      noteForSettlements(slot, line, record.offset(), lineNumber);
+      noteForSettlements(slot, line, digest, record.offset(), lineNumber);
       return true;
     } catch (UnreadableException refused) {
       part.refused++;
@@ -461,13 +462,13 @@ final class Recount implements AutoCloseable {
   }
 
   /** Counts a line in the row of its window: the FINAL, or the adjustment by its record. */
-  private void count(Slot slot, Account account, CallLine line, long offset) {
-    account.counted.add(line, offset);
+  private void count(Slot slot, Account account, CallLine line, long offset, long digest) {
+    account.counted.add(line, offset, digest);
     if (isInFinal(account, offset)) {
-      account.countedFinal.add(line, offset);
+      account.countedFinal.add(line, offset, digest);
     } else {
       Adjustments.Id id = new Adjustments.Id(slot, offset, line.reason());
-      adjustments.change(id, both -> both.counted.add(line, offset));
+      adjustments.change(id, both -> both.counted.add(line, offset, digest));
       adjusted.add(id);
     }
   }
@@ -486,14 +487,15 @@ final class Recount implements AutoCloseable {
     }
   }
 
-  private void noteForSettlements(Slot slot, CallLine line, long offset, int lineNumber) {
+  private void noteForSettlements(
+      Slot slot, CallLine line, long digest, long offset, int lineNumber) {
     if (line.isSettlement()) {
       settlements.settlementCounted(
           ids.callNumber(line),
           new Settlements.Settlement(
               slot,
               line.units(),
-              line.digest(),
+              digest,
               line.reason(),
               line.decidedAtEpochMillis(),
               offset,

@@ -40,9 +40,9 @@ final class Tally {
   }
 
   /** Adds a line of the record with this offset. */
-  void add(CallLine line, long offset) {
+  void add(CallLine line, long offset, long lineDigest) {
     quantity += line.units();
-    digest += line.digest();
+    digest += lineDigest;
     firstOffset = Math.min(firstOffset, offset);
     lastOffset = Math.max(lastOffset, offset);
     policiesVersion = Math.max(policiesVersion, line.policiesVersion());

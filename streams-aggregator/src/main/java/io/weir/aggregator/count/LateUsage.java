@@ -53,19 +53,24 @@ final class LateUsage {
   /**
    * Adds a call, or a settlement, that stood in the record with this offset.
    *
+   * @param digest digest of the line
    * @param known gives the period of the row that there is, or null if there is none: the first
    *     call in it decides; called once a row
    * @return whether the call says another billing period than its row has
    */
   boolean add(
-      RowKey key, CallEvent call, long offset, Function<RowKey, @Nullable RowPeriod> known) {
+      RowKey key,
+      CallEvent call,
+      long offset,
+      long digest,
+      Function<RowKey, @Nullable RowPeriod> known) {
     RowPeriod said = new RowPeriod(key.ownPeriod(call));
     RowPeriod ofRow =
         periods.computeIfAbsent(key, row -> Objects.requireNonNullElse(known.apply(row), said));
     sums.computeIfAbsent(
             new Part(key, reason(call)), absent -> new Late(new Tally(), key.ownPeriod(call)))
         .tally()
-        .add(call, offset);
+        .add(call, offset, digest);
     quantities.computeIfPresent(key, (row, quantity) -> quantity + call.quantity());
     return !ofRow.equals(said);
   }

@@ -52,8 +52,8 @@ final class OpenRows {
    * Counts a call in its row. The row is written by the next {@link #saveTouched}: once, however
    * many calls it got.
    */
-  void add(OpenRow row, CallEvent call, long offset) {
-    row.tally.add(call, offset);
+  void add(OpenRow row, CallEvent call, long offset, long digest) {
+    row.tally.add(call, offset, digest);
     touch(row);
   }
 

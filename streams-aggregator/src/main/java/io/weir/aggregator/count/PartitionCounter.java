@@ -21,6 +21,7 @@ import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.CacheLossCodec;
+import io.weir.topics.wire.LineDigest;
 import io.weir.topics.wire.MalformedRecordException;
 import io.weir.topics.wire.QuarantineHeaders;
 import io.weir.topics.wire.ReplayCodec;
@@ -79,6 +80,9 @@ public final class PartitionCounter {
 
   /** The batch whose lines are being taken; null between batches and in replays of lines. */
   private @Nullable BatchHeader taking;
+
+  /** Whether the lines of the current record are digested as a whole. */
+  private boolean digestsLines;
 
   /** The number, in that batch, of the line that is being taken. */
   private int takingLine;
@@ -155,6 +159,7 @@ public final class PartitionCounter {
         reconciler.beginRestoration(loss);
       } else {
         BatchHeader header = BatchHeaderCodec.decode(record.headers());
+        digestsLines = BatchHeaderCodec.digestsLines(record.headers());
         state.observe(record.appendEpochMillis(), header.lowWatermarkEpochMillis(), settings);
         takeBatch(header, ReplayCodec.decode(record.headers()), value);
       }
@@ -360,7 +365,12 @@ public final class PartitionCounter {
     try {
       CallEvent event = reader.read(value, lines.start(line), lines.end(line));
       Settlement settlement = event.settlement();
-      reason = settlement == null ? takeCall(event) : takeSettlement(event, settlement, position);
+      long digest =
+          digestsLines ? LineDigest.of(value, lines.start(line), lines.end(line)) : event.digest();
+      reason =
+          settlement == null
+              ? takeCall(event, digest)
+              : takeSettlement(event, settlement, position, digest);
     } catch (MalformedRecordException malformed) {
       reason = String.valueOf(malformed.getMessage());
     }
@@ -371,7 +381,7 @@ public final class PartitionCounter {
   }
 
   /** Counts a call; returns the reason if it is refused, otherwise null. */
-  private @Nullable String takeCall(CallEvent call) {
+  private @Nullable String takeCall(CallEvent call, long digest) {
     String misplaced = misplaced(call);
     if (misplaced != null) {
       return misplaced;
@@ -384,7 +394,7 @@ public final class PartitionCounter {
     if (call.idFromCaller() && callerIds.isRepeated(call)) {
       rows.drop(row);
     } else {
-      rows.count(row, call);
+      rows.count(row, call, digest);
     }
     return null;
   }
@@ -394,7 +404,7 @@ public final class PartitionCounter {
    * outcome; returns the reason if it is refused, otherwise null.
    */
   private @Nullable String takeSettlement(
-      CallEvent event, Settlement settlement, UsagePosition position) {
+      CallEvent event, Settlement settlement, UsagePosition position, long digest) {
     long at = state.appendEpochMillis;
     String reason = misplaced(event);
     UsagePosition call = settlement.call();
@@ -411,7 +421,7 @@ public final class PartitionCounter {
       standing = new Standing(settlement.actualCost(), position);
       settled.settle(event, standing, at);
       reconciler.settle(event);
-      rows.count(row, event);
+      rows.count(row, event, digest);
     } else if (reason == null) {
       standing = settled.standing(event, at);
       rows.drop(row);

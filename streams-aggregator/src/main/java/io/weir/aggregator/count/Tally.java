@@ -50,17 +50,17 @@ final class Tally {
   }
 
   /**
-   * Counts one call, or one settlement, that stood in the record with this offset. A settlement
-   * changes only quantity and digest, since its call has been counted as a call.
+   * Counts one call, or one settlement, with its digest, that stood in the record with this offset.
+   * A settlement changes only quantity and digest, since its call has been counted as a call.
    */
-  void add(CallEvent call, long offset) {
+  void add(CallEvent call, long offset, long digest) {
     quantity = Math.addExact(quantity, call.quantity());
     if (call.settlement() == null) {
       countCall(call);
     }
     firstOffset = Math.min(firstOffset, offset);
     lastOffset = Math.max(lastOffset, offset);
-    eventsDigest += call.digest();
+    eventsDigest += digest;
     policiesVersion = Math.max(policiesVersion, call.policiesVersion());
   }
 

@@ -71,37 +71,41 @@ final class WindowRows {
         : open.hasRoomFor(key, event);
   }
 
-  /** Counts an event in its row. */
-  void count(RowKey key, CallEvent event) {
+  /**
+   * Counts an event in its row.
+   *
+   * @param digest digest of the event's line
+   */
+  void count(RowKey key, CallEvent event, long digest) {
     state.inOtherRows += key.isOthers() ? 1 : 0;
     boolean isOfOtherPeriod;
     if (isLate(key)) {
       state.lateAdjusted++;
-      isOfOtherPeriod = countLate(key, event);
+      isOfOtherPeriod = countLate(key, event, digest);
     } else {
       state.counted++;
-      isOfOtherPeriod = countOpen(key, event);
+      isOfOtherPeriod = countOpen(key, event, digest);
     }
     state.periodConflicts += isOfOtherPeriod ? 1 : 0;
   }
 
   /** Counts an event of an open window; returns whether it says another period than its row. */
-  private boolean countOpen(RowKey key, CallEvent event) {
+  private boolean countOpen(RowKey key, CallEvent event, long digest) {
     OpenRow row = open.find(key);
     if (row == null) {
       row = open.create(key, event);
       begin(key);
     }
-    open.add(row, event, state.offset);
+    open.add(row, event, state.offset, digest);
     return !Objects.equals(row.ownPeriod, key.ownPeriod(event));
   }
 
   /** Counts an event of a closed window; returns whether it says another period than its row. */
-  private boolean countLate(RowKey key, CallEvent event) {
+  private boolean countLate(RowKey key, CallEvent event, long digest) {
     if (!exists(key)) {
       begin(key);
     }
-    return late.add(key, event, state.offset, ledger::periodOf);
+    return late.add(key, event, state.offset, digest, ledger::periodOf);
   }
 
   private void begin(RowKey key) {

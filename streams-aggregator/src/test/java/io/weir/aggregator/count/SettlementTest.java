@@ -2,11 +2,16 @@
 package io.weir.aggregator.count;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import io.weir.aggregator.Calls;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.PartitionProgress.Counters;
+import io.weir.topics.model.Settlement;
+import io.weir.topics.model.UsagePosition;
 import io.weir.topics.model.UsageRow;
+import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.LineDigest;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -33,8 +38,41 @@ final class SettlementTest {
     assertEquals(12, only.count().quantity());
     assertEquals(1, only.count().callsAllowed());
     assertEquals(1, only.count().eventCount());
-    assertEquals(CALL.digest() + Calls.settled(CALL, 12).digest(), only.count().eventsDigest());
+    UsagePosition line = new UsagePosition(0, "n", 1, 1);
+    CallEvent settled = CALL.settledAt(new Settlement(12, T + 1_001, line));
+    assertEquals(digest(CALL) + digest(settled), only.count().eventsDigest());
     assertEquals(new Counters(2, 2, 0, 0, 0), counters());
+  }
+
+  private static long digest(CallEvent event) {
+    byte[] line = CallLineCodec.encode(event);
+    return LineDigest.of(line, 0, line.length);
+  }
+
+  /** Was a hole: a call line with another policy, charge or network had the same digest. */
+  @Test
+  void otherPolicyOfACall_givesAnotherDigest() {
+    CallEvent other =
+        new CallEvent(
+            CALL.id(),
+            CALL.idFromCaller(),
+            CALL.client(),
+            CALL.endpoint(),
+            CALL.meter(),
+            CALL.cost(),
+            CALL.allowed(),
+            CALL.decidedBy(),
+            "other",
+            CALL.policiesVersion(),
+            CALL.decidedAtEpochMillis(),
+            null,
+            CALL.charges());
+    assertEquals(CALL.digest(), other.digest(), "the digest of older batches");
+    take(T + 100, other);
+    closeWindow();
+
+    assertEquals(digest(other), only().count().eventsDigest());
+    assertNotEquals(digest(CALL), only().count().eventsDigest());
   }
 
   @Test

@@ -22,6 +22,11 @@ public final class BatchHeaderCodec {
   /** The value of {@link #TYPE_HEADER} on a batch of calls. */
   public static final String TYPE = "calls";
 
+  /** Header of a batch whose lines are digested as a whole, see {@link LineDigest}. */
+  private static final String DIGEST_HEADER = "digest";
+
+  private static final String OF_WHOLE_LINES = "line";
+
   /** Digits of ASCII, without a sign of plus. */
   private static final Pattern INTEGER = Pattern.compile("-?\\d{1,19}");
 
@@ -40,10 +45,24 @@ public final class BatchHeaderCodec {
     if (header.linesBeforeEpoch() > 0) {
       headers.put("lines_before_epoch", utf8(header.linesBeforeEpoch()));
     }
+    if (!header.isHeartbeat()) {
+      headers.put(DIGEST_HEADER, utf8(OF_WHOLE_LINES));
+    }
     if (header.departing()) {
       headers.put("departing", utf8("true"));
     }
     return headers;
+  }
+
+  /**
+   * Returns whether the lines of a batch are digested as a whole. In batches of older nodes the
+   * digest covers id, cost, verdict and actual cost.
+   *
+   * @param headers returns a header's value, or null if the record has no header of that name
+   */
+  public static boolean digestsLines(Function<String, byte @Nullable []> headers) {
+    byte[] digest = headers.apply(DIGEST_HEADER);
+    return digest != null && new String(digest, StandardCharsets.UTF_8).equals(OF_WHOLE_LINES);
   }
 
   /**
