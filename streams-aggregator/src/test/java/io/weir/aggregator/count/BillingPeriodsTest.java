@@ -331,13 +331,14 @@ final class BillingPeriodsTest {
   /** A node that decides by its file, say, or an old one in a roll-out: no line of it is lost. */
   @Test
   void linesOfAnotherPeriodThanTheirRow_areCounted_inOpenAndClosedWindows() {
+    CallEvent settled = billed(NEPAL, "2026-11-20T10:07:00Z");
     take(
         "2026-11-20T10:05:00Z",
         utc("2026-11-20T10:01:00Z"),
         billed(NEPAL, "2026-11-20T10:02:00Z"),
         utc("2026-11-20T10:03:00Z"),
         billed(PARIS, "2026-11-20T10:04:00Z"),
-        billed(NEPAL, "2026-11-20T10:07:00Z"));
+        settled);
     assertEquals(3, memory.publish().periodConflicts());
 
     closeThrough("2026-11-20T11:00:00Z");
@@ -346,7 +347,7 @@ final class BillingPeriodsTest {
         "2026-11-20T11:30:00Z",
         billed(NEPAL, "2026-11-20T10:05:00Z"),
         utc("2026-11-20T10:06:00Z"),
-        Calls.settled(billed(NEPAL, "2026-11-20T10:07:00Z"), 5));
+        Calls.settled(settled, 5));
     assertEquals(5, memory.publish().periodConflicts());
 
     closeThrough("2026-11-20T13:00:00Z"); // 12:00 has no row
