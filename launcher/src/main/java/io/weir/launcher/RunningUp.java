@@ -70,9 +70,12 @@ final class RunningUp implements AutoCloseable {
    * Returns how to reach the broker of an {@code up} that runs over the data folder, if one does.
    */
   static Optional<KafkaConnection> kafka(Settings settings) {
+    Path file = dataFolder(settings).resolve(FILE);
     Properties content = new Properties();
-    try (Reader reader =
-        Files.newBufferedReader(dataFolder(settings).resolve(FILE), StandardCharsets.UTF_8)) {
+    try (Reader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
+      if (!isOfThisUser(file)) {
+        return Optional.empty();
+      }
       content.load(reader);
     } catch (IOException | IllegalArgumentException absentOrUnreadable) {
       return Optional.empty();
@@ -88,6 +91,13 @@ final class RunningUp implements AutoCloseable {
       }
     }
     return Optional.of(KafkaConnection.to(address, properties));
+  }
+
+  /**
+   * What another user has put into the current folder must not say which Kafka is used, and how.
+   */
+  private static boolean isOfThisUser(Path file) throws IOException {
+    return Files.getOwner(file).getName().equals(System.getProperty("user.name"));
   }
 
   private static boolean isRunning(Properties content) {

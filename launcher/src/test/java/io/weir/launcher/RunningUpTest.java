@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.launcher;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.weir.topics.settings.Settings;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+final class RunningUpTest {
+  @TempDir private Path data;
+
+  private Optional<String> kafka() {
+    return RunningUp.kafka(Settings.of(Map.of("WEIR_DATA", data.toString())))
+        .map(found -> found.bootstrapServers());
+  }
+
+  @Test
+  void announced_isFoundUntilItIsClosed() throws Exception {
+    try (RunningUp unused = RunningUp.announce(data, "127.0.0.1:9092", Map.of("a.b", "c"))) {
+      assertEquals(Optional.of("127.0.0.1:9092"), kafka());
+    }
+    assertTrue(kafka().isEmpty());
+  }
+
+  /** Was a hole: whoever planted the file in a shared folder said which Kafka commands use. */
+  @Test
+  void fileOfAnotherUser_isIgnored() throws Exception {
+    assumeTrue(System.getProperty("user.name").equals("root"), "only root may give a file away");
+    try (RunningUp unused = RunningUp.announce(data, "127.0.0.1:9092", Map.of())) {
+      Files.setOwner(
+          data.resolve("up.properties"),
+          data.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByName("nobody"));
+      assertTrue(kafka().isEmpty());
+    }
+  }
+}
