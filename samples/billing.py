@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bills from weir.usage.ledger.v1: `follow` keeps its rows, `invoice` issues the bill of a period.
+"""Bills from weir.usage.ledger.v1: `follow` keeps its rows, `invoice` bills a period, `void` takes it back.
 
 All state is one SQLite file. Its rows, the next offset of each partition and how far each partition
 is closed change in one transaction, so the job may be stopped, or killed, at any moment.
@@ -59,7 +59,7 @@ CREATE TABLE IF NOT EXISTS gaps (
   PRIMARY KEY (number, to_ms));
 CREATE TABLE IF NOT EXISTS invoices (
   number INTEGER PRIMARY KEY, client TEXT NOT NULL, from_ms INTEGER NOT NULL,
-  to_ms INTEGER NOT NULL, prices TEXT NOT NULL, text TEXT NOT NULL);
+  to_ms INTEGER NOT NULL, prices TEXT NOT NULL, text TEXT NOT NULL, voided_ms INTEGER);
 CREATE TABLE IF NOT EXISTS usage (
   record_id TEXT PRIMARY KEY, client TEXT NOT NULL, meter TEXT NOT NULL, endpoint TEXT NOT NULL,
   unit TEXT NOT NULL, window_start_ms INTEGER NOT NULL, window_end_ms INTEGER NOT NULL,
@@ -154,7 +154,7 @@ def new_consumer(options, outage):
 
 def starting_places(db, consumer, options, outage):
     """Where to read on in each partition: by SQLite, never by what a consumer group remembers."""
-    metadata = consumer.list_topics(TOPIC, timeout=30)
+    metadata = first_answer(consumer, options, outage)
     topic = metadata.topics[TOPIC]
     if topic.error is not None:
         raise KafkaException(topic.error)
@@ -189,6 +189,24 @@ def starting_places(db, consumer, options, outage):
         TopicPartition(TOPIC, row["number"], row["next_offset"] or OFFSET_BEGINNING)
         for row in db.execute("SELECT number, next_offset FROM partitions")
     ]
+
+
+def first_answer(consumer, options, outage):
+    """What Kafka says of the ledger. Waits while Kafka is away; with --until-end for 30 s."""
+    tries = 0
+    while True:
+        try:
+            metadata = consumer.list_topics(TOPIC, timeout=10)
+            outage.over()
+            return metadata
+        except KafkaException as failure:
+            error = failure.args[0]
+            if error.code() not in (KafkaError._TRANSPORT, KafkaError._TIMED_OUT):
+                raise
+            tries += 1
+            if options.until_end and tries == 3:
+                raise Refusal(1, "Kafka has not answered for 30 s; nothing was read") from None
+            outage.heard(KafkaError(KafkaError._ALL_BROKERS_DOWN, error.str()))
 
 
 def is_recreated(db, options, outage, partitions):
@@ -391,6 +409,30 @@ def invoice(db, options):
         if number is None:
             raise Refusal(1, "the draft was not printed to its end") from None
         raise Refusal(1, f"invoice {number} is issued; ask again to print it") from None
+    if number is None:
+        warn("this is a draft: --issue issues it")
+
+
+def void(db, options):
+    """Takes an invoice back. Its number is not used again; its rows are on no invoice any more."""
+    with transaction(db):
+        issued = db.execute("SELECT * FROM invoices WHERE number = ?", (options.number,)).fetchone()
+        if issued is None:
+            raise Refusal(2, f"there is no invoice {options.number}")
+        if issued["voided_ms"] is not None:
+            raise Refusal(2, f"invoice {options.number} is void since {utc(issued['voided_ms'])}")
+        now_ms = int(datetime.now(timezone.utc).timestamp() * 1000)
+        db.execute(
+            "UPDATE invoices SET voided_ms = ? WHERE number = ?", (now_ms, options.number)
+        )
+        rows = db.execute(
+            "UPDATE usage SET invoice = NULL WHERE invoice = ?", (options.number,)
+        ).rowcount
+    print(
+        f"invoice {options.number} of {issued['client']} is void; its {rows} rows of the ledger are "
+        "on no invoice: invoice the period again",
+        flush=True,
+    )
 
 
 def refuse_other_zone_data(db, options, from_ms, to_ms):
@@ -441,7 +483,7 @@ def invoice_of(db, options, from_ms, to_ms):
     """
     prices = dict(options.price)
     issued = db.execute(
-        "SELECT * FROM invoices WHERE client = ? AND from_ms < ? AND to_ms > ?",
+        "SELECT * FROM invoices WHERE voided_ms IS NULL AND client = ? AND from_ms < ? AND to_ms > ?",
         (options.client, to_ms, from_ms),
     ).fetchone()
     if issued is None:
@@ -480,11 +522,12 @@ def refuse_unless_ready(db, options, from_ms, to_ms):
 
 def new_invoice(db, options, prices, from_ms, to_ms):
     period = (options.client, from_ms, to_ms)
-    # rows of this period: each is on no other invoice, since periods of a client do not overlap
+    # rows of this period; those on another invoice came late, and the period's own is void since
     usage = {}
     for row in db.execute(
         "SELECT meter, unit, quantity FROM usage"
-        " WHERE client = ? AND window_start_ms >= ? AND window_start_ms < ? ORDER BY meter",
+        " WHERE client = ? AND window_start_ms >= ? AND window_start_ms < ? AND invoice IS NULL"
+        " ORDER BY meter",
         period,
     ):  # added up here, since SQLite's sum() ends at 2^63 - 1
         meter = usage.setdefault(row["meter"], {**row, "quantity": 0})
@@ -492,6 +535,7 @@ def new_invoice(db, options, prices, from_ms, to_ms):
     # rows of earlier periods that came after their invoice had been issued
     adjustments = db.execute(
         "SELECT u.*, i.number, i.prices FROM usage u JOIN invoices i ON i.client = u.client"
+        " AND i.voided_ms IS NULL"
         " AND i.from_ms <= u.window_start_ms AND u.window_start_ms < i.to_ms"
         " WHERE u.client = ? AND u.invoice IS NULL AND u.window_end_ms <= ?"
         " ORDER BY u.window_start_ms, u.meter, u.endpoint, u.revision",
@@ -508,17 +552,17 @@ def new_invoice(db, options, prices, from_ms, to_ms):
     elif prices:
         total = sum((Decimal(amount) for *_, amount in lines[1:]), Decimal())
         lines.append(("total", "", "", "", f"{total:f}"))
-    heading = "DRAFT" if options.draft else f"invoice {number}"
+    heading = f"invoice {number}" if options.issue else "DRAFT"
     text = f"{heading}: {options.client}, {options.start} to {options.end} ({options.tz})\n"
     text += table(lines) + incomplete(db, period, adjustments, options.tz)
-    if not options.draft:
+    if options.issue:
         db.execute(
-            "INSERT INTO invoices VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO invoices VALUES (?, ?, ?, ?, ?, ?, NULL)",
             (number, *period, json.dumps({m: str(p) for m, p in prices.items()}), text),
         )
         db.execute(
             "UPDATE usage SET invoice = ?"
-            " WHERE client = ? AND window_start_ms >= ? AND window_start_ms < ?",
+            " WHERE client = ? AND window_start_ms >= ? AND window_start_ms < ? AND invoice IS NULL",
             (number, *period),
         )
         db.executemany(
@@ -526,7 +570,7 @@ def new_invoice(db, options, prices, from_ms, to_ms):
             [(number, row["record_id"]) for row in adjustments],
         )
     warn_of_rows_on_no_invoice(db, options.client, from_ms, {r["record_id"] for r in adjustments})
-    return None if options.draft else number, text
+    return number if options.issue else None, text
 
 
 def line(name, row, prices, otherwise):
@@ -666,7 +710,9 @@ def arguments():
         action="store_true",
         help="read everything again, as after the ledger was restored; known rows stay as they are",
     )
-    billing = commands.add_parser("invoice", help="issue, or print again, the invoice of a period")
+    billing = commands.add_parser(
+        "invoice", help="print a draft of the invoice of a period, or the issued one"
+    )
     billing.add_argument("--client", required=True)
     when = "a date, or date and time, in --tz"
     billing.add_argument("--from", dest="start", required=True, metavar="DATE", help=when)
@@ -689,7 +735,11 @@ def arguments():
         help="an aggregator, such as http://localhost:8081 (WEIR_REPORTS): the invoice is refused "
         "when midnights there are other than here; with tokens set WEIR_TOKEN",
     )
-    billing.add_argument("--draft", action="store_true", help="print it without issuing it")
+    billing.add_argument(
+        "--issue", action="store_true", help="issue it: it stands, and its rows are on no other"
+    )
+    voiding = commands.add_parser("void", help="take an issued invoice back; its number stays used")
+    voiding.add_argument("number", type=int, metavar="NUMBER", help="of the invoice")
     return parser.parse_args()
 
 
@@ -698,7 +748,7 @@ def main():
     options = arguments()
     try:
         db = open_state(options.db)
-        {"follow": follow, "invoice": invoice}[options.command](db, options)
+        {"follow": follow, "invoice": invoice, "void": void}[options.command](db, options)
     except KeyboardInterrupt:
         return 0
     except BrokenPipeError:

@@ -372,7 +372,7 @@ final class BillingPyIT {
     piped.addAll(job);
     piped.addAll(
         List.of("invoice", "--client", "acme", "--from", "2026-11-01", "--to", "2026-11-02"));
-    piped.addAll(List.of("--tz", "UTC"));
+    piped.addAll(List.of("--issue", "--tz", "UTC"));
 
     Ended cut = programs.run(piped);
 
@@ -485,7 +485,7 @@ final class BillingPyIT {
     List<String> arguments =
         new ArrayList<>(
             List.of("invoice", "--client", client, "--from", "2026-11-01", "--to", "2026-11-02"));
-    arguments.addAll(List.of("--tz", zone));
+    arguments.addAll(List.of("--issue", "--tz", zone));
     arguments.addAll(List.of(more));
     return run(arguments.toArray(String[]::new));
   }

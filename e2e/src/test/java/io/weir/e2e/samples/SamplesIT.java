@@ -3,6 +3,7 @@ package io.weir.e2e.samples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -147,9 +148,22 @@ final class SamplesIT {
 
     assertFalse(last.contains("NOT COMPLETE"), last);
     markIncomplete(folder.resolve("billing.db"), "globex");
-    Ended draft = run(with(invoice(job, "globex", third), "--draft"));
+    Ended draft = run(draft(job, "globex", third));
     assertLines(third.quantities("globex"), draft.output());
+    assertTrue(draft.output().startsWith("DRAFT: globex"), draft::output);
     assertTrue(draft.output().contains("NOT COMPLETE: calls may be missing"), draft::output);
+
+    // the second invoice has an adjustment of the first, which another one must not bill again
+    String number = numberOf(acme);
+    Ended taken = run(with(job, "void", number));
+    assertEquals(0, taken.status(), taken::errors);
+    assertEquals(2, run(with(job, "void", number)).status(), "void already");
+    Ended again = run(invoice(job, "acme", first));
+    assertEquals(0, again.status(), again::errors);
+    assertNotEquals(number, numberOf(again.output()));
+    assertLines(first.quantities("acme"), again.output());
+    assertEquals(List.of(), adjustments(again.output(), first));
+    assertEquals(later, run(invoice(job, "acme", second)).output(), "the other one stands");
   }
 
   /** Lets rows say what they say when a node was silent for longer than the hold. */
@@ -237,7 +251,16 @@ final class SamplesIT {
     }
   }
 
+  /** Returns the number of an invoice. */
+  private static String numberOf(String invoice) {
+    return invoice.substring("invoice ".length(), invoice.indexOf(':'));
+  }
+
   private static List<String> invoice(List<String> job, String client, Period period) {
+    return with(draft(job, client, period), "--issue");
+  }
+
+  private static List<String> draft(List<String> job, String client, Period period) {
     List<String> command = with(job, "invoice", "--client", client, "--tz", ZONE.toString());
     command.addAll(List.of("--from", local(period.from()), "--to", local(period.to())));
     PRICES.forEach((meter, price) -> command.addAll(List.of("--price", meter + "=" + price)));
