@@ -43,7 +43,7 @@ final class KafkaProbe {
           .nodes()
           .get();
     } catch (ExecutionException failed) {
-      Throwable cause = failed.getCause();
+      Throwable cause = failed.getCause() == null ? failed : failed.getCause();
       throw unreachable(
           kafka.bootstrapServers(),
           cause instanceof TimeoutException

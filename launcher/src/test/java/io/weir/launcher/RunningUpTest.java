@@ -23,9 +23,9 @@ final class RunningUpTest {
 
   @Test
   void announced_isFoundUntilItIsClosed() throws Exception {
-    try (RunningUp unused = RunningUp.announce(data, "127.0.0.1:9092", Map.of("a.b", "c"))) {
-      assertEquals(Optional.of("127.0.0.1:9092"), kafka());
-    }
+    RunningUp up = RunningUp.announce(data, "127.0.0.1:9092", Map.of("a.b", "c"));
+    assertEquals(Optional.of("127.0.0.1:9092"), kafka());
+    up.close();
     assertTrue(kafka().isEmpty());
   }
 
@@ -33,11 +33,11 @@ final class RunningUpTest {
   @Test
   void fileOfAnotherUser_isIgnored() throws Exception {
     assumeTrue(System.getProperty("user.name").equals("root"), "only root may give a file away");
-    try (RunningUp unused = RunningUp.announce(data, "127.0.0.1:9092", Map.of())) {
-      Files.setOwner(
-          data.resolve("up.properties"),
-          data.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByName("nobody"));
-      assertTrue(kafka().isEmpty());
-    }
+    RunningUp up = RunningUp.announce(data, "127.0.0.1:9092", Map.of());
+    Files.setOwner(
+        data.resolve("up.properties"),
+        data.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByName("nobody"));
+    assertTrue(kafka().isEmpty());
+    up.close();
   }
 }

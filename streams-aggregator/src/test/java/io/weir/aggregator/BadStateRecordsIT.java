@@ -21,6 +21,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -30,7 +31,7 @@ final class BadStateRecordsIT {
   private static final long WINDOW_MILLIS = 2_000;
 
   /** A bad record in place of a row: its kind, null for no header; and its value. */
-  private record Bad(String kind, UnaryOperator<String> value) {}
+  private record Bad(@Nullable String kind, UnaryOperator<String> value) {}
 
   /** Was a hole: one such record answered every report of its client with 500, for good. */
   @Test

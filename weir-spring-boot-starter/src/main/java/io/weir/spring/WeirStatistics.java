@@ -6,6 +6,7 @@ import io.weir.client.WeirRequestException;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
@@ -20,8 +21,12 @@ public final class WeirStatistics {
   private static final Logger LOG = LoggerFactory.getLogger(WeirStatistics.class);
   private static final long LOG_PAUSE_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-  private final Map<Outcome, LongAdder> counts = new EnumMap<>(Outcome.class);
-  private final Map<Outcome, AtomicLong> loggedNanos = new EnumMap<>(Outcome.class);
+  private final Map<Outcome, Requests> byOutcome = new EnumMap<>(Outcome.class);
+
+  private static final class Requests {
+    final LongAdder count = new LongAdder();
+    final AtomicLong loggedNanos = new AtomicLong(System.nanoTime() - LOG_PAUSE_NANOS);
+  }
 
   /** The outcome of a request. */
   public enum Outcome {
@@ -49,14 +54,17 @@ public final class WeirStatistics {
   /** Creates statistics of no request. */
   public WeirStatistics() {
     for (Outcome outcome : Outcome.values()) {
-      counts.put(outcome, new LongAdder());
-      loggedNanos.put(outcome, new AtomicLong(System.nanoTime() - LOG_PAUSE_NANOS));
+      byOutcome.put(outcome, new Requests());
     }
   }
 
   /** Returns the number of requests with an outcome. */
   public long count(Outcome outcome) {
-    return counts.get(outcome).sum();
+    return requests(outcome).count.sum();
+  }
+
+  private Requests requests(Outcome outcome) {
+    return Objects.requireNonNull(byOutcome.get(outcome));
   }
 
   void add(Decision decision) {
@@ -102,10 +110,10 @@ public final class WeirStatistics {
 
   /** Counts an outcome. Returns whether it must be logged now. */
   private boolean add(Outcome outcome) {
-    counts.get(outcome).increment();
-    AtomicLong logged = loggedNanos.get(outcome);
-    long before = logged.get();
+    Requests requests = requests(outcome);
+    requests.count.increment();
+    long before = requests.loggedNanos.get();
     long now = System.nanoTime();
-    return now - before >= LOG_PAUSE_NANOS && logged.compareAndSet(before, now);
+    return now - before >= LOG_PAUSE_NANOS && requests.loggedNanos.compareAndSet(before, now);
   }
 }

@@ -46,8 +46,12 @@ class ServerInfoTest {
   void of_numbersOfAnotherForm_areNotKnown() {
     ServerInfo info =
         ServerInfo.of(
-            "run_id:0f3a\r\nmaxmemory:1.50GiB\r\nmaxmemory_policy:noeviction\r\n"
-                + "evicted_keys:18446744073709551615\r\n");
+            """
+            run_id:0f3a\r
+            maxmemory:1.50GiB\r
+            maxmemory_policy:noeviction\r
+            evicted_keys:18446744073709551615\r
+            """);
 
     assertEquals(new ServerInfo("0f3a", "", "", EvictionCheck.NOT_KNOWN, 0), info);
   }

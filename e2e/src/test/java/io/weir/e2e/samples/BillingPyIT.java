@@ -23,6 +23,7 @@ import io.weir.topics.model.UsageRow;
 import io.weir.topics.model.UsageWindow;
 import io.weir.topics.wire.LedgerRowCodec;
 import java.math.BigInteger;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -266,7 +267,8 @@ final class BillingPyIT {
   void invoice_reportsPlaceAMidnightElsewhere_isRefused() throws Exception {
     write(row("acme", "calls", "-", 19, 0), close());
     follow();
-    HttpServer reports = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
+    HttpServer reports =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     try {
       String[] from = {"2026-11-01T00:00:00Z"};
       reports.createContext(

@@ -42,7 +42,7 @@ final class CorrectionReader {
   /** Adds the content of a record to the backlog. */
   void read(ConsumerRecord<byte[], byte[]> record, Backlog backlog) {
     String type = HeaderValues.text(record.headers(), BatchHeaderCodec.TYPE_HEADER);
-    if (record.value() == null || type != null && !KINDS.contains(type)) {
+    if (record.value() == null || (type != null && !KINDS.contains(type))) {
       return;
     }
     statistics.read.increment();

@@ -29,13 +29,15 @@ final class BoundedServerChannelTest {
 
   private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(NioIoHandler.newFactory());
   private final List<Socket> sockets = new ArrayList<>();
+
+  @SuppressWarnings("NullAway.Init") // each test starts its own
   private Channel server;
 
   /** Sends back what arrives. */
   private static final class Echo extends SimpleChannelInboundHandler<ByteBuf> {
     @Override
     protected void channelRead0(ChannelHandlerContext context, ByteBuf bytes) {
-      context.writeAndFlush(bytes.retain());
+      var unused = context.writeAndFlush(bytes.retain());
     }
   }
 
@@ -61,7 +63,7 @@ final class BoundedServerChannelTest {
     for (Socket socket : sockets) {
       socket.close();
     }
-    loops.shutdownGracefully();
+    var unused = loops.shutdownGracefully();
   }
 
   private Socket connect() throws IOException {

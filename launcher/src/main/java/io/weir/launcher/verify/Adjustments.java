@@ -24,6 +24,7 @@ final class Adjustments {
    * @param offset offset of the record in the calls topic
    */
   record Id(Slot slot, long offset, UsageRow.Reason reason) {
+    @SuppressWarnings("EnumOrdinal") // of a file that no other process reads
     private byte[] toBytes() {
       byte[] place = slot.toBytes();
       return Scratch.key(Scratch.ADJUSTMENT, place.length + Long.BYTES + 1)

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.TreeMap;
 
 /**
@@ -116,7 +117,7 @@ final class RecountedPartition {
   }
 
   /** Returns when the epoch after another first sent a record; the greatest time without one. */
-  private static long nextOpening(TreeMap<Long, Journal> epochs, long epoch) {
+  private static long nextOpening(NavigableMap<Long, Journal> epochs, long epoch) {
     Map.Entry<Long, Journal> next = epochs.higherEntry(epoch);
     return next == null ? Long.MAX_VALUE : next.getValue().firstAtEpochMillis;
   }

@@ -50,6 +50,7 @@ final class Settlements implements AutoCloseable {
       long offset,
       int line,
       String id) {
+    @SuppressWarnings("EnumOrdinal") // of a file that no other process reads
     private byte[] toBytes() {
       byte[] idBytes = id.getBytes(StandardCharsets.UTF_8);
       byte[] slotBytes = slot.toBytes();

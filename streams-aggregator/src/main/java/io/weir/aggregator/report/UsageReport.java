@@ -183,7 +183,7 @@ final class UsageReport {
     boolean running = state.status() == UsageState.Status.RUNNING;
     sum.hasRunning |= running;
     // a settlement that was counted without its call makes a window negative
-    sum.hasIncomplete |= !running && !state.complete() || state.count().quantity() < 0;
+    sum.hasIncomplete |= (!running && !state.complete()) || state.count().quantity() < 0;
     hasIncomplete |= sum.hasIncomplete;
   }
 

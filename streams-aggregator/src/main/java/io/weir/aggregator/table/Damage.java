@@ -28,7 +28,7 @@ final class Damage {
       return false;
     }
     return status.getCode() == Status.Code.Corruption
-        || status.getCode() == Status.Code.IOError && detail.contains("No such file");
+        || (status.getCode() == Status.Code.IOError && detail.contains("No such file"));
   }
 
   /** Deletes a folder with everything in it, if it exists. */

@@ -55,6 +55,7 @@ final class StateRecords {
   }
 
   /** A change of the table; the value is null if the row is removed. */
+  @SuppressWarnings("ArrayRecordComponent") // handed on and never compared
   record Change(byte[] key, byte @Nullable [] value) {}
 
   /** Returns the changes that successive records of a partition make, at most one of each key. */
