@@ -14,6 +14,12 @@ import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
+import io.weir.topics.model.UsageCount;
+import io.weir.topics.model.UsageKey;
+import io.weir.topics.model.UsageState;
+import io.weir.topics.model.UsageWindow;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.UsageStateCodec;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -41,10 +47,11 @@ import org.junit.jupiter.api.io.TempDir;
 final class TombstonesIT {
   private static final Duration KEPT = Duration.ofDays(7);
   private static final int PARTITION = 0;
-  private static final byte[] VALUE = utf8("value");
-  private static final byte[] ERASED_UNSEEN = utf8("erased-unseen/calls/-/000000000001000");
-  private static final byte[] ROW = utf8("acme/calls/-/000000000001000");
-  private static final byte[] ROW_OF_LONGER_NAME = utf8("acme2/calls/-/000000000001000");
+  private static final byte[] ERASED_UNSEEN = utf8(UsageStateCodec.key(state("erased-unseen")));
+  private static final byte[] ROW = utf8(UsageStateCodec.key(state("acme")));
+  private static final byte[] VALUE = UsageStateCodec.encode(state("acme"));
+  private static final byte[] ROW_OF_LONGER_NAME = utf8(UsageStateCodec.key(state("acme2")));
+  private static final byte[] VALUE_OF_LONGER_NAME = UsageStateCodec.encode(state("acme2"));
 
   @TempDir Path folder;
 
@@ -62,7 +69,7 @@ final class TombstonesIT {
           () -> follower.refresh(List.of(PARTITION)).get(PARTITION) == Freshness.UP_TO_DATE);
 
       assertNull(store.get(PARTITION, ROW));
-      assertArrayEquals(VALUE, store.get(PARTITION, ROW_OF_LONGER_NAME));
+      assertArrayEquals(VALUE_OF_LONGER_NAME, store.get(PARTITION, ROW_OF_LONGER_NAME));
     }
   }
 
@@ -209,7 +216,7 @@ final class TombstonesIT {
         try (TableFollower follower = follow(kafka, store, kept)) {
           awaitRead(follower);
           assertNull(store.get(PARTITION, ROW));
-          assertArrayEquals(VALUE, store.get(PARTITION, ROW_OF_LONGER_NAME));
+          assertArrayEquals(VALUE_OF_LONGER_NAME, store.get(PARTITION, ROW_OF_LONGER_NAME));
         }
       }
     }
@@ -246,7 +253,7 @@ final class TombstonesIT {
       topics.createMissing(1, Optional.empty());
     }
     send(kafka, ROW, VALUE);
-    send(kafka, ROW_OF_LONGER_NAME, VALUE);
+    send(kafka, ROW_OF_LONGER_NAME, VALUE_OF_LONGER_NAME);
     return kafka;
   }
 
@@ -294,8 +301,21 @@ final class TombstonesIT {
             Map.of("bootstrap.servers", kafka.bootstrapServers()),
             new ByteArraySerializer(),
             new ByteArraySerializer())) {
-      producer.send(new ProducerRecord<>(Topics.STATE.name(), PARTITION, key, value)).get();
+      ProducerRecord<byte[], byte @Nullable []> record =
+          new ProducerRecord<>(Topics.STATE.name(), PARTITION, key, value);
+      record.headers().add(BatchHeaderCodec.TYPE_HEADER, utf8(UsageStateCodec.TYPE));
+      producer.send(record).get();
     }
+  }
+
+  private static UsageState state(String client) {
+    return new UsageState(
+        new UsageKey(client, "calls", "GET /"),
+        new UsageWindow(0, 1_000),
+        UsageState.Status.FINAL,
+        1,
+        UsageCount.ZERO,
+        true);
   }
 
   private static byte[] utf8(String text) {
