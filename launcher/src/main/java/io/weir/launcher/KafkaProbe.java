@@ -32,8 +32,8 @@ final class KafkaProbe {
    * Requires that Kafka answers.
    *
    * @throws CommandFailedException if no address accepts a connection within 5 s, or what accepts
-   *     it is no Kafka, does not answer within 15 s, or refuses this user
-   * @throws KafkaException if no address can be resolved
+   *     it is no Kafka, or does not answer within 15 s
+   * @throws KafkaException if no address can be resolved, or Kafka refuses this user
    */
   static void requireReachable(KafkaConnection kafka) {
     requireOpen(kafka.bootstrapServers());
@@ -43,15 +43,16 @@ final class KafkaProbe {
           .nodes()
           .get();
     } catch (ExecutionException failed) {
-      Throwable cause = failed.getCause() == null ? failed : failed.getCause();
+      if (failed.getCause() instanceof KafkaException refused
+          && !(refused instanceof TimeoutException)) {
+        throw refused;
+      }
       throw unreachable(
           kafka.bootstrapServers(),
-          cause instanceof TimeoutException
-              ? "what listens there is no Kafka, speaks another protocol (TLS, SASL), or does not"
-                  + " answer within "
-                  + ANSWER_TIMEOUT.toSeconds()
-                  + " s"
-              : String.valueOf(cause.getMessage()));
+          "what listens there is no Kafka, speaks another protocol (TLS, SASL), or does not answer"
+              + " within "
+              + ANSWER_TIMEOUT.toSeconds()
+              + " s");
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
       throw unreachable(kafka.bootstrapServers(), "the command is being stopped");
