@@ -8,8 +8,7 @@ import java.util.List;
  * How much of the suite a run includes, set by the system property {@code weir.suite}: {@code
  * short} (the default), {@code all}, {@code turn-0}, {@code turn-1}, {@code turn-2}, each of which
  * is the short form and a third of what it leaves out, or {@code third-0}, {@code third-1}, {@code
- * third-2}, each of which is a part of the short form: all unit tests and a third of the
- * integration tests.
+ * third-2}, each a part of the short form: all unit tests and a third of the integration tests.
  *
  * @param name value of the property
  */

@@ -299,7 +299,7 @@ final class LedgerRows {
             other ->
                 tell(
                     isAsked || other.isAsked,
-                    other.where + " has a closed_through_ms of which there is no CLOSE"));
+                    other.where + " has a closed_through_ms without a CLOSE row"));
     part.pending.headMap(boundary).clear();
     part.pending
         .values()

@@ -123,7 +123,7 @@ final class UsageReport {
   private int rows;
   private boolean hasIncomplete;
 
-  /** Starts of the windows of which a row cannot be read. */
+  /** Starts of the windows with a row that cannot be read. */
   private final NavigableSet<Long> unreadable = new TreeSet<>();
 
   /**
@@ -187,7 +187,7 @@ final class UsageReport {
     hasIncomplete |= sum.hasIncomplete;
   }
 
-  /** Adds a ledger window of which a row cannot be read, so that no bucket with it is complete. */
+  /** Adds a ledger window with a row that cannot be read. No bucket with it is complete. */
   void addUnreadable(long startEpochMillis) {
     unreadable.add(startEpochMillis);
   }
@@ -267,7 +267,7 @@ final class UsageReport {
     for (Bucket bucket : ofBilling.values()) {
       from = bucket.from.isBefore(from) ? bucket.from : from;
     }
-    // nobody knows to which billing period an unreadable row belongs
+    // the billing period of an unreadable row is unknown
     boolean knowsPeriods = !query.byBillingPeriod() || unreadable.isEmpty();
     return !hasIncomplete && knowsPeriods && isComplete(from, to());
   }

@@ -70,7 +70,7 @@ interface UsageTable {
     /** Receives the figures of a window. */
     void add(UsageState state);
 
-    /** Receives the start of a window of which a row cannot be read. */
+    /** Receives the start of a window with a row that cannot be read. */
     void addUnreadable(long startEpochMillis);
   }
 

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.table;
 
-import java.io.IOException;
-import java.nio.file.FileVisitResult;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.Status;
 
-/** Recognizes damaged folders of RocksDB, and deletes folders. Stateless and thread-safe. */
+/** Recognizes damaged folders of RocksDB. Stateless and thread-safe. */
 final class Damage {
   /** RocksDB also reports these as corruption, when it opens a folder. */
   private static final List<String> LACKS =
@@ -29,32 +22,5 @@ final class Damage {
     }
     return status.getCode() == Status.Code.Corruption
         || (status.getCode() == Status.Code.IOError && detail.contains("No such file"));
-  }
-
-  /** Deletes a folder with everything in it, if it exists. */
-  static void delete(Path folder) throws IOException {
-    if (!Files.exists(folder)) {
-      return;
-    }
-    Files.walkFileTree(
-        folder,
-        new SimpleFileVisitor<>() {
-          @Override
-          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
-              throws IOException {
-            Files.delete(file);
-            return FileVisitResult.CONTINUE;
-          }
-
-          @Override
-          public FileVisitResult postVisitDirectory(Path visited, @Nullable IOException failed)
-              throws IOException {
-            if (failed != null) {
-              throw failed;
-            }
-            Files.delete(visited);
-            return FileVisitResult.CONTINUE;
-          }
-        });
   }
 }

@@ -16,6 +16,7 @@ import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.apache.kafka.common.utils.Utils;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.CompressionType;
 import org.rocksdb.InfoLogLevel;
@@ -156,7 +157,7 @@ public final class TableStore implements AutoCloseable {
   private void setAside(RocksDBException damaged) throws IOException {
     timesDamaged.incrementAndGet();
     Path aside = folder.resolveSibling(folder.getFileName() + ".damaged");
-    Damage.delete(aside);
+    Utils.delete(aside.toFile());
     Files.move(folder, aside);
     LOG.error(
         "usage table was damaged detail=\"{}\"; it was moved to {} and is read again from Kafka",
@@ -196,9 +197,7 @@ public final class TableStore implements AutoCloseable {
     }
   }
 
-  /**
-   * Returns the failure because of which the folder must be opened again; null if it can be used.
-   */
+  /** Returns why the folder must be opened again; null if it can be used. */
   public @Nullable TableException failure() {
     return failure;
   }
