@@ -24,7 +24,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.security.KeyStore;
 import java.security.cert.X509Certificate;
 import java.util.HashMap;
 import java.util.List;
@@ -34,7 +33,6 @@ import java.util.Set;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
-import javax.net.ssl.TrustManagerFactory;
 import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.Request;
@@ -189,11 +187,7 @@ final class AccessHandlerIT {
         Map.of(
             "WEIR_TLS_CERTIFICATE", certificates.certificate("first").toString(),
             "WEIR_TLS_KEY", certificates.key("first").toString()));
-    SSLContext trusting = SSLContext.getInstance("TLS");
-    TrustManagerFactory trust =
-        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-    trust.init(Tls.trust(certificates.authority()));
-    trusting.init(null, trust.getTrustManagers(), null);
+    SSLContext trusting = certificates.trusting();
     for (String suite :
         List.of(
             "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")) {
@@ -402,13 +396,7 @@ final class AccessHandlerIT {
 
     HttpClient known = HttpClient.newBuilder().sslContext(client("caller")).build();
     assertEquals("everybody", ask(known, "/all").body());
-    KeyStore authorities = Tls.trust(certificates.authority());
-    TrustManagerFactory trust =
-        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-    trust.init(authorities);
-    SSLContext nameless = SSLContext.getInstance("TLS");
-    nameless.init(null, trust.getTrustManagers(), null);
-    HttpClient unknown = HttpClient.newBuilder().sslContext(nameless).build();
+    HttpClient unknown = HttpClient.newBuilder().sslContext(certificates.trusting()).build();
     assertThrows(IOException.class, () -> ask(unknown, "/all"));
   }
 

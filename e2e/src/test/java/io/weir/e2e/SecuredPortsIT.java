@@ -22,23 +22,18 @@ import io.weir.servers.testing.TestRedis;
 import io.weir.testing.Await;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.kafka.KafkaConnection;
-import java.io.InputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
-import java.security.cert.CertificateFactory;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -96,7 +91,7 @@ final class SecuredPortsIT {
                     limit: {algorithm: token-bucket, capacity: 5, refill_tokens: 1, refill_period: PT1H}
                 """)
             .toString());
-    http = HttpClient.newBuilder().sslContext(trusting(certificates.authority())).build();
+    http = HttpClient.newBuilder().sslContext(certificates.trusting()).build();
     first = Aggregator.start(AggregatorConfig.of(named(environment, "a1")));
     second = Aggregator.start(AggregatorConfig.of(named(environment, "a2")));
     node = Ingest.start(IngestConfig.of(named(environment, "n1")));
@@ -124,21 +119,6 @@ final class SecuredPortsIT {
       file = file.with(new TokenFile.Entry(ApiKeyHash.of(token), grant, null));
     }
     return Files.writeString(folder.resolve("tokens.yml"), file.text());
-  }
-
-  private static SSLContext trusting(Path authority) throws Exception {
-    KeyStore store = KeyStore.getInstance("PKCS12");
-    store.load(null, null);
-    try (InputStream in = Files.newInputStream(authority)) {
-      store.setCertificateEntry(
-          "authority", CertificateFactory.getInstance("X.509").generateCertificate(in));
-    }
-    TrustManagerFactory trust =
-        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-    trust.init(store);
-    SSLContext context = SSLContext.getInstance("TLS");
-    context.init(null, trust.getTrustManagers(), null);
-    return context;
   }
 
   @AfterAll

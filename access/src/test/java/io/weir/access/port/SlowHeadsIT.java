@@ -10,21 +10,16 @@ import io.weir.testing.Await;
 import io.weir.topics.settings.Settings;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
-import java.security.cert.CertificateFactory;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManagerFactory;
 import org.eclipse.jetty.io.Content;
 import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -82,17 +77,7 @@ final class SlowHeadsIT {
     server.setHandler(new Done());
     server.start();
     heads.start();
-    KeyStore authorities = KeyStore.getInstance("PKCS12");
-    authorities.load(null, null);
-    try (InputStream in = Files.newInputStream(certificates.authority())) {
-      authorities.setCertificateEntry(
-          "authority", CertificateFactory.getInstance("X.509").generateCertificate(in));
-    }
-    TrustManagerFactory trust =
-        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-    trust.init(authorities);
-    trusting = SSLContext.getInstance("TLS");
-    trusting.init(null, trust.getTrustManagers(), null);
+    trusting = certificates.trusting();
   }
 
   @AfterEach

@@ -9,19 +9,14 @@ import io.weir.testing.Await;
 import io.weir.testing.ChildJvm;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
-import java.security.cert.CertificateFactory;
 import java.util.List;
 import java.util.Objects;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
-import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -56,17 +51,7 @@ final class TlsPortIT {
             .start();
     BufferedReader output = child.inputReader(StandardCharsets.UTF_8);
     port = Integer.parseInt(Objects.requireNonNull(output.readLine()));
-    KeyStore authorities = KeyStore.getInstance("PKCS12");
-    authorities.load(null, null);
-    try (InputStream in = Files.newInputStream(certificates.authority())) {
-      authorities.setCertificateEntry(
-          "authority", CertificateFactory.getInstance("X.509").generateCertificate(in));
-    }
-    TrustManagerFactory trust =
-        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-    trust.init(authorities);
-    trusting = SSLContext.getInstance("TLS");
-    trusting.init(null, trust.getTrustManagers(), null);
+    trusting = certificates.trusting();
   }
 
   @AfterEach

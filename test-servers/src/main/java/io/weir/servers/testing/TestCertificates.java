@@ -9,9 +9,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.security.cert.CertificateFactory;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
 
 /**
  * Certificates of an authority of a test, in PEM, made by the JDK's {@code keytool}: the
@@ -69,6 +72,26 @@ public final class TestCertificates {
   /** Returns the file of a certificate's key. */
   public Path key(String name) {
     return file(name, "key");
+  }
+
+  /** Returns a client's TLS that trusts the authority, and shows no certificate. */
+  public SSLContext trusting() {
+    try (InputStream in = Files.newInputStream(authority())) {
+      KeyStore trusted = KeyStore.getInstance("PKCS12");
+      trusted.load(null, null);
+      trusted.setCertificateEntry(
+          AUTHORITY, CertificateFactory.getInstance("X.509").generateCertificate(in));
+      TrustManagerFactory trust =
+          TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+      trust.init(trusted);
+      SSLContext context = SSLContext.getInstance("TLS");
+      context.init(null, trust.getTrustManagers(), null);
+      return context;
+    } catch (IOException failed) {
+      throw new UncheckedIOException(failed);
+    } catch (GeneralSecurityException failed) {
+      throw new IllegalStateException(failed);
+    }
   }
 
   private Path file(String name, String ending) {
