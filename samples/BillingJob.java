@@ -162,7 +162,7 @@ public final class BillingJob {
     }
   }
 
-  /** Offsets mean nothing in another topic: its rows are read again, and known ones passed over. */
+  /** Old offsets are invalid in a recreated topic: reads all rows again and skips known ones. */
   private void readFromTheBeginningIfRecreated(String kafka, int partitions)
       throws SQLException, IOException {
     String id;
@@ -182,7 +182,7 @@ public final class BillingJob {
       System.err.println("the ledger was recreated: it is read from its beginning");
       update("DELETE FROM partitions WHERE number >= ?", partitions);
       update("UPDATE partitions SET next_offset = 0");
-      // how far a partition is closed stays: the rows that were read before are still kept
+      // closed_through_ms stays, since the rows that were read before are kept
       update("INSERT OR REPLACE INTO last_closes SELECT number, 0 FROM partitions");
     }
     update("DELETE FROM topic");
@@ -218,7 +218,7 @@ public final class BillingJob {
       throw new IOException("a row that this job does not know: " + row);
     }
     switch (row.required("record_type").asText()) {
-      case "CLOSE" -> { // every window that ends here or earlier stands above
+      case "CLOSE" -> { // follows all rows of windows that end here or earlier
         long through = row.required("closed_through_ms").asLong();
         if (!row.required("complete").asBoolean()) { // calls of any client may be missing
           update(
@@ -250,7 +250,7 @@ public final class BillingJob {
               row.required("billing_period_start_ms").asLong(),
               row.required("billing_period_end_ms").asLong());
         }
-        // a row that stands there again has the same record_id
+        // a repeated row has the same record_id
         update(
             "INSERT OR IGNORE INTO usage VALUES (?, ?, ?, ?, ?)",
             row.required("record_id").asText(),
@@ -263,7 +263,7 @@ public final class BillingJob {
     }
   }
 
-  /** The nodes placed the periods in the ledger by their own time zone data. */
+  /** Exits if this JDK's time zone data differs from that of the nodes, as seen in the ledger. */
   private void requireSameZoneData(ZoneId zone, Instant from, Instant to) throws SQLException {
     try (PreparedStatement periods =
         db.prepareStatement(

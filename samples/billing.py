@@ -178,7 +178,7 @@ def starting_places(db, consumer, options, outage):
             "INSERT OR IGNORE INTO partitions VALUES (?, 0, 0)", [(p,) for p in topic.partitions]
         )
         if recreated or options.from_beginning:
-            # how far a partition is closed stays: the rows that were read before are still kept
+            # closed_through_ms stays, since the rows that were read before are kept
             db.execute("UPDATE partitions SET next_offset = 0")
             db.execute("DELETE FROM last_records")
             db.execute("DELETE FROM skipped")
@@ -212,7 +212,7 @@ def first_answer(consumer, options, outage):
 def is_recreated(db, options, outage, partitions):
     """Whether a partition no longer has the last record that was read at its offset.
 
-    A topic's id (KIP-516) would say the same, but not every version of the library tells it.
+    A topic's id (KIP-516) would show the same, but not every version of the library returns it.
     """
     last = {row["number"]: row for row in db.execute("SELECT * FROM last_records")}
     if not last:
@@ -226,7 +226,7 @@ def is_recreated(db, options, outage, partitions):
             if end <= row["offset"] or first == row["offset"] + 1:
                 return True  # or the record has expired: reading the rest again does no harm
             if first > row["offset"]:
-                return False  # rows have expired unread: the reader stops with a sentence
+                return False  # rows have expired unread: the reader stops with an error
         consumer.assign([TopicPartition(TOPIC, n, row["offset"]) for n, row in last.items()])
         while last:
             for message in consumer.consume(500, timeout=1.0):
@@ -250,7 +250,7 @@ def identity(message):
 
 
 def read(db, consumer, outage, partitions, until_end):
-    """Keeps what comes; the number of records that were skipped."""
+    """Keeps the rows that arrive. Returns the number of skipped records."""
     at_end = set()
     skipped = 0
     while not until_end or len(at_end) < partitions:
@@ -349,7 +349,7 @@ def known(row):
 
 
 def keep_close(db, partition, row):
-    """Every window that ends at the boundary of a CLOSE, or earlier, stands above it."""
+    """A CLOSE follows all rows of windows that end at its boundary or earlier."""
     boundary = row["closed_through_ms"]
     if not row["complete"]:  # calls of any client may be missing in the windows it closes
         db.execute(
@@ -436,7 +436,7 @@ def void(db, options):
 
 
 def refuse_other_zone_data(db, options, from_ms, to_ms):
-    """Weir's processes place midnights by their own time zone data: those here must agree."""
+    """Refuses if the time zone data of Weir's processes and of this machine differ."""
     for row in db.execute(
         "SELECT * FROM periods WHERE zone = ? AND start_ms < ? AND end_ms > ?",
         (options.tz, to_ms + DAY_MS, from_ms - DAY_MS),
@@ -461,7 +461,7 @@ def refuse_other_time(tz, day, there_ms, where):
 
 
 def reported(options, member):
-    """When a date begins by the aggregator's time zone data, out of a report over it."""
+    """Returns when a date begins in the aggregator's time zone data, from a report."""
     query = {"client": options.client, "tz": options.tz, "window": "total", "limit": 1}
     query |= {"from": options.start, "to": options.end}
     url = f"{options.reports.rstrip('/')}/v1/usage?{urlencode(query)}"
@@ -522,7 +522,7 @@ def refuse_unless_ready(db, options, from_ms, to_ms):
 
 def new_invoice(db, options, prices, from_ms, to_ms):
     period = (options.client, from_ms, to_ms)
-    # rows of this period; those on another invoice came late, and the period's own is void since
+    # rows on another invoice came late, after this period's own invoice, which is void now
     usage = {}
     for row in db.execute(
         "SELECT meter, unit, quantity FROM usage"
@@ -733,12 +733,12 @@ def arguments():
         default=os.environ.get("WEIR_REPORTS"),
         metavar="URL",
         help="an aggregator, such as http://localhost:8081 (WEIR_REPORTS): the invoice is refused "
-        "when midnights there are other than here; with tokens set WEIR_TOKEN",
+        "when midnights there differ from those here; with tokens set WEIR_TOKEN",
     )
     billing.add_argument(
-        "--issue", action="store_true", help="issue it: it stands, and its rows are on no other"
+        "--issue", action="store_true", help="issue it: its rows are then on no other invoice"
     )
-    voiding = commands.add_parser("void", help="take an issued invoice back; its number stays used")
+    voiding = commands.add_parser("void", help="void an invoice; its number is not used again")
     voiding.add_argument("number", type=int, metavar="NUMBER", help="of the invoice")
     return parser.parse_args()
 

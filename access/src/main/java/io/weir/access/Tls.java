@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The TLS of a port: 1.2 and 1.3, by the certificate of the settings' files, which are read again
  * when their content changes. New connections then have the new certificate; those that are open
- * stay. A client cannot renegotiate a connection (RFC 9325 §3.4), and cipher suites are those with
- * forward secrecy and authenticated encryption (RFC 9325 §4.2). Thread-safe.
+ * stay. A client cannot renegotiate a connection (RFC 9325 §3.4). All cipher suites have forward
+ * secrecy and authenticated encryption (RFC 9325 §4.2). Thread-safe.
  */
 public final class Tls implements AutoCloseable {
   /** The versions that the ports speak. */
@@ -166,7 +166,7 @@ public final class Tls implements AutoCloseable {
     return server;
   }
 
-  /** Returns the cipher suites of a port that is not Jetty's, the preferred first. */
+  /** Returns the cipher suites for ports that are not Jetty's, in order of preference. */
   public List<String> cipherSuites() {
     return Stream.of(server.getDefaultSSLParameters().getCipherSuites())
         .filter(suite -> !suite.matches(WITHOUT_AUTHENTICATED_ENCRYPTION))

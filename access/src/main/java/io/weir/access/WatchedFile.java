@@ -71,8 +71,8 @@ public final class WatchedFile implements AutoCloseable {
   }
 
   /**
-   * Returns how many watched files of this process cannot be read, or are invalid. Their last valid
-   * content stays in force.
+   * Returns the number of watched files of this process that cannot be read or are invalid. Their
+   * last valid content stays in force.
    */
   public static int countRefused() {
     return REFUSED.get();

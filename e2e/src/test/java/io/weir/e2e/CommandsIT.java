@@ -116,7 +116,7 @@ final class CommandsIT {
     }
   }
 
-  /** Was a hole: every user of the machine could read and write what the tokens protect. */
+  /** Regression: every user of the machine could read and write what the tokens protect. */
   @Test
   void up_withTokens_itsServersNeedAPassword_whichCommandsNextToItHave() throws Exception {
     Map<String, String> environment = new HashMap<>(freePorts());

@@ -28,15 +28,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Records of a kind that no reader knows, as a later version may write them, in every topic whose
- * records have kinds: every process and command that reads the topic ignores them.
+ * Writes records of an unknown kind, as a later version may do, to every topic whose records have
+ * kinds. Every process and command that reads the topic must ignore them.
  */
 final class UnknownKindsIT {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   /**
-   * The other topics have no kinds: anything but a batch in the calls topic is quarantined, ledger
-   * rows have versions, and a node does not decide by policies that it cannot read.
+   * The other topics have no kinds: the aggregator quarantines anything but a batch in the calls
+   * topic, ledger rows have versions, and a node does not use policies that it cannot read.
    */
   private static final List<Topic> WITH_KINDS =
       List.of(Topics.STATE, Topics.CORRECTIONS, Topics.SETTLEMENTS);

@@ -18,12 +18,14 @@ import org.apache.kafka.common.errors.TimeoutException;
 
 /**
  * Checks that Kafka answers before a command waits for it. Kafka's clients retry a wrong address
- * for as long as a request may take, which is half a minute and more.
+ * until the request times out, after half a minute or more.
  */
 final class KafkaProbe {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
 
-  /** Longer, since a busy broker still accepts connections at once. */
+  /**
+   * Longer than the connect timeout: a busy broker accepts connections at once, but answers late.
+   */
   private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(15);
 
   private KafkaProbe() {}
@@ -31,8 +33,8 @@ final class KafkaProbe {
   /**
    * Requires that Kafka answers.
    *
-   * @throws CommandFailedException if no address accepts a connection within 5 s, or what accepts
-   *     it is no Kafka, or does not answer within 15 s
+   * @throws CommandFailedException if no address accepts a connection within 5 s, or the server is
+   *     not Kafka or does not answer within 15 s
    * @throws KafkaException if no address can be resolved, or Kafka refuses this user
    */
   static void requireReachable(KafkaConnection kafka) {
@@ -49,7 +51,7 @@ final class KafkaProbe {
       }
       throw unreachable(
           kafka.bootstrapServers(),
-          "what listens there is no Kafka, speaks another protocol (TLS, SASL), or does not answer"
+          "the server there is not Kafka, speaks another protocol (TLS, SASL), or does not answer"
               + " within "
               + ANSWER_TIMEOUT.toSeconds()
               + " s");

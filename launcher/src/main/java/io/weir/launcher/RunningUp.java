@@ -93,9 +93,7 @@ final class RunningUp implements AutoCloseable {
     return Optional.of(KafkaConnection.to(address, properties));
   }
 
-  /**
-   * What another user has put into the current folder must not say which Kafka is used, and how.
-   */
+  /** A file of another user in the current folder must not choose the Kafka or its settings. */
   private static boolean isOfThisUser(Path file) throws IOException {
     return Files.getOwner(file).getName().equals(System.getProperty("user.name"));
   }

@@ -33,7 +33,7 @@ final class ServersPassword {
         throw new CommandFailedException(
             file
                 + " does not hold a password of at least 16 letters, digits, _ and -; delete the file,"
-                + " and a new one is made");
+                + " and Weir creates a new one");
       }
       return kept;
     }

@@ -292,7 +292,7 @@ final class StripeCommand implements Callable<Integer> {
     public void recreated() {
       error(
           "the ledger topic was recreated: it is read from its beginning, and rows that were"
-              + " exported before are passed over");
+              + " exported before are skipped");
     }
 
     @Override

@@ -167,7 +167,8 @@ final class MisuseTest {
   }
 
   /**
-   * Once, the command waited for half a minute and more, and said what Kafka's client waited for.
+   * Regression: the command waited for half a minute or more, and reported only what Kafka's client
+   * had waited for.
    */
   @Test
   void listenerThatIsNoKafka_isReported() throws Exception {
@@ -182,7 +183,7 @@ final class MisuseTest {
               .contains(
                   "Kafka does not answer at "
                       + address
-                      + " (WEIR_KAFKA): what listens there is no Kafka"),
+                      + " (WEIR_KAFKA): the server there is not Kafka"),
           errors::toString);
     }
   }

@@ -29,7 +29,7 @@ final class RunningUpTest {
     assertTrue(kafka().isEmpty());
   }
 
-  /** Was a hole: another user could plant the file in a shared folder and so choose the Kafka. */
+  /** Regression: another user could put the file into a shared folder and so choose the Kafka. */
   @Test
   void fileOfAnotherUser_isIgnored() throws Exception {
     assumeTrue(System.getProperty("user.name").equals("root"), "only root may give a file away");

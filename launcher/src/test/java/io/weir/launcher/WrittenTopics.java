@@ -299,7 +299,7 @@ final class WrittenTopics {
         System.currentTimeMillis());
   }
 
-  /** The figures; of later revisions one call each came late. */
+  /** The figures. Each later revision has one late call. */
   UsageState state(long revision, CallEvent... counted) {
     return state(key, revision, counted);
   }
@@ -359,7 +359,7 @@ final class WrittenTopics {
         1);
   }
 
-  /** The count of an adjustment, or of figures of which so many calls came late. */
+  /** The count of an adjustment, or of figures with a number of late calls. */
   static UsageCount late(UsageCount count, long late) {
     return new UsageCount(
         count.quantity(),

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * <p>If the cache's clock has stepped back since the slots were written, that time counts as now:
  * each lease runs for as long as it did then, so nobody is given a slot that is still used, and the
  * slot of a holder that has died is free one lease after the step at the latest. A lease that ends
- * further ahead than twice the longest one was not written by Weir, and does not count.
+ * later than twice the longest lease from now was not written by Weir, and does not count.
  *
  * @param limit the limit
  * @param slots what was kept

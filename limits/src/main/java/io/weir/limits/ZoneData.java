@@ -10,7 +10,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The time zone data of this Java runtime, by which midnights and billing periods are placed.
+ * The time zone data of this Java runtime, which determines midnights and billing periods.
  * Stateless and thread-safe.
  */
 public final class ZoneData {
@@ -24,10 +24,10 @@ public final class ZoneData {
   }
 
   /**
-   * Returns a sentence if a version is older than a year. The name of a version says its year only,
-   * which counts as its middle: 2025a is old from 2026-07-01 on.
+   * Returns a warning if a version is older than a year. A version's name contains only a year, so
+   * its age counts from the middle of that year: 2025a is old from 2026-07-01 on.
    *
-   * @return empty if the version is newer, or has no such name
+   * @return empty if the version is newer, or its name has another form
    */
   public static Optional<String> warning(String version, Instant now) {
     Matcher name = VERSION.matcher(version);

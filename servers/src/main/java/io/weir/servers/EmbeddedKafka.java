@@ -64,11 +64,12 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Starts a single broker that other users of this machine can reach and cannot use.
+   * Starts a single broker. Other users of this machine can connect, but need the password.
    *
    * @param folder its data; formatted if empty
    * @param port the port on which it listens; 0 selects any free one
-   * @param password what clients must know, of letters and digits; null if everybody may use it
+   * @param password password of the clients, letters and digits; null if all users may use the
+   *     broker
    * @throws ServerStartException if the port is taken or the broker does not start
    */
   public static EmbeddedKafka start(Path folder, int port, @Nullable String password)
@@ -224,7 +225,9 @@ public final class EmbeddedKafka implements AutoCloseable {
         + '"';
   }
 
-  /** Returns the properties that clients need besides the address; empty without a password. */
+  /**
+   * Returns the properties that clients need in addition to the address; empty without a password.
+   */
   public Map<String, String> clientProperties() {
     return password == null
         ? Map.of()

@@ -98,12 +98,12 @@ public final class RedisServer implements AutoCloseable {
    * @param folder its data and log
    * @param port the port on which it listens; 0 selects any free one
    * @param passwordSha256 the SHA-256, in hexadecimal digits, of the password that clients must
-   *     give; null if everybody may use it
+   *     send; null if all users may use the server
    * @throws ServerStartException if the port is taken or the server does not answer
    */
   public static RedisServer startLockedDown(Path folder, int port, @Nullable String passwordSha256)
       throws IOException {
-    // every user may read the command line of a process, so it has the hash alone
+    // every user can read the command line of a process, so it contains only the hash
     String rule = passwordSha256 == null ? "nopass" : "#" + passwordSha256;
     List<String> options = new ArrayList<>(List.of("--user", "default", "on", rule));
     options.addAll(NO_ADMINISTRATION);

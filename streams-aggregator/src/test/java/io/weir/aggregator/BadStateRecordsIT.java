@@ -33,7 +33,7 @@ final class BadStateRecordsIT {
   /** A bad record in place of a row: its kind, null for no header; and its value. */
   private record Bad(@Nullable String kind, UnaryOperator<String> value) {}
 
-  /** Was a hole: one such record answered every report of its client with 500, for good. */
+  /** Regression: after one such record, every report of its client failed with 500, permanently. */
   @Test
   void usage_badRecordInPlaceOfARow_isIncompleteAndNotNegative(@TempDir Path folder)
       throws Exception {

@@ -19,7 +19,7 @@ final class DamagedStateIT {
 
   @TempDir Path folder;
 
-  /** Was a hole: the aggregator ended, though its folder is only a copy. */
+  /** Regression: the aggregator ended, though its folder is only a copy. */
   @Test
   void flippedBits_inTheTableAndInTheCountingsStores_areReplacedFromKafka() throws Exception {
     try (Broker broker = new Broker(PARTITIONS);

@@ -112,7 +112,7 @@ final class FairReportsIT {
         .sum();
   }
 
-  /** Was a hole: others got two reports in ten seconds. */
+  /** Regression: others got two reports in ten seconds. */
   @Test
   void manyLargeReportsOfOneToken_letTheReportOfAnotherTokenPass() throws Exception {
     AtomicInteger ended = new AtomicInteger();
@@ -144,7 +144,7 @@ final class FairReportsIT {
     assertTrue(passed <= MAX_PASSED, () -> passed + " large reports came first");
   }
 
-  /** Was a hole: the work went on for 46 s after the sockets were closed. */
+  /** Regression: the work went on for 46 s after the sockets were closed. */
   @Test
   void closedConnections_endTheirReports() throws Exception {
     List<Socket> sockets = new ArrayList<>();

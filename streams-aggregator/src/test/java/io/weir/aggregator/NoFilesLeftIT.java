@@ -12,7 +12,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** An aggregator that may open no file for a while. */
+/** An aggregator that cannot open files for a while. */
 final class NoFilesLeftIT {
   private static final int PARTITIONS = 1;
 
@@ -22,7 +22,7 @@ final class NoFilesLeftIT {
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
   /**
-   * Was a hole: the table was not followed for minutes after files could be opened again, and
+   * Regression: the table was not followed for minutes after files could be opened again, and
    * {@code /health/live} was 200 meanwhile.
    */
   @Test
@@ -35,7 +35,7 @@ final class NoFilesLeftIT {
       assertEquals(200, status(fleet, "/health/live"));
 
       StateRows rows = new StateRows(client);
-      fleet.member(0).limitFiles(16); // less than are open; those stay open
+      fleet.member(0).limitFiles(16); // fewer than are open; those stay open
       Await.until(
           "the table fails",
           () -> {

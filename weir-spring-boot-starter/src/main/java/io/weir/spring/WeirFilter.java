@@ -32,7 +32,7 @@ public final class WeirFilter extends OncePerRequestFilter {
   private final WeirStatistics statistics;
 
   /**
-   * Creates a filter that asks by the client about the calls that the resolver returns.
+   * Creates a filter that checks, through the client, the calls that the resolver returns.
    *
    * @param statistics counts the requests
    */
@@ -51,7 +51,7 @@ public final class WeirFilter extends OncePerRequestFilter {
       statistics.addUnknownCaller(
           resolver instanceof PropertiesCallResolver byProperties
               ? byProperties.missing()
-              : "the WeirCallResolver of the application knows no caller");
+              : "the WeirCallResolver of the application returned no call");
       ProblemAnswer.callerUnknown("it is not known whose call it is").writeTo(response);
       return;
     }

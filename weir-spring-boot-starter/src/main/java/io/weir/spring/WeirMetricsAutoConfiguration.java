@@ -20,7 +20,7 @@ public final class WeirMetricsAutoConfiguration {
     return registry -> {
       for (Outcome outcome : Outcome.values()) {
         FunctionCounter.builder("weir.requests", statistics, it -> it.count(outcome))
-            .description("requests that Weir was asked about, by their outcome")
+            .description("requests by the outcome of their check")
             .tag("outcome", outcome.tag())
             .register(registry);
       }

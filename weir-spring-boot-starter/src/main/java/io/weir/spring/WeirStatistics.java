@@ -14,7 +14,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Counts requests by their outcome. Logs outcomes that need a person, each at most once a minute.
+ * Counts requests by their outcome. Logs each outcome that requires action, at most once a minute.
  * Thread-safe.
  */
 public final class WeirStatistics {
@@ -36,9 +36,9 @@ public final class WeirStatistics {
     DENIED,
     /** No client has its API key, or the key has expired. */
     KEY_REFUSED,
-    /** It has no API key, client or principal, so Weir was not asked. */
+    /** It has no API key, client or principal, so Weir did not check it. */
     CALLER_UNKNOWN,
-    /** No node has decided it, and it passed by the failure mode. */
+    /** No node has decided it, and the failure mode let it pass. */
     UNDECIDED_PASSED,
     /** No node has decided it, and it was refused. */
     UNDECIDED_REFUSED,
@@ -51,7 +51,7 @@ public final class WeirStatistics {
     }
   }
 
-  /** Creates statistics of no request. */
+  /** Creates statistics without requests. */
   public WeirStatistics() {
     for (Outcome outcome : Outcome.values()) {
       byOutcome.put(outcome, new Requests());

@@ -103,7 +103,7 @@ final class WeirAutoConfigurationTest {
     }
   }
 
-  /** Once, the sentence stood under five causes of a stack trace. */
+  /** Regression: the message appeared only under five causes of a stack trace. */
   @Test
   void wrongProperties_areAnalyzed_asOneSentence() {
     Map<String, String[]> wrong =

@@ -34,7 +34,7 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
 
   private static final long BETWEEN_LOOKS_MILLIS = 500;
 
-  /** The cipher suite of a session before the end of its handshake ({@link SSLSession}). */
+  /** The cipher suite that {@link SSLSession} reports before the handshake has ended. */
   private static final String NO_SUITE = "SSL_NULL_WITH_NULL_NULL";
 
   private final SupervisedThread thread = new SupervisedThread("weir-slow-senders", this);
@@ -133,9 +133,9 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Returns the connection that receives requests. Of an endpoint with TLS that is the one within
-   * TLS, since the outer one counts no requests; until the handshake has ended it is the outer one,
-   * so that a handshake must arrive in time, too.
+   * Returns the connection that receives requests. With TLS, this is the connection inside TLS,
+   * since the outer one counts no requests. Until the handshake has ended, it is the outer one, so
+   * the handshake must also arrive in time.
    */
   private static Connection receiving(EndPoint endPoint) {
     Connection connection = endPoint.getConnection();

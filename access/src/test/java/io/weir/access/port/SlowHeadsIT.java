@@ -33,7 +33,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Which connections of a port with TLS end because a request does not arrive. */
+/** Tests which connections of a TLS port end because a request does not arrive. */
 final class SlowHeadsIT {
   private static final Duration BETWEEN_BYTES = Duration.ofMillis(700);
 
@@ -100,7 +100,9 @@ final class SlowHeadsIT {
     socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
   }
 
-  /** Was a hole: Jetty counts no requests of a connection's TLS part, so each seemed to arrive. */
+  /**
+   * Regression: Jetty counts no requests on the outer TLS connection, so it seemed to wait for one.
+   */
   @Test
   void tlsConnectionInUse_staysLongerThanARequestMayTakeToArrive() throws Exception {
     try (Socket socket = connect()) {

@@ -15,8 +15,8 @@ import java.time.Duration;
  *     this process could not read the answer does not count
  * @param patience longest time that a caller waits in total, including delays of this process,
  *     before it is rejected. At least the deadline, at most 1 h
- * @param queueCapacity single checks that may wait to be sent, and as many of batches; further ones
- *     are rejected. 1 to 1,000,000
+ * @param queueCapacity maximum of single checks that wait to be sent, and of checks of batches;
+ *     further ones are rejected. 1 to 1,000,000
  * @param maxBatchBuckets most buckets in the checks of one script call, which bounds how long a
  *     call occupies the server; a check with more buckets has a call of its own. 1 to {@value
  *     #MAX_BATCH_BUCKETS}

@@ -295,7 +295,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       ServerInfo found = ServerInfo.of(await(connection.async().info()));
       synchronized (this) {
         if (current != connection) {
-          return false; // the answer of a server that another one may have replaced since
+          return false; // another server may have replaced the one that answered
         }
         note(found);
       }

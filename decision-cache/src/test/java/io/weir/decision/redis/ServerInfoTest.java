@@ -41,7 +41,7 @@ class ServerInfoTest {
     assertEquals("", of("next", "").refusal(ServerKind.SINGLE));
   }
 
-  /** What speaks Redis' protocol is not always Redis: its numbers may have another form. */
+  /** A server that speaks Redis' protocol but is not Redis may write numbers in another form. */
   @Test
   void of_numbersOfAnotherForm_areNotKnown() {
     ServerInfo info =

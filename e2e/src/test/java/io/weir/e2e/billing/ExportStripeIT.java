@@ -64,7 +64,7 @@ final class ExportStripeIT {
     }
   }
 
-  /** Was a hole: rows below the old offset of a recreated topic were passed over silently. */
+  /** Regression: rows below the old offset of a recreated topic were skipped silently. */
   @Test
   void topicRecreatedWithMoreRows_everyRowArrivesOnce() throws Exception {
     try (TestKafka kafka = TestKafka.borrow();

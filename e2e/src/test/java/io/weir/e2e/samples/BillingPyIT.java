@@ -143,7 +143,7 @@ final class BillingPyIT {
     }
   }
 
-  /** Was a hole: 30 of 70 new rows were passed over, with status 0. */
+  /** Regression: 30 of 70 new rows were skipped, with status 0. */
   @Test
   void follow_topicRecreatedWithMoreRows_keepsEachRowOnce_andWhatIsIncomplete() throws Exception {
     long closed = HOUR.toEpochMilli() + WINDOW_MILLIS;
@@ -200,7 +200,7 @@ final class BillingPyIT {
     }
   }
 
-  /** Was a hole: a traceback at each start, and no way past the record. */
+  /** Regression: each start failed with a traceback at the same record. */
   @Test
   void follow_recordThatIsNoRow_isSkipped_named_andTheNextOneIsKept() throws Exception {
     byte[] good = LedgerRowCodec.encode(row("acme", "calls", "-", 19, 0));
@@ -231,7 +231,7 @@ final class BillingPyIT {
     assertTrue(invoice.errors().contains("offset 5 is on no invoice"), invoice::errors);
   }
 
-  /** Was a hole: with other time zone data, invoice and ledger differed at every midnight. */
+  /** Regression: with other time zone data, invoice and ledger differed at every midnight. */
   @Test
   void invoice_periodsInTheLedgerBeginAtAnotherTimeThanHere_isRefused() throws Exception {
     long begin = Instant.parse("2026-10-31T18:30:00Z").toEpochMilli();
@@ -262,7 +262,7 @@ final class BillingPyIT {
     }
   }
 
-  /** The other way: the aggregator is asked, for clients who are billed by the months of UTC. */
+  /** Clients who are billed by UTC months: the sample compares with the aggregator's reports. */
   @Test
   void invoice_reportsPlaceAMidnightElsewhere_isRefused() throws Exception {
     write(row("acme", "calls", "-", 19, 0), close());

@@ -153,7 +153,7 @@ final class SamplesIT {
     assertTrue(draft.output().startsWith("DRAFT: globex"), draft::output);
     assertTrue(draft.output().contains("NOT COMPLETE: calls may be missing"), draft::output);
 
-    // the second invoice has an adjustment of the first, which another one must not bill again
+    // the second invoice bills an adjustment of the first period; no other may bill it again
     String number = numberOf(acme);
     Ended taken = run(with(job, "void", number));
     assertEquals(0, taken.status(), taken::errors);

@@ -119,7 +119,9 @@ public final class CallReader {
       return null;
     }
     if (hasLoggedOff.compareAndSet(false, true)) {
-      LOG.warn("authz_not_configured detail=\"a gateway asks, and {}\"", NOT_CONFIGURED.detail());
+      LOG.warn(
+          "authz_not_configured detail=\"a gateway sent a request, but {}\"",
+          NOT_CONFIGURED.detail());
     }
     return NOT_CONFIGURED;
   }

@@ -23,7 +23,7 @@ record EventRule(String meter, Endpoint endpoint, @Nullable DataPath value, int 
   /** Longest text that is read as a number. */
   private static final int MAX_NUMBER_CHARS = 40;
 
-  /** What {@link BigDecimal} reads, but with the digits of ASCII alone. */
+  /** Numbers that {@link BigDecimal} reads, but with ASCII digits only. */
   private static final Pattern NUMBER =
       Pattern.compile("[+-]?(\\d+(\\.\\d*)?|\\.\\d+)([eE][+-]?\\d+)?");
 

@@ -73,8 +73,8 @@ public final class RateLimitServer implements AutoCloseable {
   private static final Duration IDLE_LIMIT = Duration.ofMinutes(5);
 
   /**
-   * When there are as many connections as there may be, a new one takes the place of the one that
-   * was silent the longest, if that is at least so long.
+   * When the port is full, a new connection replaces the one that has been silent the longest, if
+   * that has been silent for at least this time.
    */
   private static final Duration IDLE_LIMIT_OF_FULL_PORT = Duration.ofSeconds(30);
 

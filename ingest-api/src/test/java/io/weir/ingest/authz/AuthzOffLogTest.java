@@ -12,7 +12,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** Once, a gateway's callers got 503 and the node that answered 404 said nothing. */
+/** Regression: a gateway's callers got 503, and the node that answered 404 logged nothing. */
 final class AuthzOffLogTest {
   @Test
   void gatewayAsksNodeWithoutIdentity_isLoggedOnce() {

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class CallIdsIT {
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** Was a hole: calls with the ids / and .. could be made, and never be settled. */
+  /** Regression: calls with the ids / and .. could be made, and never be settled. */
   @Test
   void idThatACheckAccepts_canBeSettled(@TempDir Path folder) throws Exception {
     List<String> wrong = new ArrayList<>();
@@ -85,7 +85,7 @@ final class CallIdsIT {
     }
   }
 
-  /** Every byte that is neither a letter nor a digit, as a careful client writes it. */
+  /** Encodes every byte that is neither a letter nor a digit, as a careful client does. */
   private static String encoded(String id) {
     StringBuilder path = new StringBuilder();
     for (byte one : id.getBytes(StandardCharsets.UTF_8)) {

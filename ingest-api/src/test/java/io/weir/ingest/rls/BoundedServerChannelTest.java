@@ -23,7 +23,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Once, 1,100 connections that sent nothing shut out everybody else for five minutes. */
+/** Regression: 1,100 connections that sent nothing shut out all others for five minutes. */
 final class BoundedServerChannelTest {
   private static final int MAX = 3;
 
@@ -75,7 +75,7 @@ final class BoundedServerChannelTest {
     return socket;
   }
 
-  /** Returns what comes back of a byte: the byte, or -1 of a connection that has ended. */
+  /** Sends a byte. Returns the byte that comes back; -1 if the connection has ended. */
   private static int echo(Socket socket) {
     try {
       socket.getOutputStream().write(7);

@@ -516,7 +516,7 @@ final class RateLimitServerIT {
     }
   }
 
-  /** Was a hole: 47,300 resets of one connection were served. */
+  /** Regression: the server accepted 47,300 resets of one connection. */
   @Test
   void connectionThatResetsItsRequests_isClosed() throws Exception {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();

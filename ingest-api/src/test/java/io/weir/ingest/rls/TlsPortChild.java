@@ -11,8 +11,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * A process whose only TLS is that of a gRPC port, without services: the JDK reads its rules once
- * in a process. Writes its port, and ends when its input ends.
+ * A process whose only TLS port is a gRPC port without services. It is a process of its own, since
+ * the JDK reads its TLS properties only once. Writes its port, and ends when its input ends.
  */
 final class TlsPortChild {
   private TlsPortChild() {}

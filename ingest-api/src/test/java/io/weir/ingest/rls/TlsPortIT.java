@@ -22,7 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a hostile client of TLS 1.2 may ask of the gRPC port. */
+/** Tests what a hostile TLS 1.2 client can do to the gRPC port. */
 final class TlsPortIT {
   private static final byte[] PREFACE =
       "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
@@ -73,7 +73,7 @@ final class TlsPortIT {
     return socket;
   }
 
-  /** Was a hole: each renegotiation costs the server a handshake, and there was no bound. */
+  /** Regression: renegotiations were unlimited, and each costs the server a handshake. */
   @Test
   void renegotiation_endsTheConnection() throws Exception {
     try (SSLSocket socket = connect()) {

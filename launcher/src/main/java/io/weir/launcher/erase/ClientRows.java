@@ -33,7 +33,7 @@ final class ClientRows {
   /** The least key that was left out since there were too many; null if none was. */
   private @Nullable String leftOut;
 
-  /** By key, the places and faults of rows that cannot be read; not all if there are many. */
+  /** Places and faults of unreadable rows, by key; only the first ones if there are many. */
   private final Map<String, String> unreadable = new HashMap<>();
 
   private long countedThroughEpochMillis;
@@ -121,7 +121,7 @@ final class ClientRows {
               + ": "
               + notOurs.getMessage());
     } catch (MalformedRecordException foreignKey) {
-      return; // of another kind, which is ignored
+      return; // keys of other kinds are ignored
     }
   }
 
@@ -142,7 +142,7 @@ final class ClientRows {
         closedThroughEpochMillis = progress.closedThroughEpochMillis();
         countedThroughEpochMillis = record.timestamp();
       } catch (MalformedRecordException reportedByVerify) {
-        return; // what the record before it says still holds
+        return; // the previous record stays valid
       }
     }
   }

@@ -94,7 +94,7 @@ public final class Erasure {
     }
     if (unreadable != null) {
       throw new ErasureFailedException(
-          "a row of the client cannot be read and is left, every other row was looked at: "
+          "a row of the client cannot be read and was not erased; all others were processed: "
               + unreadable);
     }
     return tally.report();

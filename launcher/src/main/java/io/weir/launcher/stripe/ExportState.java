@@ -80,7 +80,7 @@ final class ExportState implements AutoCloseable {
   private ObjectNode changes = JSON.createObjectNode();
   private @Nullable String cluster;
 
-  /** Id of the topic in which the offsets are; null in a file that does not say it. */
+  /** Id of the topic to which the offsets belong; null in a file without it. */
   private @Nullable String topicId;
 
   private @Nullable Instant since;
@@ -151,8 +151,8 @@ final class ExportState implements AutoCloseable {
   }
 
   /**
-   * Notes the id of the topic. If it is another than before, the topic was recreated, and offsets
-   * before mean nothing in it: all partitions are read from their beginning.
+   * Records the id of the topic. If it has changed, the topic was recreated and the old offsets are
+   * invalid: all partitions are read from their beginning.
    *
    * @return whether the topic was recreated
    */

@@ -23,9 +23,8 @@ record ExportedRow(LedgerRow row, JsonNode json, String place) {
   /**
    * Reads a row.
    *
-   * @throws NoRowException if it is none
-   * @throws ExportFailedException if it is of a version that is not known: a wrong bill would
-   *     follow
+   * @throws NoRowException if the record is not a ledger row
+   * @throws ExportFailedException if its version is unknown: skipping it would make the bill wrong
    */
   static ExportedRow of(byte[] bytes, String place) throws ExportFailedException, NoRowException {
     try {

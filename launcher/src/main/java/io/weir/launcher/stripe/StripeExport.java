@@ -196,7 +196,9 @@ public final class StripeExport {
     }
   }
 
-  /** The partition of a client, by which rows are known again, depends on how many there are. */
+  /**
+   * Requires all old partitions, since exported rows are recognized in their client's partition.
+   */
   private static void requirePartitions(Map<Integer, Long> next, int count)
       throws ExportFailedException {
     for (int partition : new TreeMap<>(next).keySet()) {
@@ -204,14 +206,14 @@ public final class StripeExport {
         throw new ExportFailedException(
             "the ledger was recreated with "
                 + count
-                + " partitions, and by --state it had a partition "
+                + " partitions, but --state has an offset of partition "
                 + partition
-                + ": rows cannot be known again. Recreate it with as many partitions as before");
+                + ": exported rows cannot be recognized. Recreate it with the same partitions");
       }
     }
   }
 
-  /** A topic of the same id that is shorter than it was has lost rows. */
+  /** Requires that no partition is shorter than before: a topic with the same id has lost rows. */
   static void requireSameTopic(Map<Integer, Long> next, Map<Integer, Long> ends)
       throws ExportFailedException {
     for (Map.Entry<Integer, Long> each : new TreeMap<>(next).entrySet()) {

@@ -19,7 +19,7 @@ final class Account {
   Tally billed = new Tally();
   Tally shown = new Tally();
 
-  /** The part of {@link #counted} that stands in the FINAL row. */
+  /** The part of {@link #counted} that belongs to the FINAL row. */
   Tally countedFinal = new Tally();
 
   /** The FINAL row in the ledger; nothing if there is none. */
@@ -28,15 +28,13 @@ final class Account {
   /** Broker's time of the record that closed the window; 0 if there is no FINAL row. */
   long closedAtEpochMillis;
 
-  /**
-   * Repetitions that came at the very time of the close: the FINAL row may or may not contain them.
-   */
+  /** Repetitions with exactly the time of the close: the FINAL row may or may not count them. */
   long duplicatesAtClose;
 
   /** Whether the last ledger row says that it is complete. */
   boolean billedComplete;
 
-  /** Whether the record of the state topic says so. */
+  /** Whether the record of the state topic says that the row is complete. */
   boolean shownComplete;
 
   /** Revision of the last ledger row; 0 if there is none. */

@@ -6,8 +6,8 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The adjustments of closed windows, each by the record of the calls that it counts and by its
- * reason: as the ledger has them, and as the recount expects them. Kept on disk. Not thread-safe.
+ * Adjustments of closed windows, keyed by reason and by the calls record that they count. Holds
+ * those in the ledger and those that the recount expects. Kept on disk. Not thread-safe.
  */
 final class Adjustments {
   private static final UsageRow.Reason[] REASONS = UsageRow.Reason.values();
@@ -52,14 +52,14 @@ final class Adjustments {
     }
   }
 
-  /** What both sides say. Mutable. */
+  /** The figures of the recount and of the ledger. Mutable. */
   static final class Both {
     Tally billed = new Tally();
     Tally counted = new Tally();
     boolean billedComplete = true;
     boolean countedComplete = true;
 
-    /** Where the row stands in the ledger; empty without a row. */
+    /** Place of the row in the ledger; empty without a row. */
     String where = "";
 
     private byte[] toBytes() {

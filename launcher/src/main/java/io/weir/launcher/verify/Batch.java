@@ -30,7 +30,7 @@ record Batch(
     boolean departing) {
   private static final Pattern NODE = Pattern.compile("[A-Za-z0-9._-]{1,64}");
 
-  /** Digits of ASCII, without a sign of plus. */
+  /** ASCII digits, without a plus sign. */
   private static final Pattern INTEGER = Pattern.compile("-?\\d{1,19}");
 
   static final int MAX_LINES = 10_000;

@@ -61,8 +61,8 @@ record CallLine(
   }
 
   /**
-   * Returns the summand of {@code events_digest} of a line of a batch with the header {@code
-   * digest}: FNV-1a over its bytes, followed by SplitMix's mixer.
+   * Returns the line's summand of {@code events_digest} in a batch with the header {@code digest}:
+   * FNV-1a over its bytes, followed by SplitMix's mixer.
    */
   static long digest(byte[] value, int start, int length) {
     long hash = FNV_OFFSET;

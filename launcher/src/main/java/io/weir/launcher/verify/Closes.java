@@ -11,8 +11,8 @@ import java.util.Map;
  * The CLOSE rows of the range, and whether calls could be missing when each was made. Kept on disk.
  * Not thread-safe.
  *
- * <p>A CLOSE has the broker's time of the record that closed it. Several records may have that
- * time; what the row says must be right after one of them.
+ * <p>A CLOSE has the broker's time of the record that caused it. If several records have that time,
+ * the row must be correct after at least one of them.
  */
 final class Closes {
   private static final int KEY_BYTES = Integer.BYTES + 2 * Long.BYTES;
@@ -21,7 +21,9 @@ final class Closes {
   private final Differences differences;
   private final Map<Integer, Cursor> cursors = new HashMap<>();
 
-  /** The CLOSE rows of a partition that have one time, and what is known of them. */
+  /**
+   * The CLOSE rows of a partition with the same time, and the result of their comparison so far.
+   */
   private static final class Cursor {
     long atEpochMillis;
     List<Close> rows = List.of();

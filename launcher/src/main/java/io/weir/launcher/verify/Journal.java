@@ -131,7 +131,7 @@ final class Journal {
    */
   List<Doubt> doubts(long nextOpeningEpochMillis) {
     List<Doubt> doubts = new ArrayList<>();
-    // what is missing before a run was decided before any run behind it was read
+    // calls missing before a run were decided before any later run was read
     Map<Long, Long> revealedAt = new HashMap<>();
     long earliest = Long.MAX_VALUE;
     for (Map.Entry<Long, Run> run : runs.descendingMap().entrySet()) {

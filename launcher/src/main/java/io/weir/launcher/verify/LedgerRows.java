@@ -43,7 +43,7 @@ final class LedgerRows {
     long rowsSinceClose;
     long quantitySinceClose;
 
-    /** The rows whose closed_through_ms no CLOSE has confirmed yet, by it. */
+    /** Rows whose closed_through_ms no CLOSE has confirmed yet, by closed_through_ms. */
     final TreeMap<Long, Pending> pending = new TreeMap<>();
 
     /** The greatest closed_through_ms of an adjustment. */
@@ -55,10 +55,10 @@ final class LedgerRows {
     String where = "";
     boolean isAsked;
 
-    /** Least end of a window of a FINAL row. */
+    /** Earliest end of a window with a FINAL row. */
     long firstEndEpochMillis = Long.MAX_VALUE;
 
-    /** Where a FINAL row stands that is not complete; null without one. */
+    /** Place of a FINAL row that is not complete; null without one. */
     @Nullable String incomplete;
   }
 
@@ -150,7 +150,7 @@ final class LedgerRows {
           where
               + " has emitted_at_ms "
               + emittedAt
-              + ", which is more than a day before its windows were closed, or after now");
+              + ", more than a day before closed_through_ms or more than a day after now");
     }
   }
 
@@ -260,7 +260,7 @@ final class LedgerRows {
     }
   }
 
-  /** Notes by which CLOSE a row says that its window is closed. */
+  /** Records which CLOSE must close the window of a row. */
   private void noteClosing(String where, boolean isAsked, Part part, UsageRow row) {
     long through = row.closedThroughEpochMillis();
     boolean isFinal = row.type() == UsageRow.Type.FINAL;
@@ -282,15 +282,15 @@ final class LedgerRows {
     }
   }
 
-  /** Compares a CLOSE with the rows that say it closes their windows. */
+  /** Compares a CLOSE with the rows whose windows it closes. */
   private void confirm(String where, boolean isAsked, Part part, CloseRow close) {
     long boundary = close.closedThroughEpochMillis();
     Pending own = part.pending.remove(boundary);
     if (own != null && close.complete() && own.incomplete != null) {
-      tell(isAsked, where + " is complete, and " + own.incomplete + " above it is not");
+      tell(isAsked, where + " is complete, but " + own.incomplete + " above it is not");
     }
     if (own != null && own.firstEndEpochMillis <= part.closedThroughEpochMillis) {
-      tell(isAsked, where + " closes a window above it that the CLOSE before it closed");
+      tell(isAsked, where + " closes a window that an earlier CLOSE had closed");
     }
     part.pending
         .headMap(boundary)

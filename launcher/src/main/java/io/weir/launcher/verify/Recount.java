@@ -543,7 +543,7 @@ final class Recount implements AutoCloseable {
         });
   }
 
-  /** Changes the row that counts a settlement which stands in the record with this offset. */
+  /** Changes the row that counts a settlement of the record with this offset. */
   private void changeRow(
       Account account, Settlements.Settlement settlement, long offset, Consumer<Tally> change) {
     if (isInFinal(account, offset)) {

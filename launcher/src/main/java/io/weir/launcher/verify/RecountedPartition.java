@@ -14,12 +14,12 @@ import java.util.TreeMap;
  * it, and from when on the log holds it. Not thread-safe.
  */
 final class RecountedPartition {
-  /** More journals or holes than this are rounded by the aggregator. */
+  /** The aggregator rounds with more journals in a partition, or more runs in a journal. */
   private static final int MAX_EXACT_JOURNALS = 1_000;
 
   private static final int MAX_EXACT_RUNS = 64;
 
-  /** How long the aggregator knows a journal longer than the log does: at most two days. */
+  /** Maximum time for which the aggregator remembers a journal after it has left the log. */
   private static final long FORGOTTEN_AFTER_MILLIS = 2 * 86_400_000L;
 
   long received;
@@ -90,8 +90,9 @@ final class RecountedPartition {
   }
 
   /**
-   * Returns whether {@link #mayLack} is exact before a time. It is not where the aggregator may
-   * know a journal that has expired since, or has so much to remember that it rounds.
+   * Returns whether {@link #mayLack} is exact before a time. It is inexact where the aggregator may
+   * remember a journal that the log no longer holds, or rounds because there are too many journals
+   * or holes.
    */
   boolean judgesMissing(long epochMillis) {
     return journals.values().stream().mapToLong(TreeMap::size).sum() <= MAX_EXACT_JOURNALS

@@ -16,8 +16,8 @@ import java.util.Objects;
 
 /**
  * Compares the members of a row with those that follow from the others: record ids, unit, scale,
- * length of the window, number of calls, billing month. A member that no such row has is a fault,
- * too. Stateless and thread-safe.
+ * length of the window, number of calls, billing month. A member that this kind of row does not
+ * have is also a fault. Stateless and thread-safe.
  */
 final class RowMembers {
   private static final JsonFactory JSON = new JsonFactory();
@@ -25,7 +25,7 @@ final class RowMembers {
   private RowMembers() {}
 
   /**
-   * Returns what is wrong with the members of a row, one ending of a sentence each.
+   * Returns the faults in the members of a row, each as the end of a sentence.
    *
    * @param bytes the row as it stands in the ledger
    * @param row the same, decoded
@@ -43,7 +43,7 @@ final class RowMembers {
                     + member
                     + " "
                     + value
-                    + (right == null ? ", which no such row has" : " instead of " + right));
+                    + (right == null ? ", which this row must not have" : " instead of " + right));
           }
         });
     expected.forEach(
@@ -55,7 +55,7 @@ final class RowMembers {
     return faults;
   }
 
-  /** Returns the members as they stand; texts in quotation marks. */
+  /** Returns the members as in the record; texts keep their quotation marks. */
   private static Map<String, String> members(byte[] bytes) {
     Map<String, String> members = new LinkedHashMap<>();
     try (JsonParser json = JSON.createParser(bytes)) {

@@ -19,10 +19,7 @@ final class Tally {
   long duplicates;
   long late;
 
-  /**
-   * Whether something was subtracted, after which offsets and policies version are upper bounds
-   * only.
-   */
+  /** Whether something was subtracted. Offsets and policies version are then only upper bounds. */
   private boolean isReduced;
 
   /** Adds the figures of a row. */

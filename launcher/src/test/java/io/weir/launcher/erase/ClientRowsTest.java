@@ -56,7 +56,7 @@ final class ClientRowsTest {
     assertEquals(Set.of(key("a", "x", 1)), rows.rows().keySet());
   }
 
-  /** Was a hole: nothing of the client could be erased any more. */
+  /** Regression: no row of the client could be erased any more. */
   @Test
   void rowThatCannotBeRead_isLeft_andTheOthersAreFound() {
     ClientRows rows = new ClientRows("a", "", MANY);

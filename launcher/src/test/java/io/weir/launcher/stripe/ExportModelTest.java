@@ -198,7 +198,7 @@ final class ExportModelTest {
     assertTrue(String.valueOf(failed.getMessage()).contains("recreated"), failed::toString);
   }
 
-  /** Was a hole: the export stopped for good at a record that is no row. */
+  /** Regression: the export stopped permanently at a record that is not a ledger row. */
   @Test
   void recordThatIsNoRow_isSkipped_named_andTheNextOneIsExported() throws Exception {
     add(LedgerOfCalls.row("client0", "GET /", BEGIN, 7));
@@ -221,14 +221,14 @@ final class ExportModelTest {
     assertTrue(counts.shown(false).contains("skipped 5 records"), counts.shown(false));
   }
 
-  /** Rows of a version that is not known are not garbage: they would be missing in the bill. */
+  /** A row of an unknown version is not skipped, since it would be missing in the bill. */
   @Test
   void rowOfALaterVersion_stopsTheExport() {
     byte[] later = "{\"schema_version\":3}".getBytes(StandardCharsets.UTF_8);
     assertThrows(ExportFailedException.class, () -> ExportedRow.of(later, "ledger-0@7"));
   }
 
-  /** Was a hole: rows below the offset that had been read of the topic before were passed over. */
+  /** Regression: rows below the last offset of the previous topic were skipped. */
   @Test
   void topicThatWasRecreated_isReadFromItsBeginning_alsoAfterARestart() throws Exception {
     Path path = folder.resolve("state");

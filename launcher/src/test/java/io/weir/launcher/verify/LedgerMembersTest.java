@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every member of a ledger row is recomputed: each is changed in each kind of row, and found. */
+/** Changes each member in each kind of ledger row, and expects that verify finds the change. */
 final class LedgerMembersTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final long BEGIN = Instant.parse("2026-11-20T10:00:00Z").toEpochMilli();
@@ -172,7 +172,7 @@ final class LedgerMembersTest {
       }
     }
     assertTrue(rows.size() > 1, () -> type + " " + rows);
-    // the last CLOSE has no row behind it that it could contradict
+    // no row follows the last CLOSE, so none can contradict it
     return type.equals("CLOSE") ? rows.subList(0, rows.size() - 1) : rows;
   }
 

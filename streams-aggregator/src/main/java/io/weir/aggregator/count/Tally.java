@@ -50,8 +50,8 @@ final class Tally {
   }
 
   /**
-   * Counts one call, or one settlement, with its digest, that stood in the record with this offset.
-   * A settlement changes only quantity and digest, since its call has been counted as a call.
+   * Counts one call or settlement of the record with this offset, with its digest. A settlement
+   * changes only quantity and digest, since its call has been counted as a call.
    */
   void add(CallEvent call, long offset, long digest) {
     quantity = Math.addExact(quantity, call.quantity());

@@ -9,9 +9,9 @@ import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
 
 /**
- * Who has sent a request. Not thread-safe.
+ * The sender of a request. Not thread-safe.
  *
- * @param name tells callers apart that take turns: the token's name and the clients it is for
+ * @param name identifies the caller in the rotation of turns: the token's name and its clients
  * @param isGone returns whether the caller has closed the connection, and never blocks
  */
 record Caller(String name, BooleanSupplier isGone) {

@@ -13,11 +13,12 @@ import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * The connection of a request without a body whose answer is not begun. Not thread-safe.
+ * The connection of a request without a body, before its answer begins. Not thread-safe.
  *
  * <p>Jetty reads nothing from a connection between a request and its answer, and so does not notice
- * that the client has closed it. {@link #isClosed} reads from it. A client that has sent its next
- * request already gets that connection closed after the answer, since the request was read.
+ * that the client has closed it. {@link #isClosed} reads from the connection. If the client has
+ * already sent its next request, that request is lost, so the connection is closed after the
+ * answer.
  */
 final class CallerConnection {
   static final String ATTRIBUTE = CallerConnection.class.getName();

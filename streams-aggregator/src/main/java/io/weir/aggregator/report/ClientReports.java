@@ -68,7 +68,7 @@ final class ClientReports {
    *
    * @param pathAndQuery the request as it came, for other aggregators
    * @param asked how the request came: other aggregators are not asked for one of them
-   * @param caller takes turns with others
+   * @param caller the sender of the request, which takes turns with others
    */
   Answer answer(String prefix, int limit, String pathAndQuery, Asked asked, Caller caller)
       throws InterruptedException {

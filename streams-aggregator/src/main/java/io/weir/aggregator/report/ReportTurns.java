@@ -10,18 +10,18 @@ import io.weir.topics.process.FairTurns;
 import java.time.Duration;
 
 /**
- * The turns in which reports are computed, so that they leave half of the processors to checks and
- * counting, and no caller keeps others waiting. Callers take turns in rotation, and a report that
- * reads many rows takes one turn after another. Thread-safe.
+ * The turns in which reports are computed. Reports leave half of the processors to checks and
+ * counting, and no caller delays the others for long. Callers take turns in rotation; a report that
+ * reads many rows takes several turns. Thread-safe.
  */
 final class ReportTurns {
-  /** Rows that are read in a turn: some milliseconds. */
+  /** Rows that are read in a turn, which takes some milliseconds. */
   static final int ROWS_OF_A_TURN = 10_000;
 
-  /** Most reports of a caller that wait; a thread waits with each. */
+  /** Maximum number of waiting reports of a caller; each blocks a thread. */
   static final int MAX_WAITING_OF_A_CALLER = 32;
 
-  /** Most reports that wait, below the number of Jetty's threads. */
+  /** Maximum number of waiting reports, below the number of Jetty's threads. */
   static final int MAX_WAITING = 128;
 
   private static final Duration MAX_WAIT = Duration.ofSeconds(30);
@@ -38,7 +38,7 @@ final class ReportTurns {
             .register(registry);
     this.refused =
         Counter.builder("weir.reports.refused")
-            .description("reports refused with 503 since too many wait, or waited for too long")
+            .description("reports refused with 503 because too many waited, or waited too long")
             .register(registry);
     Gauge.builder("weir.reports.waiting", this.turns, FairTurns::waiting)
         .description("reports that wait for their turn")
@@ -53,12 +53,12 @@ final class ReportTurns {
   /**
    * Waits for a turn, which must be closed.
    *
-   * @throws ProblemException if too many reports wait, no turn came in time, or the client has
+   * @throws ProblemException if too many reports wait, no turn was free in time, or the client has
    *     closed the connection
    */
   Turn begin(Caller caller) throws InterruptedException {
     if (turns.waiting(caller.name()) >= MAX_WAITING_OF_A_CALLER || turns.waiting() >= MAX_WAITING) {
-      throw refused("too many reports wait");
+      throw refused("too many reports are waiting");
     }
     Turn turn = new Turn(caller);
     turn.acquire();
@@ -89,12 +89,12 @@ final class ReportTurns {
             Problem.of(ProblemReason.BUSY, "the client has closed the connection"));
       }
       if (!isHeld) {
-        throw refused("no turn came within " + MAX_WAIT.toSeconds() + " s");
+        throw refused("the report got no turn within " + MAX_WAIT.toSeconds() + " s");
       }
     }
 
     /**
-     * Counts a row that was read. After {@link #ROWS_OF_A_TURN} others have their turn first.
+     * Counts a row that was read. After {@link #ROWS_OF_A_TURN} rows, waits for the next turn.
      *
      * @throws ProblemException as {@link ReportTurns#begin}
      */

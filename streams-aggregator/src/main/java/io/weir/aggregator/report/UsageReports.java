@@ -40,7 +40,7 @@ final class UsageReports {
    * @param positions what the report must include, as in the header; null for nothing
    * @param mediaType media type of the answer
    * @param freshness of the partition
-   * @param caller takes turns with others
+   * @param caller the sender of the request, which takes turns with others
    */
   Answer answer(
       UsageQuery query,

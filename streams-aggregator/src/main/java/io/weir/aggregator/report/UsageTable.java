@@ -30,16 +30,16 @@ interface UsageTable {
   SortedMap<Integer, Freshness> refreshAll(int partitions) throws InterruptedException;
 
   /**
-   * Returns how far a partition that is here was counted; empty if nothing of it was, or that
-   * cannot be read.
+   * Returns the progress of a partition that is here; empty if nothing of it was counted, or the
+   * progress cannot be read.
    *
    * @throws ProblemException if the partition is not here, or no longer
    */
   Optional<PartitionProgress> progress(int partition);
 
   /**
-   * Returns how accurate the decisions of a partition that is here were; empty if none was judged,
-   * or that cannot be read.
+   * Returns the accuracy of the decisions of a partition that is here; empty if no decision was
+   * judged, or the accuracy cannot be read.
    *
    * @throws ProblemException if the partition is not here, or no longer
    */

@@ -7,13 +7,15 @@ import org.rocksdb.Status;
 
 /** Recognizes damaged folders of RocksDB. Stateless and thread-safe. */
 final class Damage {
-  /** RocksDB also reports these as corruption, when it opens a folder. */
+  /** Failures that RocksDB also reports as corruption when it opens a folder. */
   private static final List<String> LACKS =
       List.of("Too many open files", "No space left", "Cannot allocate memory");
 
   private Damage() {}
 
-  /** Returns whether a failure means that files are damaged or missing, so that a retry is vain. */
+  /**
+   * Returns whether a failure means that files are damaged or missing, so a retry cannot succeed.
+   */
   static boolean is(RocksDBException failed) {
     Status status = failed.getStatus();
     String detail = String.valueOf(failed.getMessage());

@@ -22,11 +22,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Judges records of the state topic: which changes of the table they make. Records of unknown kinds
+ * Decides which changes of the table the records of the state topic make. Records of unknown kinds
  * and records that cannot be read are skipped and counted. Not thread-safe.
  *
- * <p>A record under the key of a usage row that is not a readable usage row replaces the row by
- * {@link #UNREADABLE}: Kafka removes the row that it replaces, so the true figures are unknown.
+ * <p>If a record has the key of a usage row but is not a readable usage row, {@link #UNREADABLE}
+ * replaces the row: Kafka removes the replaced row, so the true figures are unknown.
  */
 final class StateRecords {
   /** The value of a usage row that cannot be read. No decoder accepts it. */
@@ -49,7 +49,7 @@ final class StateRecords {
 
   private static Counter counter(MeterRegistry registry, String reason) {
     return Counter.builder("weir.state.records.skipped")
-        .description("records of the state topic that are not read, by the reason")
+        .description("records of the state topic that were skipped, by reason")
         .tag("reason", reason)
         .register(registry);
   }
@@ -147,8 +147,8 @@ final class StateRecords {
     if (nowNanos - loggedNanos >= LOG_NANOS) {
       loggedNanos = nowNanos;
       LOG.warn(
-          "state_record_malformed record={}-{}-{} detail=\"{}\"; skipped, as others may be until"
-              + " the next line; a window that it replaces is incomplete",
+          "state_record_malformed record={}-{}-{} detail=\"{}\"; skipped; more may be skipped"
+              + " before the next log line; a window that it replaces is incomplete",
           record.topic(),
           record.partition(),
           record.offset(),

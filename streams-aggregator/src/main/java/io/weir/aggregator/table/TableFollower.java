@@ -58,9 +58,9 @@ public final class TableFollower implements AutoCloseable {
   private static final long PLACEMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
   /**
-   * Longest piece of the observer's work in the background, for which a request may have to wait.
-   * It lasts as long as taking the last records, within these bounds: else busy partitions would
-   * hardly leave it time.
+   * Bounds of one piece of the observer's background work, for which a request may have to wait.
+   * Within them, a piece lasts as long as storing the last records took; a fixed short piece would
+   * hardly progress while many records arrive.
    */
   private static final long MIN_WORK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
@@ -102,7 +102,7 @@ public final class TableFollower implements AutoCloseable {
     this.registry = registry;
     this.judge = new StateRecords(registry);
     FunctionCounter.builder("weir.table.damaged", store, TableStore::timesDamaged)
-        .description("folders of the usage table that were damaged, and set aside")
+        .description("damaged folders of the usage table that were renamed")
         .register(registry);
   }
 
@@ -236,9 +236,9 @@ public final class TableFollower implements AutoCloseable {
     @Override
     public long failed(Throwable failure) {
       if (failure instanceof TableException) {
-        LOG.warn("usage table is not followed, tried again in a second: {}", failure.getMessage());
+        LOG.warn("usage table is not followed, retrying in a second: {}", failure.getMessage());
       } else {
-        LOG.warn("usage table is not followed, tried again in a second", failure);
+        LOG.warn("usage table is not followed, retrying in a second", failure);
       }
       return PAUSE_AFTER_FAILURE.toMillis();
     }

@@ -95,7 +95,7 @@ public final class Memory implements CountOutput {
             offset++, appendEpochMillis, placed, BatchHeaderCodec.encode(header)::get));
   }
 
-  /** Writes into each settlement the line of its call, if it was taken, as a node does. */
+  /** Adds to each settlement the position of its call, if that was counted, as a node does. */
   private byte[] placed(BatchHeader header, byte[] value) {
     StringBuilder lines = new StringBuilder();
     boolean isChanged = false;

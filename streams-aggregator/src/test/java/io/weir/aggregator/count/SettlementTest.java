@@ -49,7 +49,7 @@ final class SettlementTest {
     return LineDigest.of(line, 0, line.length);
   }
 
-  /** Was a hole: a call line with another policy, charge or network had the same digest. */
+  /** Regression: a call line with another policy, charge or network had the same digest. */
   @Test
   void otherPolicyOfACall_givesAnotherDigest() {
     CallEvent other =
@@ -137,7 +137,7 @@ final class SettlementTest {
         List.of(13L, 15L, 10L, 5L), memory.rows().stream().map(UsageRow::quantityTotal).toList());
   }
 
-  /** Was a hole: it was counted as a credit, also when the call never came. */
+  /** Regression: it was counted as a credit, also when the call never came. */
   @Test
   void settlementThatNamesNoCall_isRefused() {
     take(T + 100, Calls.settled(CALL, 3));

@@ -15,7 +15,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
-/** In which order callers compute their reports. */
+/** Tests in which order callers compute their reports. */
 final class ReportTurnsTest {
   private static final Caller OTHER = new Caller("other", () -> false);
 
@@ -50,7 +50,7 @@ final class ReportTurnsTest {
     return List.copyOf(computed);
   }
 
-  /** Was a hole: one token's reports kept those of all others waiting. */
+  /** Regression: one token's reports delayed those of all others. */
   @Test
   void reportsOfOneCaller_letAnotherCallerPass_afterOneTurn() throws Exception {
     Caller heavy = new Caller("heavy", () -> false);

@@ -49,7 +49,7 @@ final class StateRecordsTest {
     return registry.get("weir.state.records.skipped").tag("reason", reason).counter().count();
   }
 
-  /** Both would be compared with the same old value, and count twice in sums of changes. */
+  /** Two changes of a key would be compared with the same old value, and be summed twice. */
   @Test
   void rowThatComesTwiceInAPoll_isTakenOnce_asItWasLast() {
     String key = UsageStateCodec.key(row("a"));

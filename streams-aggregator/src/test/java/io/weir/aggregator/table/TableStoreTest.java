@@ -112,7 +112,7 @@ final class TableStoreTest {
     }
   }
 
-  /** Was a hole: one flipped bit stopped the aggregator, though the folder is only a copy. */
+  /** Regression: one flipped bit stopped the aggregator, though the folder is only a copy. */
   @Test
   void flippedBitInAnyFile_isSetAside_orDoesNoHarm() throws Exception {
     String source = "topic";

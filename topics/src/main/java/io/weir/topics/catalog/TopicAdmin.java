@@ -253,8 +253,8 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Returns the id of a topic (KIP-516), which a topic that was recreated does not share with the
-   * one before; empty if the topic is missing.
+   * Returns the id of a topic (KIP-516); empty if the topic is missing. A recreated topic has a new
+   * id.
    *
    * @throws TopicAdminException if the cluster does not answer or refuses
    */

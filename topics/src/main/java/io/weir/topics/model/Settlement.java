@@ -13,8 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param settledAtEpochMillis when the settlement was recorded, by the node's estimate of the
  *     decision cache's clock; not before the call's decision, except for differences between clocks
  * @param call the position of the line that recorded the call, in the settlement's own partition:
- *     only a line that was counted is settled. Null in records of nodes that did not write it;
- *     these are refused
+ *     only a line that was counted is settled. Null in records of older nodes, which are refused
  */
 public record Settlement(long actualCost, long settledAtEpochMillis, @Nullable UsagePosition call) {
   public Settlement {

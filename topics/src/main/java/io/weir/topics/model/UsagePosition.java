@@ -33,7 +33,7 @@ public record UsagePosition(int partition, String node, long nodeEpoch, long lin
               parts[1],
               Long.parseLong(parts[2]),
               Long.parseLong(parts[3]));
-      return position.toString().equals(text) ? position : null; // digits of ASCII alone
+      return position.toString().equals(text) ? position : null; // ASCII digits only
     } catch (IllegalArgumentException notAPosition) {
       return null;
     }

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param window the window
  * @param status whether the figures are final
  * @param revision 0 while running, otherwise the revision of the ledger row with which they agree
- * @param count the totals so far, each at most {@link CallEvent#MAX_QUANTITY}, by which a quantity
- *     may also be negative
+ * @param count the totals so far, each at most {@link CallEvent#MAX_QUANTITY}; a quantity may be as
+ *     low as the negative of it
  * @param complete false while running, or if the window was closed without a silent node
  * @param ownPeriod the billing period; null if it is the month of UTC in which the window starts
  */

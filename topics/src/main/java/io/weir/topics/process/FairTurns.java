@@ -14,9 +14,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
 /**
- * A few turns that are assigned to the waiting clients in rotation. A client has a bounded number
- * of turns at a time, and threads that wait for the same client are served in the order of their
- * arrival. So a client waits at most until each other client has had one turn. Thread-safe.
+ * A fixed number of turns, which waiting clients get in rotation. A client has a bounded number of
+ * turns at a time, and its waiting threads are served in order of arrival. So a client waits at
+ * most until each other client has had one turn. Thread-safe.
  */
 public final class FairTurns {
   private static final long BETWEEN_LOOKS_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -26,7 +26,7 @@ public final class FairTurns {
   /** Waiting threads by client, in the order of the rotation. No queue is empty. */
   private final Map<String, Deque<Waiter>> waiting = new LinkedHashMap<>();
 
-  /** How many turns clients have; clients without a turn are absent. */
+  /** Number of turns that each client has; clients without a turn are absent. */
   private final Map<String, Integer> served = new HashMap<>();
 
   private final int mostOfAClient;
@@ -40,8 +40,8 @@ public final class FairTurns {
   /**
    * Creates turns that are all free.
    *
-   * @param turns how many there are, positive
-   * @param mostOfAClient most turns that one client has at a time, positive
+   * @param turns number of turns, positive
+   * @param mostOfAClient maximum number of turns of one client at a time, positive
    */
   public FairTurns(int turns, int mostOfAClient) {
     if (turns < 1 || mostOfAClient < 1) {
@@ -55,7 +55,7 @@ public final class FairTurns {
   /**
    * Waits for a turn, which must be released.
    *
-   * @return false if no turn came in time
+   * @return false if no turn was free in time
    */
   public boolean acquire(String client, long patienceNanos) throws InterruptedException {
     return acquire(client, patienceNanos, () -> false);
@@ -64,9 +64,9 @@ public final class FairTurns {
   /**
    * Waits for a turn, which must be released.
    *
-   * @param isAbandoned whether the turn is not wanted any more; called every 100 ms of the wait,
-   *     must return quickly
-   * @return false if no turn came in time, or it was abandoned
+   * @param isAbandoned returns whether the turn is no longer wanted; called every 100 ms of the
+   *     wait, must return quickly
+   * @return false if no turn was free in time, or the wait was abandoned
    */
   public boolean acquire(String client, long patienceNanos, BooleanSupplier isAbandoned)
       throws InterruptedException {
@@ -116,7 +116,7 @@ public final class FairTurns {
   private void handOut() {
     while (free > 0) {
       String next = null;
-      for (String client : waiting.keySet()) { // skips the clients being served: a few
+      for (String client : waiting.keySet()) { // skips the few clients that are being served
         if (served.getOrDefault(client, 0) < mostOfAClient) {
           next = client;
           break;

@@ -27,7 +27,7 @@ public final class BatchHeaderCodec {
 
   private static final String OF_WHOLE_LINES = "line";
 
-  /** Digits of ASCII, without a sign of plus. */
+  /** ASCII digits, without a plus sign. */
   private static final Pattern INTEGER = Pattern.compile("-?\\d{1,19}");
 
   private BatchHeaderCodec() {}

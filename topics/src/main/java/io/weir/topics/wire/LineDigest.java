@@ -2,8 +2,8 @@
 package io.weir.topics.wire;
 
 /**
- * The summand of {@code events_digest} of a line of {@code weir.calls.v1}, over all its bytes. It
- * detects accidents; it does not protect against forgery. Stateless and thread-safe.
+ * Computes what a line of {@code weir.calls.v1} adds to {@code events_digest}, from all its bytes.
+ * It detects accidents; it does not protect against forgery. Stateless and thread-safe.
  */
 public final class LineDigest {
   private static final long FNV_OFFSET = 0xcbf29ce484222325L;

@@ -46,7 +46,7 @@ record PolicySnapshot(PolicyState state) {
 
   private static final Logger LOG = LoggerFactory.getLogger(PolicySnapshot.class);
 
-  /** Reads the snapshot in a folder; null if there is none, or it is damaged or cannot be read. */
+  /** Reads the snapshot in a folder; null if it is missing, damaged or unreadable. */
   static @Nullable PolicySnapshot read(Path folder) {
     Path file = folder.resolve(FILE);
     if (!Files.exists(file)) {
@@ -82,7 +82,7 @@ record PolicySnapshot(PolicyState state) {
     }
   }
 
-  /** Throws if the checksum at the end of a file is not that of what is before it. */
+  /** Throws if the checksum at the end of a file does not match the bytes before it. */
   private static void requireUndamaged(Path file) throws IOException {
     CRC32C checksum = new CRC32C();
     String tail;

@@ -20,7 +20,7 @@ final class PolicySnapshotTest {
         List.of(PolicyLogFixture.entry("p", 1, 1, PolicyLogFixture.bucket("p", 5))));
   }
 
-  /** Was a hole: a flipped bit in a digit of the file changed a limit silently. */
+  /** Regression: a flipped bit in a digit of the file changed a limit silently. */
   @Test
   void flippedBit_isNoticed_orChangesNothing() throws Exception {
     PolicyState state = state();
