@@ -339,6 +339,8 @@ def known(row):
     for member, kind in members.items():
         if type(row.get(member)) is not kind:
             raise Unreadable(f"a row whose {member} is missing or wrong")
+        if kind is str and not is_text(row[member]):
+            raise Unreadable(f"a row whose {member} is no text")
     if any(isinstance(value, int) and not -LARGEST <= value <= LARGEST for value in row.values()):
         raise Refusal(
             1,
@@ -346,6 +348,15 @@ def known(row):
             f"and nothing after it is read. Find out what wrote it: {row}",
         )
     return row
+
+
+def is_text(value):
+    """Whether UTF-8 has it: JSON may have half of a pair of surrogates, which SQLite refuses."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def keep_close(db, partition, row):
@@ -663,7 +674,10 @@ def moment_ms(text, tz):
 def utc(ms):
     if ms == 0:
         return "no time yet"
-    return datetime.fromtimestamp(ms / 1000, timezone.utc).isoformat().replace("+00:00", "Z")
+    try:
+        return datetime.fromtimestamp(ms / 1000, timezone.utc).isoformat().replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):
+        return f"{ms} ms, which is no date"
 
 
 def local(ms, tz):

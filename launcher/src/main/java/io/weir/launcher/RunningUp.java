@@ -72,11 +72,14 @@ final class RunningUp implements AutoCloseable {
   static Optional<KafkaConnection> kafka(Settings settings) {
     Path file = dataFolder(settings).resolve(FILE);
     Properties content = new Properties();
-    try (Reader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
-      if (!isOfThisUser(file)) {
+    try {
+      // before it is opened: a pipe would wait for its writer, who may replace it meanwhile
+      if (!Files.isRegularFile(file) || !isOfThisUser(file)) {
         return Optional.empty();
       }
-      content.load(reader);
+      try (Reader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
+        content.load(reader);
+      }
     } catch (IOException | IllegalArgumentException absentOrUnreadable) {
       return Optional.empty();
     }
@@ -93,9 +96,17 @@ final class RunningUp implements AutoCloseable {
     return Optional.of(KafkaConnection.to(address, properties));
   }
 
-  /** A file of another user in the current folder must not choose the Kafka or its settings. */
+  /**
+   * A file of another user in the current folder must not choose the Kafka or its settings. Compares
+   * owners of files, since in a container the user may have no name.
+   */
   private static boolean isOfThisUser(Path file) throws IOException {
-    return Files.getOwner(file).getName().equals(System.getProperty("user.name"));
+    Path own = Files.createTempFile("weir", null);
+    try {
+      return Files.getOwner(file).equals(Files.getOwner(own));
+    } finally {
+      Files.delete(own);
+    }
   }
 
   private static boolean isRunning(Properties content) {

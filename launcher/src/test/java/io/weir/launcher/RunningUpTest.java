@@ -2,12 +2,14 @@
 package io.weir.launcher;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.weir.topics.settings.Settings;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -27,6 +29,26 @@ final class RunningUpTest {
     assertEquals(Optional.of("127.0.0.1:9092"), kafka());
     up.close();
     assertTrue(kafka().isEmpty());
+  }
+
+  /** Regression: a user without a name, as in a container, has "?" as name, and found nothing. */
+  @Test
+  void fileOfThisUser_whoHasNoName_isFound() throws Exception {
+    String name = System.getProperty("user.name");
+    System.setProperty("user.name", "?");
+    try (RunningUp up = RunningUp.announce(data, "127.0.0.1:9092", Map.of())) {
+      assertTrue(kafka().isPresent(), up::toString);
+    } finally {
+      System.setProperty("user.name", name);
+    }
+  }
+
+  /** Regression: the command waited for the writer of a pipe, who could replace it meanwhile. */
+  @Test
+  void fileThatIsAPipe_isIgnored_notOpened() throws Exception {
+    Path pipe = data.resolve("up.properties");
+    assumeTrue(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor() == 0, "no mkfifo");
+    assertTimeoutPreemptively(Duration.ofMinutes(1), () -> assertTrue(kafka().isEmpty()));
   }
 
   /** Regression: another user could put the file into a shared folder and so choose the Kafka. */

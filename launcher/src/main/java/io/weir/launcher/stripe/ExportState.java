@@ -83,6 +83,9 @@ final class ExportState implements AutoCloseable {
   /** Id of the topic to which the offsets belong; null in a file without it. */
   private @Nullable String topicId;
 
+  /** Number of partitions of that topic; 0 while the topic is unknown. */
+  private int partitions;
+
   private @Nullable Instant since;
 
   private ExportState(StateFile file) {
@@ -154,14 +157,32 @@ final class ExportState implements AutoCloseable {
    * Records the id of the topic. If it has changed, the topic was recreated and the old offsets are
    * invalid: all partitions are read from their beginning.
    *
+   * @param count number of partitions of the topic
    * @return whether the topic was recreated
+   * @throws ExportFailedException if it was recreated with another number of partitions; the state
+   *     stays as it is
    */
-  boolean ofTopic(String id) throws ExportFailedException {
+  boolean ofTopic(String id, int count) throws ExportFailedException {
     boolean isRecreated = topicId != null && !topicId.equals(id);
-    if (!id.equals(topicId)) {
-      append(JSON.createObjectNode().put("topic", id));
+    if (isRecreated) {
+      requirePartitions(count);
+    }
+    if (!id.equals(topicId) || count != partitions) {
+      append(JSON.createObjectNode().put("topic", id).put("partitions", count));
     }
     return isRecreated;
+  }
+
+  /** Exported rows are recognized in the partition of their client, which depends on the count. */
+  private void requirePartitions(int count) throws ExportFailedException {
+    if (count != partitions) {
+      throw new ExportFailedException(
+          "the ledger was recreated with "
+              + count
+              + " partitions instead of "
+              + partitions
+              + ": exported rows cannot be recognized. Recreate it with as many partitions as before");
+    }
   }
 
   /** Notes a row of the topic; returns false if it has come before. */
@@ -317,6 +338,7 @@ final class ExportState implements AutoCloseable {
         next.replaceAll((partition, offset) -> 0L);
       }
       topicId = id;
+      partitions = line.path("partitions").asInt();
     }
     if (line.has("begin")) {
       begun = new HashSet<>();
@@ -400,7 +422,7 @@ final class ExportState implements AutoCloseable {
     ObjectNode head = JSON.createObjectNode();
     head.put("stripe_export", 1).put("cluster", cluster).put("since", since().toString());
     if (topicId != null) {
-      head.put("topic", topicId);
+      head.put("topic", topicId).put("partitions", partitions);
     }
     ObjectNode end = JSON.createObjectNode();
     ObjectNode all = end.putObject("end");

@@ -112,8 +112,7 @@ public final class StripeExport {
     try (ExportState state = openState();
         Sender sender = sender(state);
         TopicReader reader = new TopicReader(settings.kafka(), Topics.LEDGER)) {
-      if (state.ofTopic(settings.topicId())) {
-        requirePartitions(state.next(), reader.partitionCount());
+      if (state.ofTopic(settings.topicId(), reader.partitionCount())) {
         watcher.recreated();
       }
       requireNoGap(state.next(), reader.begins());
@@ -192,23 +191,6 @@ public final class StripeExport {
                 + ", the topic begins at "
                 + begin
                 + "; bill them by a report, then go on with --accept-gap");
-      }
-    }
-  }
-
-  /**
-   * Requires all old partitions, since exported rows are recognized in their client's partition.
-   */
-  private static void requirePartitions(Map<Integer, Long> next, int count)
-      throws ExportFailedException {
-    for (int partition : new TreeMap<>(next).keySet()) {
-      if (partition >= count) {
-        throw new ExportFailedException(
-            "the ledger was recreated with "
-                + count
-                + " partitions, but --state has an offset of partition "
-                + partition
-                + ": exported rows cannot be recognized. Recreate it with the same partitions");
       }
     }
   }

@@ -234,21 +234,43 @@ final class ExportModelTest {
     Path path = folder.resolve("state");
     try (StateFile file = new StateFile(path, false);
         ExportState state = ExportState.open(file, "c", BEGIN)) {
-      assertFalse(state.ofTopic("first"));
+      assertFalse(state.ofTopic("first", 1));
       state.read(0, 40);
       state.commit();
-      assertFalse(state.ofTopic("first"));
+      assertFalse(state.ofTopic("first", 1));
     }
     try (StateFile file = new StateFile(path, false);
         ExportState state = ExportState.open(file, "c", BEGIN)) {
       assertEquals(Map.of(0, 40L), state.next());
-      assertTrue(state.ofTopic("second"));
+      assertTrue(state.ofTopic("second", 1));
       assertEquals(Map.of(0, 0L), state.next());
     }
     try (StateFile file = new StateFile(path, false);
         ExportState state = ExportState.open(file, "c", BEGIN)) {
-      assertFalse(state.ofTopic("second"));
+      assertFalse(state.ofTopic("second", 1));
       assertEquals(Map.of(0, 0L), state.next());
+    }
+  }
+
+  /** Regression: the second start took the topic, and sent its rows under other partitions again. */
+  @Test
+  void topicThatWasRecreatedWithOtherPartitions_isRefused_alsoAtTheNextStart() throws Exception {
+    Path path = folder.resolve("state");
+    try (StateFile file = new StateFile(path, false);
+        ExportState state = ExportState.open(file, "c", BEGIN)) {
+      state.ofTopic("first", 2);
+      state.read(1, 40);
+      state.commit();
+    }
+    for (int start = 0; start < 2; start++) {
+      for (int partitions : List.of(1, 3)) {
+        try (StateFile file = new StateFile(path, false);
+            ExportState state = ExportState.open(file, "c", BEGIN)) {
+          assertThrows(
+              ExportFailedException.class, () -> state.ofTopic("second", partitions));
+          assertEquals(Map.of(1, 40L), state.next());
+        }
+      }
     }
   }
 

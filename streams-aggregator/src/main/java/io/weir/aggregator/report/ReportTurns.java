@@ -57,7 +57,10 @@ final class ReportTurns {
    *     closed the connection
    */
   Turn begin(Caller caller) throws InterruptedException {
-    if (turns.waiting(caller.name()) >= MAX_WAITING_OF_A_CALLER || turns.waiting() >= MAX_WAITING) {
+    // at most half of the free places, so that a few callers leave some for all others
+    int left = MAX_WAITING - turns.waiting();
+    int most = Math.min(MAX_WAITING_OF_A_CALLER, (left + 1) / 2);
+    if (turns.waiting(caller.name()) >= most) {
       throw refused("too many reports are waiting");
     }
     Turn turn = new Turn(caller);

@@ -25,7 +25,7 @@ final class ReportTurnsTest {
   private final List<Thread> threads = new ArrayList<>();
 
   private void start(Caller caller, int rows) throws Exception {
-    int before = (int) registry.get("weir.reports.waiting").gauge().value();
+    double before = waitingOrDone();
     Thread thread =
         new Thread(
             () -> {
@@ -40,7 +40,11 @@ final class ReportTurnsTest {
             });
     thread.start();
     threads.add(thread);
-    Await.until("it waits", () -> registry.get("weir.reports.waiting").gauge().value() > before);
+    Await.until("it waits, or is refused", () -> waitingOrDone() > before);
+  }
+
+  private double waitingOrDone() {
+    return computed.size() + registry.get("weir.reports.waiting").gauge().value();
   }
 
   private List<String> finish() throws InterruptedException {
@@ -78,6 +82,24 @@ final class ReportTurnsTest {
 
     ProblemException refused = assertThrows(ProblemException.class, () -> turns.begin(heavy));
     assertEquals(ProblemReason.BUSY, refused.problem().reason());
+    start(OTHER, 1);
+    isGone.set(true);
+    first.close();
+    assertEquals(1, finish().stream().filter("other"::equals).count());
+  }
+
+  /** Regression: four tokens took all places, and each other caller was refused. */
+  @Test
+  void tooManyWaitingReportsOfFourCallers_leaveAPlaceForAnother() throws Exception {
+    AtomicBoolean isGone = new AtomicBoolean();
+    ReportTurns.Turn first = turns.begin(OTHER);
+    for (int caller = 0; caller < 4; caller++) {
+      Caller heavy = new Caller("heavy" + caller, isGone::get);
+      for (int report = 0; report < ReportTurns.MAX_WAITING_OF_A_CALLER; report++) {
+        start(heavy, 1);
+      }
+    }
+
     start(OTHER, 1);
     isGone.set(true);
     first.close();
