@@ -22,7 +22,9 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * The cluster of {@code docker-compose.yml} on ports of its own, with short windows. Not safe for
@@ -36,6 +38,9 @@ final class ComposeCluster implements Deployment, AutoCloseable {
   private static final int PARTITIONS = 12;
 
   private static final String WINDOW = "PT5S";
+
+  /** In the detail of {@code call_log}. */
+  private static final Pattern OLDEST_UNACKED = Pattern.compile("oldest_unacked_ms=(\\d+)");
 
   private final HttpClient http =
       HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(1)).build();
@@ -110,16 +115,31 @@ final class ComposeCluster implements Deployment, AutoCloseable {
     Await.until(service + " is ready", () -> isReady(service));
   }
 
+  /** Waits until Kafka confirms the calls of an ingest node within seconds. */
+  void awaitConfirmed(String service) throws Exception {
+    Await.until("Kafka confirms the calls of " + service, () -> isConfirmed(service));
+  }
+
   private boolean isReady(String service) throws InterruptedException {
+    return health(service).map(answer -> answer.statusCode() == 200).orElse(false);
+  }
+
+  private boolean isConfirmed(String service) throws InterruptedException {
+    return health(service)
+        .map(answer -> OLDEST_UNACKED.matcher(answer.body()))
+        .map(oldest -> oldest.find() && Long.parseLong(oldest.group(1)) < 5_000)
+        .orElse(false);
+  }
+
+  private Optional<HttpResponse<String>> health(String service) throws InterruptedException {
     URI ready = URI.create(urls.get(service) + "/health/ready");
     try {
-      return http.send(
-                  HttpRequest.newBuilder(ready).timeout(Duration.ofSeconds(5)).build(),
-                  HttpResponse.BodyHandlers.discarding())
-              .statusCode()
-          == 200;
+      return Optional.of(
+          http.send(
+              HttpRequest.newBuilder(ready).timeout(Duration.ofSeconds(5)).build(),
+              HttpResponse.BodyHandlers.ofString()));
     } catch (IOException notYet) {
-      return false;
+      return Optional.empty();
     }
   }
 
