@@ -6,26 +6,25 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.access.openapi.ApiDescription;
 import io.weir.servers.testing.DescribedAnswers;
-import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
-/** The tables of routes in {@code docs/reference.md} against the descriptions in OpenAPI. */
+/** The tables of routes in {@code docs/api} against the descriptions in OpenAPI. */
 final class DescribedRoutesTest {
   private static final String ANY_METHOD = "any method: ";
 
   @Test
-  void routesOfTheReference_areThoseOfTheDescriptions() throws Exception {
+  void routesOfThePages_areThoseOfTheDescriptions() throws Exception {
     Set<String> described = new TreeSet<>();
     for (ApiDescription api : List.of(ApiDescription.ofCheckApi(), ApiDescription.ofReportsApi())) {
       described.addAll(new DescribedAnswers(api.json()).operations());
     }
 
     Set<String> documented = new TreeSet<>();
-    for (String line : Files.readString(Markdown.REFERENCE).lines().toList()) {
+    for (String line : Markdown.textOf(Markdown.API).lines().toList()) {
       if (line.startsWith("| ") && line.contains("/")) {
         documented.addAll(routes(line.split("\\|", -1)[1].strip()));
       }

@@ -119,17 +119,16 @@ final class DocsTest {
 
   /** Was a hole: {@code blocked} stood in no table, and the word was said to be absent at times. */
   @Test
-  void everyReason_standsInTheReferenceWithItsStatus_andAmongTheProblems() throws IOException {
-    String reference = Files.readString(Markdown.REFERENCE);
+  void everyReason_standsOnThePagesOfTheApi_withItsStatus_andAmongTheProblems() throws IOException {
+    String api = Markdown.textOf(Markdown.API);
     String problems = Files.readString(Markdown.ROOT.resolve("docs").resolve("problems.md"));
     for (ProblemReason reason : ProblemReason.values()) {
       String status =
           reason == ProblemReason.MALFORMED_REQUEST ? "4xx" : Integer.toString(reason.status());
       assertTrue(
-          reference
-              .lines()
+          api.lines()
               .anyMatch(line -> line.contains('`' + reason.word() + '`') && line.contains(status)),
-          () -> "reference.md has no " + status + " " + reason.word());
+          () -> "docs/api has no " + status + " " + reason.word());
       assertTrue(
           problems.contains("## " + reason.word() + "\n**" + status + ".**"),
           () -> "problems.md has no " + status + " " + reason.word());
@@ -138,27 +137,31 @@ final class DocsTest {
 
   /** Was a hole: the topic of corrections stood in no table. */
   @Test
-  void everyTopic_standsInTheReference_withWhatItKeeps_andHasASection() throws IOException {
-    String reference = Files.readString(Markdown.REFERENCE);
+  void everyTopic_standsInTheTableOfTopics_withWhatItKeeps_andHasASection() throws IOException {
+    String topics = Markdown.textOf(Markdown.TOPICS);
     for (Topic topic : Topics.all()) {
       String row =
-          reference
+          topics
               .lines()
               .filter(line -> line.startsWith("| `" + topic.name() + "` |"))
               .findFirst()
-              .orElseThrow(() -> new AssertionError("reference.md has no row of " + topic.name()));
+              .orElseThrow(() -> new AssertionError("docs/topics has no row of " + topic.name()));
       for (String policy : topic.cleanupPolicy().split(",", -1)) {
         assertTrue(row.contains(policy), row);
       }
       long days = topic.retention().toDays();
       assertTrue(days == 0 || row.contains(days + " days"), row);
-      assertTrue(reference.contains("\n### `" + topic.name() + "`\n"), topic.name());
+      boolean hasSection =
+          topics
+              .lines()
+              .anyMatch(line -> line.startsWith("#") && line.contains('`' + topic.name() + '`'));
+      assertTrue(hasSection, topic.name());
     }
   }
 
   @Test
-  void everyMemberOfReadiness_standsInTheReference() throws IOException {
-    String reference = Files.readString(Markdown.REFERENCE);
+  void everyMemberOfReadiness_standsOnThePageOfHealth() throws IOException {
+    String health = Files.readString(Markdown.API.resolve("health.md"));
     Set<String> members =
         Markdown.matches(
             Pattern.compile("put(?:Object)?\\(\"([a-z_]+)\""),
@@ -169,7 +172,7 @@ final class DocsTest {
     assertTrue(members.contains("ok"), members::toString);
     for (String member : members) {
       assertTrue(
-          reference.contains('"' + member + '"'), () -> "/health/ready has " + member + ", too");
+          health.contains('"' + member + '"'), () -> "/health/ready has " + member + ", too");
     }
   }
 

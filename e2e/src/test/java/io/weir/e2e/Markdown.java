@@ -17,7 +17,12 @@ import java.util.stream.Stream;
 final class Markdown {
   static final Path ROOT = Path.of("..");
   static final Path OPERATING = ROOT.resolve("docs").resolve("operating.md");
-  static final Path REFERENCE = ROOT.resolve("docs").resolve("reference.md");
+
+  /** The pages of the HTTP APIs. */
+  static final Path API = ROOT.resolve("docs").resolve("api");
+
+  /** The pages of the topics. */
+  static final Path TOPICS = ROOT.resolve("docs").resolve("topics");
 
   private static final Pattern HEADING = Pattern.compile("(?m)^#+ +(.+)$");
   private static final Pattern CODE_BLOCK = Pattern.compile("(?s)```.*?```");
@@ -28,7 +33,8 @@ final class Markdown {
   /** All pages: those of the docs folder, and those that lie beside the code. */
   static List<Path> pages() throws IOException {
     List<Path> pages = new ArrayList<>();
-    for (Path folder : List.of(ROOT, ROOT.resolve("docs"), ROOT.resolve("docs/decisions"))) {
+    Path docs = ROOT.resolve("docs");
+    for (Path folder : List.of(ROOT, docs, docs.resolve("decisions"), API, TOPICS)) {
       add(folder, pages);
     }
     try (Stream<Path> modules = Files.list(ROOT)) {
@@ -43,6 +49,17 @@ final class Markdown {
     try (Stream<Path> files = Files.list(folder)) {
       files.filter(file -> file.toString().endsWith(".md")).forEach(pages::add);
     }
+  }
+
+  /** Returns the text of all pages in a folder. */
+  static String textOf(Path folder) throws IOException {
+    List<Path> pages = new ArrayList<>();
+    add(folder, pages);
+    StringBuilder text = new StringBuilder();
+    for (Path page : pages) {
+      text.append(Files.readString(page)).append('\n');
+    }
+    return text.toString();
   }
 
   /** The page without its blocks of code. */

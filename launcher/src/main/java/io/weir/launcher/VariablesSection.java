@@ -18,32 +18,24 @@ import picocli.CommandLine.Model.UsageMessageSpec;
 
 /**
  * The variables of a command, as a section of its usage text. They are read from the tables in
- * {@code docs/reference.md}, so that both agree.
+ * {@code docs/configuration.md}, so that both agree.
  */
 final class VariablesSection {
   /** Width of usage texts, in terminal columns. */
   static final int WIDTH = 100;
 
   private static final String KEY = "variables";
-  private static final String RESOURCE = "reference.md";
+  private static final String RESOURCE = "configuration.md";
   private static final int INDENT = 6;
 
-  /** The default cell of variables that are also in another table. */
-  private static final String ELSEWHERE = "as there";
-
-  /** The tables that list a command's variables. */
-  private static final Map<String, List<String>> TABLES =
-      Map.of(
-          "ingest", List.of("### Ingest "),
-          "aggregate", List.of("### Aggregator "),
-          "up", List.of("### `up`", "### Ingest ", "### Aggregator "),
-          "weir", List.of("### The script "),
-          "export stripe", List.of("### Export "));
+  /** Begins the line, above a table, that names the commands that read its variables. */
+  private static final String READ_BY = "Read by ";
 
   /** The variables that the other commands read. */
   private static final Map<String, Set<String>> NAMES =
       Map.ofEntries(
-          Map.entry("demo", Set.of("WEIR_DATA", "WEIR_PARTITIONS", "WEIR_KAFKA_PORT")),
+          Map.entry(
+              "demo", Set.of("WEIR_DATA", "WEIR_PARTITIONS", "WEIR_KAFKA_PORT", "WEIR_REDIS_PORT")),
           Map.entry("topics create", Set.of("WEIR_KAFKA", "WEIR_SINGLE_COPY")),
           Map.entry(
               "topics check", Set.of("WEIR_KAFKA", "WEIR_SINGLE_COPY", "WEIR_APPLICATION_PREFIX")),
@@ -98,7 +90,7 @@ final class VariablesSection {
           .filter(row -> row[0].equals(KafkaConnection.VARIABLE))
           .forEach(row -> row[2] = "required for --against-usage only");
     }
-    rows.addAll(tables(TABLES.getOrDefault(command, List.of())));
+    rows.addAll(readBy(command));
     for (String[] row : rows) {
       text.append("  ").append(row[0]).append(" (").append(row[2]).append(")\n");
       wrap(text, row[1]);
@@ -106,40 +98,32 @@ final class VariablesSection {
     return rows.isEmpty() ? "" : "\nVariables (and their defaults):\n" + text;
   }
 
-  private static List<String[]> tables(List<String> headings) {
-    List<String[]> rows = new ArrayList<>();
-    for (String heading : headings) {
-      for (String[] row : table(heading)) {
-        if (rows.stream().noneMatch(known -> known[0].equals(row[0]))) {
-          rows.add(row);
-        }
-      }
-    }
-    return rows;
-  }
-
+  /** Returns the rows of some variables that {@code up} reads: it reads those of all processes. */
   private static List<String[]> named(Set<String> names) {
     Set<String> wanted = new HashSet<>(names);
     if (names.contains(KafkaConnection.VARIABLE)) {
       wanted.add(KafkaConnection.FILE);
     }
-    return tables(List.of("### `up`", "### Ingest ", "### Aggregator ")).stream()
+    return readBy("up").stream()
         .filter(row -> List.of(row[0].split(", ", -1)).stream().anyMatch(wanted::contains))
         .toList();
   }
 
-  /** Returns the rows of the table below a heading: names, meaning and default, in plain text. */
-  private static List<String[]> table(String heading) {
+  /**
+   * Returns the rows of the tables that name a command as a reader: names, meaning and default, in
+   * plain text.
+   */
+  private static List<String[]> readBy(String command) {
     List<String[]> rows = new ArrayList<>();
-    boolean isBelow = false;
-    for (String line : reference().lines().toList()) {
-      if (line.startsWith("### ") || line.startsWith("## ")) {
-        isBelow = line.startsWith(heading);
-      } else if (isBelow && line.startsWith("| `")) {
+    boolean isRead = false;
+    for (String line : page().lines().toList()) {
+      if (line.startsWith("#")) {
+        isRead = false;
+      } else if (line.startsWith(READ_BY)) {
+        isRead = line.contains('`' + command + '`');
+      } else if (isRead && line.startsWith("| `")) {
         String[] cells = line.split(" \\| |^\\| | \\|$", -1);
-        if (!cells[3].equals(ELSEWHERE)) {
-          rows.add(new String[] {plain(cells[1]), plain(cells[2]), plain(cells[3])});
-        }
+        rows.add(new String[] {plain(cells[1]), plain(cells[2]), plain(cells[3])});
       }
     }
     return rows;
@@ -162,7 +146,7 @@ final class VariablesSection {
     text.append('\n');
   }
 
-  private static String reference() {
+  private static String page() {
     try (InputStream file =
         Objects.requireNonNull(VariablesSection.class.getResourceAsStream(RESOURCE), RESOURCE)) {
       return new String(file.readAllBytes(), StandardCharsets.UTF_8);

@@ -34,7 +34,7 @@ final class CallLine {
     int limit;
   }
 
-  /** What decided; the wire names are those of the reference. */
+  /** What decided; the wire names are those in docs/topics. */
   enum By {
     CACHE("cache"),
     DENY_CACHE("deny-cache"),

@@ -10,8 +10,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the lines of batches by the table of the reference, without an object for each. It shares
- * no code with those who write lines. Not thread-safe.
+ * Reads the lines of batches by the table in docs/topics, without an object for each. It shares no
+ * code with those who write lines. Not thread-safe.
  */
 final class CallLines {
   private static final int MAX_TEXT_CHARS = 64 * 1024;
@@ -58,7 +58,7 @@ final class CallLines {
     void visit(CallLine call, int number) throws IOException;
   }
 
-  /** A line that is not as the reference says. */
+  /** A line that is not as docs/topics says. */
   private static final class UnreadableLineException extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -8,7 +8,7 @@ import org.apache.kafka.common.header.Header;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The headers of a record of {@code weir.calls.v1}, read by the rules of the reference.
+ * The headers of a record of {@code weir.calls.v1}, read by the rules in docs/topics.
  *
  * @param node the ingest node
  * @param epoch epoch of the node's journal, which identifies one opening of it
@@ -43,7 +43,7 @@ record Batch(
   /**
    * Reads the headers of a batch or heartbeat.
    *
-   * @throws UnreadableException if a header breaks a rule of the reference
+   * @throws UnreadableException if a header breaks a rule in docs/topics
    */
   static Batch of(ConsumerRecord<@Nullable String, byte @Nullable []> record)
       throws UnreadableException {

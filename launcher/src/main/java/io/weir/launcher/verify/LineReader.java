@@ -18,9 +18,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the lines of {@code weir.calls.v1} by the table of the reference. It shares no code with
- * the writers or the counters of lines; only {@link TokenBucketLimit} is used, to determine whether
- * a limit can be counted exactly. Not thread-safe.
+ * Reads the lines of {@code weir.calls.v1} by the table in docs/topics. It shares no code with the
+ * writers or the counters of lines; only {@link TokenBucketLimit} is used, to determine whether a
+ * limit can be counted exactly. Not thread-safe.
  */
 final class LineReader {
   private static final int MAX_NAME_BYTES = 256;

@@ -17,7 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a row must say of its version and its billing period, by the table of the reference, whether
+ * What a row must say of its version and its billing period, by the table in docs/topics, whether
  * the calls say the same or not: a billing job goes by the version. Stateless and thread-safe.
  */
 final class RowForm {
