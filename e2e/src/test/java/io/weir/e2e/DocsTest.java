@@ -10,6 +10,7 @@ import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -37,6 +38,10 @@ final class DocsTest {
           "(?m)(?:`|^)(?:\\./)?weir\\s+([a-z]+(?:\\s+(?:create|check|explain|list|replay|tail))?)");
 
   private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
+
+  private static final int MAX_LINE = 120;
+  private static final int MAX_CELL_WORDS = 30;
+  private static final int MAX_PAGE_WORDS = 5000;
 
   private static final Pattern WORD = Pattern.compile("([A-Za-z_]+)");
 
@@ -190,6 +195,35 @@ final class DocsTest {
         }
       }
     }
+  }
+
+  /** Pages that nobody can read in one sitting are not read at all. */
+  @Test
+  void everyPageOfTheReference_isShort_withShortLinesAndCells() throws IOException {
+    Path docs = Markdown.ROOT.resolve("docs");
+    List<Path> pages = new ArrayList<>(Markdown.pagesIn(Markdown.API));
+    pages.addAll(Markdown.pagesIn(Markdown.TOPICS));
+    for (String page : List.of("README", "commands", "configuration", "policies")) {
+      pages.add(docs.resolve(page + ".md"));
+    }
+    for (Path page : pages) {
+      int count = 0;
+      for (String line : Files.readAllLines(page)) {
+        count += wordsOf(line);
+        assertTrue(line.length() <= MAX_LINE, () -> page + " has a long line: " + line);
+        if (line.startsWith("|")) {
+          for (String cell : line.split("\\|", -1)) {
+            assertTrue(wordsOf(cell) <= MAX_CELL_WORDS, () -> page + " has a long cell: " + cell);
+          }
+        }
+      }
+      int total = count;
+      assertTrue(total <= MAX_PAGE_WORDS, () -> page + " has " + total + " words");
+    }
+  }
+
+  private static int wordsOf(String text) {
+    return text.isBlank() ? 0 : text.strip().split("\\s+", -1).length;
   }
 
   @Test

@@ -35,28 +35,27 @@ final class Markdown {
     List<Path> pages = new ArrayList<>();
     Path docs = ROOT.resolve("docs");
     for (Path folder : List.of(ROOT, docs, docs.resolve("decisions"), API, TOPICS)) {
-      add(folder, pages);
+      pages.addAll(pagesIn(folder));
     }
     try (Stream<Path> modules = Files.list(ROOT)) {
       for (Path module : modules.filter(path -> Files.exists(path.resolve("src"))).toList()) {
-        add(module, pages);
+        pages.addAll(pagesIn(module));
       }
     }
     return pages;
   }
 
-  private static void add(Path folder, List<Path> pages) throws IOException {
+  /** Returns the pages that lie in a folder itself. */
+  static List<Path> pagesIn(Path folder) throws IOException {
     try (Stream<Path> files = Files.list(folder)) {
-      files.filter(file -> file.toString().endsWith(".md")).forEach(pages::add);
+      return files.filter(file -> file.toString().endsWith(".md")).toList();
     }
   }
 
   /** Returns the text of all pages in a folder. */
   static String textOf(Path folder) throws IOException {
-    List<Path> pages = new ArrayList<>();
-    add(folder, pages);
     StringBuilder text = new StringBuilder();
-    for (Path page : pages) {
+    for (Path page : pagesIn(folder)) {
       text.append(Files.readString(page)).append('\n');
     }
     return text.toString();

@@ -53,8 +53,28 @@ import picocli.CommandLine.Spec;
       "3:nothing is unexplained, but calls of the range may be missing; each reason is named "
           + "behind UNPROVEN"
     },
-    footerHeading = "%nExample:%n",
-    footer = "  weir replay --check --from 2026-11-16T00:00:00Z --to 2026-11-17T00:00:00Z")
+    footerHeading = "%nCauses of differences:%n",
+    footer = {
+      "  correction     a correction changed the bucket; the comparison goes on from its new stamp",
+      "  fresh-epoch    Redis lost the bucket, which began full too early",
+      "  limit-changed  the bucket had another limit before",
+      "  gap            tokens were charged without a record: a node died, the rest of a lease",
+      "  overlap        Redis went back behind its own charges: a failover, old data",
+      "  clock          Redis' clock went back by more than a fill time, or behind the epoch",
+      "  lease          the call took tokens of a lease; its stamp follows",
+      "  deny-cache     a later change may explain a repeated denial, or no record confirms it",
+      "",
+      "Not compared:",
+      "  failure-mode      Redis did not decide: only policies and on_cache_failure are compared",
+      "  not-recorded      the records do not have the bucket, or an old stamp has no limit",
+      "  before-range      the first record of an epoch that began before the range",
+      "  policies-unknown  the version is gone, or is 0 without --policies (as of usage events)",
+      "  unknowable        a policy looks at the address or at attributes, or more than 16 match",
+      "  cut-time          the bucket fills in more than 142 years, which the record cuts",
+      "",
+      "Example:",
+      "  weir replay --check --from 2026-11-16T00:00:00Z --to 2026-11-17T00:00:00Z"
+    })
 final class ReplayCommand implements Callable<Integer> {
   private static final int DIFFERS = 1;
   private static final int IS_UNPROVEN = 3;

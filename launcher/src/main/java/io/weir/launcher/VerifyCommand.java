@@ -44,6 +44,28 @@ import picocli.CommandLine.Spec;
       "2:an option or a variable is wrong",
       "3:nothing differs so far, but the range is not closed yet, or calls of it may be missing;"
           + " each reason is named behind UNPROVEN"
+    },
+    footerHeading = "%nDifferences:%n",
+    footer = {
+      "  calls         a call of a closed window is lost, doubled or changed",
+      "  rows          counts, digest, offsets, policies_version or duplicates_dropped do not fit",
+      "                the calls of the row; an adjustment is missing or surplus",
+      "  members       members of a row contradict each other or the key, or do not belong there",
+      "  sequence      a row is repeated, unreadable, not after its revision, or after the CLOSE",
+      "                that covers it; quantity_total or a control total is wrong",
+      "  boundaries    closed_through_ms is after the record's time, no end of a window, or not",
+      "                the boundary of a CLOSE",
+      "  complete      it differs from the journals in the log, its CLOSE, or the state topic",
+      "  emitted_at    more than a day before closed_through_ms, or in the future",
+      "  periods       the billing period does not fit schema_version, window or zone, or has more",
+      "                than 32 days",
+      "  endpoints     one should have a row of its own and has none, or the other way round",
+      "  state topic   a row is missing, erased while its calls are held, or not as in the ledger",
+      "  quarantine    a refused record is not there, changed, there twice, or without a fault; a",
+      "                replayed line was not refused, was changed, or is not marked as counted",
+      "  progress      counters differ, while the log holds its first record",
+      "  positions     two lines have the same position: a journal went back; both are counted",
+      "  settlements   one names a call that was not counted before, and is not in the quarantine"
     })
 final class VerifyCommand implements Callable<Integer> {
   private static final int DIFFERS = 1;
