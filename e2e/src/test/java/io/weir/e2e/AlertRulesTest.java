@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -45,15 +46,22 @@ final class AlertRulesTest {
 
   @Test
   void everyAlert_isExplained_andItsRunbookExists() throws Exception {
-    String operating = Files.readString(Markdown.OPERATING);
-    Set<String> anchors = Markdown.anchors(operating);
+    List<String> rows = Files.readAllLines(Markdown.OPERATE.resolve("watch.md"));
     for (JsonNode rule : AlertRules.all()) {
       String alert = rule.path("alert").asText();
       String runbook = rule.path("annotations").path("runbook").asText();
 
-      assertTrue(operating.contains("| `" + alert + "` |"), alert);
+      String[] link = runbook.split("#", 2);
+      assertEquals(2, link.length, () -> alert + ": " + runbook + " names no heading");
+      Path page = Markdown.ROOT.resolve(link[0]);
+      Set<String> anchors = Markdown.anchors(Files.readString(page));
       assertTrue(
-          anchors.contains(runbook), () -> alert + ": " + runbook + " is none of " + anchors);
+          anchors.contains(link[1]), () -> alert + ": " + runbook + " is none of " + anchors);
+      String linkOfTheRow = "](" + page.getFileName() + "#" + link[1] + ")";
+      assertTrue(
+          rows.stream()
+              .anyMatch(row -> row.startsWith("| `" + alert + "` |") && row.contains(linkOfTheRow)),
+          () -> "watch.md has no row of " + alert + " with its runbook " + runbook);
     }
   }
 }

@@ -135,7 +135,7 @@ final class AlertsIT {
   private static List<String> dashboardQueries() throws Exception {
     List<String> queries = new ArrayList<>();
     JsonNode dashboard =
-        new ObjectMapper().readTree(Markdown.OPERATING.resolveSibling("grafana.json").toFile());
+        new ObjectMapper().readTree(Markdown.ROOT.resolve("docs").resolve("grafana.json").toFile());
     for (JsonNode panel : dashboard.path("panels")) {
       for (JsonNode target : panel.path("targets")) {
         queries.add(target.path("expr").asText());
@@ -255,11 +255,11 @@ final class AlertsIT {
       named.removeAll(NOT_METRICS);
       assertTrue(named.isEmpty(), () -> page + " names metrics that are not told: " + named);
     }
-    Set<String> explained = Markdown.matches(NAMED, Files.readString(Markdown.OPERATING));
+    Set<String> explained = Markdown.matches(NAMED, Markdown.textOf(Markdown.OPERATE));
     for (String metric : Markdown.matches(TYPE, inUse)) {
       assertTrue(
           explained.contains(metric.replaceFirst("_max$", "")) || explained.contains(metric),
-          () -> metric + " is not explained in operating.md");
+          () -> metric + " is not explained in docs/operate");
     }
   }
 

@@ -47,7 +47,7 @@ final class DocsTest {
 
   private static String sources;
   private static Set<String> words;
-  private static String operating;
+  private static String operate;
 
   @BeforeAll
   static void read() throws IOException {
@@ -65,7 +65,7 @@ final class DocsTest {
     }
     sources = all.toString();
     words = Markdown.matches(WORD, sources);
-    operating = Files.readString(Markdown.OPERATING);
+    operate = Markdown.textOf(Markdown.OPERATE);
   }
 
   private static void addSources(Path folder, StringBuilder all) throws IOException {
@@ -90,7 +90,7 @@ final class DocsTest {
   @Test
   void everyEventThatARunbookNames_isLogged() {
     Set<String> unknown = new TreeSet<>();
-    for (String span : Markdown.codeSpans(operating)) {
+    for (String span : Markdown.codeSpans(operate)) {
       boolean isName =
           JOINED_WORDS.matcher(span).matches()
               || (SEVERAL_WORDS.matcher(span).matches() && !span.startsWith("weir "));
@@ -99,7 +99,7 @@ final class DocsTest {
         unknown.add(span);
       }
     }
-    assertTrue(unknown.isEmpty(), () -> "named in operating.md, in no source: " + unknown);
+    assertTrue(unknown.isEmpty(), () -> "named in docs/operate, in no source: " + unknown);
   }
 
   @Test
@@ -113,11 +113,11 @@ final class DocsTest {
 
   @Test
   void everyRoute_isAnswered() {
-    for (String span : Markdown.codeSpans(operating)) {
+    for (String span : Markdown.codeSpans(operate)) {
       Matcher route = ROUTE.matcher(span);
       if (route.find()) {
         assertTrue(
-            sources.contains('"' + route.group(1)), () -> "operating.md names " + route.group(1));
+            sources.contains('"' + route.group(1)), () -> "docs/operate names " + route.group(1));
       }
     }
   }

@@ -4,8 +4,10 @@ package io.weir.e2e;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import org.apache.kafka.common.acl.AccessControlEntry;
 import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclOperation;
@@ -20,10 +22,11 @@ final class DocumentedAcls {
 
   private DocumentedAcls() {}
 
-  /** Returns what is granted by the commands in {@code operating.md}. */
+  /** Returns what is granted by the commands in {@code install.md}. */
   static List<AclBinding> read() throws IOException {
     List<AclBinding> acls = new ArrayList<>();
-    for (String line : Files.readAllLines(Markdown.OPERATING)) {
+    String page = Files.readString(Markdown.OPERATE.resolve("install.md"));
+    for (String line : page.replaceAll(" \\\\\n +", " ").lines().toList()) {
       if (line.startsWith(COMMAND)) {
         add(line.substring(COMMAND.length()), acls);
       }
@@ -34,8 +37,7 @@ final class DocumentedAcls {
   private static void add(String options, List<AclBinding> acls) {
     List<AclOperation> operations = new ArrayList<>();
     String principal = "";
-    ResourceType type = ResourceType.UNKNOWN;
-    String name = "";
+    Map<String, ResourceType> resources = new LinkedHashMap<>();
     PatternType pattern = PatternType.LITERAL;
     String[] words = options.split(" ", -1);
     for (int i = 0; i < words.length; i += 2) {
@@ -46,20 +48,23 @@ final class DocumentedAcls {
         case "--resource-pattern-type" ->
             pattern = PatternType.fromString(value.toUpperCase(Locale.ROOT));
         case "--topic", "--group", "--transactional-id" -> {
-          type =
-              ResourceType.fromString(
-                  words[i].substring(2).replace('-', '_').toUpperCase(Locale.ROOT));
-          name = value;
+          resources.put(value, resourceType(words[i].substring(2)));
         }
         default -> throw new IllegalArgumentException(words[i] + " in " + options);
       }
     }
-    for (AclOperation operation : operations) {
-      acls.add(
-          new AclBinding(
-              new ResourcePattern(type, name, pattern),
-              new AccessControlEntry(principal, "*", operation, AclPermissionType.ALLOW)));
+    for (Map.Entry<String, ResourceType> resource : resources.entrySet()) {
+      for (AclOperation operation : operations) {
+        acls.add(
+            new AclBinding(
+                new ResourcePattern(resource.getValue(), resource.getKey(), pattern),
+                new AccessControlEntry(principal, "*", operation, AclPermissionType.ALLOW)));
+      }
     }
+  }
+
+  private static ResourceType resourceType(String option) {
+    return ResourceType.fromString(option.replace('-', '_').toUpperCase(Locale.ROOT));
   }
 
   private static AclOperation operation(String word) {

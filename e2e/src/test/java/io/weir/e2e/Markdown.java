@@ -16,7 +16,7 @@ import java.util.stream.Stream;
 /** Reads the pages of the documentation. */
 final class Markdown {
   static final Path ROOT = Path.of("..");
-  static final Path OPERATING = ROOT.resolve("docs").resolve("operating.md");
+  static final Path OPERATE = ROOT.resolve("docs").resolve("operate");
 
   /** The pages of the HTTP APIs. */
   static final Path API = ROOT.resolve("docs").resolve("api");
@@ -30,12 +30,13 @@ final class Markdown {
 
   private Markdown() {}
 
-  /** All pages: those of the docs folder, and those that lie beside the code. */
+  /** Returns all pages: of the docs folder and its folders, and of the modules. */
   static List<Path> pages() throws IOException {
-    List<Path> pages = new ArrayList<>();
-    Path docs = ROOT.resolve("docs");
-    for (Path folder : List.of(ROOT, docs, docs.resolve("decisions"), API, TOPICS)) {
-      pages.addAll(pagesIn(folder));
+    List<Path> pages = new ArrayList<>(pagesIn(ROOT));
+    try (Stream<Path> files = Files.walk(ROOT.resolve("docs"))) {
+      for (Path folder : files.filter(Files::isDirectory).toList()) {
+        pages.addAll(pagesIn(folder));
+      }
     }
     try (Stream<Path> modules = Files.list(ROOT)) {
       for (Path module : modules.filter(path -> Files.exists(path.resolve("src"))).toList()) {

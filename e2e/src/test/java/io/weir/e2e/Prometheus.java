@@ -53,9 +53,7 @@ final class Prometheus implements AutoCloseable {
               - job_name: weir
                 static_configs: [{targets: [%s]}]
             """
-                .formatted(
-                    Markdown.OPERATING.resolveSibling("alerts.yml").toRealPath(),
-                    String.join(", ", targets)));
+                .formatted(AlertRules.RULES.toRealPath(), String.join(", ", targets)));
     WeirProcess process =
         WeirProcess.startProgram(
             folder,

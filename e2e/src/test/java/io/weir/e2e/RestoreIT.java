@@ -31,8 +31,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Restore, as docs/operating.md tells it: Kafka is lost while calls go on, a new one gets the calls
- * and the ledger of its mirror, and aggregator and ingest go on there.
+ * Restore, as docs/operate/recovery.md describes it: Kafka is lost while calls go on, a new one
+ * gets the calls and the ledger of its mirror, and aggregator and ingest go on there.
  */
 @FullSuite(
     reason = "two brokers, five processes; ChaosIT starts parts again over what they had",
@@ -194,7 +194,7 @@ final class RestoreIT {
     }
   }
 
-  /** The steps of docs/operating.md. */
+  /** The steps of docs/operate/recovery.md. */
   private static void restore(TestKafka from, TestKafka to) throws Exception {
     Mirror mirror = new Mirror(from.bootstrapServers(), to.bootstrapServers());
     mirror.setTimestampType(CALLS_TOPIC, "CreateTime");

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * Stateless and thread-safe.
  */
 public final class KafkaRefusal {
-  private static final String SEE = " (docs/operating.md, access to Kafka)";
+  private static final String SEE = " (docs/operate/install.md, access to Kafka)";
 
   private KafkaRefusal() {}
 

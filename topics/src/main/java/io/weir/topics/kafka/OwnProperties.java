@@ -191,7 +191,7 @@ final class OwnProperties {
     }
     String reason = REASONS.get(name);
     return reason == null && !isOpen(name)
-        ? "it is none of those that may be set (docs/operating.md, access to Kafka)"
+        ? "it is none of those that may be set (docs/operate/install.md, access to Kafka)"
         : reason;
   }
 
