@@ -102,7 +102,7 @@ public final class TableFollower implements AutoCloseable {
     this.registry = registry;
     this.judge = new StateRecords(registry);
     FunctionCounter.builder("weir.table.damaged", store, TableStore::timesDamaged)
-        .description("damaged folders of the usage table that were renamed")
+        .description("folders of the usage table that were damaged and renamed")
         .register(registry);
   }
 
