@@ -101,7 +101,7 @@ class ArchitectureTest {
             "io.javalin..",
             "io.weir.ingest..",
             "io.weir.aggregator..",
-            "io.weir.launcher..",
+            "io.weir.cli..",
             "java.util.logging..")
         .check(CLASSES);
   }

@@ -23,7 +23,7 @@ class RedisPasswordIT {
   private static final String SECRET = "hunter2";
   private static final String PASSWORD = "p@/" + SECRET + "#1?";
 
-  /** Writes each command with its arguments at TRACE; the launcher's logback.xml silences it. */
+  /** Writes each command with its arguments at TRACE; the logback.xml of cli silences it. */
   private static final String SILENCED = "io.lettuce.core.protocol.CommandEncoder";
 
   /** Keeps what every other logger says, those of the client library included. */

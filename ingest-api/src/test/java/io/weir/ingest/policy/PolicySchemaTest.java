@@ -11,7 +11,7 @@ import com.networknt.schema.JsonSchema;
 import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import io.weir.ingest.policy.PolicyFile.Content;
-import java.nio.file.Path;
+import io.weir.testing.Checkout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -203,7 +203,7 @@ final class PolicySchemaTest {
 
   @Test
   void fileOfTheRepository_fits() throws Exception {
-    Content content = PolicyFile.read(Path.of("..", "policies.yml"));
+    Content content = PolicyFile.read(Checkout.file("deploy/policies.yml"));
     assertEquals(List.of(), problems(assertInstanceOf(Content.Valid.class, content).tree()));
   }
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.ingest.policy.log.PolicyEditor;
+import io.weir.ingest.policy.log.PolicyEdits;
+import io.weir.ingest.policy.log.PolicyEntry;
+import io.weir.ingest.policy.log.PolicyKey;
+import io.weir.ingest.policy.log.PolicyState;
+import io.weir.limits.Names;
+import io.weir.limits.policy.ClientSettings;
+import java.io.PrintWriter;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Commands for what is set for single clients. */
+@Command(
+    name = "clients",
+    mixinStandardHelpOptions = true,
+    description =
+        "Publish what is set for single clients: their plan, the calendar of their quotas and bills,"
+            + " and their API keys; erase what is left of them.",
+    subcommands = {ClientKeysCommand.class, ClientEraseCommand.class})
+final class ClientsCommand {
+  @ParentCommand
+  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private WeirCommand weir;
+
+  @Spec
+  @SuppressWarnings("NullAway.Init")
+  private CommandSpec spec;
+
+  WeirCommand weir() {
+    return weir;
+  }
+
+  PublishedPolicies published() {
+    return new PublishedPolicies(weir.kafka());
+  }
+
+  @Command(
+      name = "list",
+      mixinStandardHelpOptions = true,
+      description = "List the clients with settings of their own: which, since when, and by whom.")
+  int list() {
+    PrintWriter out = spec.commandLine().getOut();
+    List<PolicyEntry> clients = published().read().clientEntries();
+    for (PolicyEntry client : clients) {
+      out.printf("%-20s %s%n", client.key().name(), client.content());
+      out.printf("%-20s %s%n", "", PublishedPoliciesCommands.since(client));
+    }
+    out.println(PolicyText.count(clients.size(), "client", "clients"));
+    out.flush();
+    return 0;
+  }
+
+  @Command(
+      name = "set",
+      mixinStandardHelpOptions = true,
+      description = {
+        "Set a client's plan and calendar; what is not given stays as it is.",
+        "The client's quotas run by the calendar, and the client is billed by it: changed in the"
+            + " midst of a period, it makes two shorter bills, of the old period and of the new"
+            + " one, which are then told.",
+        "Limits of its own are set by a policy file, or over HTTP."
+      })
+  int set(
+      @Parameters(paramLabel = "CLIENT", description = "the client") String client,
+      @Option(names = "--plan", paramLabel = "PLAN", description = "the client's plan")
+          @Nullable String plan,
+      @Option(
+              names = "--time-zone",
+              paramLabel = "ZONE",
+              description =
+                  "where the client's days, months and billing periods begin, such as Europe/Paris"
+                      + " (bills: UTC if it is not set)")
+          @Nullable String zone,
+      @Option(
+              names = "--billing-anchor",
+              paramLabel = "DATE",
+              description =
+                  "a day on which a billing period of quotas and bills begins, such as 2026-01-17"
+                      + " (bills: the 1st if it is not set)")
+          @Nullable String anchor) {
+    if (plan == null && zone == null && anchor == null) {
+      throw new CommandLine.ParameterException(
+          spec.commandLine(), "give --plan, --time-zone, --billing-anchor, or several");
+    }
+    PolicyKey key = key(client);
+    return tell(
+        key,
+        published()
+            .change(
+                "clients set " + client,
+                state -> {
+                  PolicyEntry present = state.entry(key);
+                  JsonNode before = present == null ? null : present.content();
+                  ObjectNode content =
+                      before instanceof ObjectNode known
+                          ? known.deepCopy()
+                          : JsonNodeFactory.instance.objectNode();
+                  putIfGiven(content, "plan", plan);
+                  putIfGiven(content, "time_zone", zone);
+                  putIfGiven(content, "billing_anchor", anchor);
+                  return PolicyEdits.put(key, content, PolicyEdits.ANY_VERSION).on(state);
+                }));
+  }
+
+  private static void putIfGiven(ObjectNode content, String field, @Nullable String value) {
+    if (value != null) {
+      content.put(field, value);
+    }
+  }
+
+  @Command(
+      name = "delete",
+      mixinStandardHelpOptions = true,
+      description =
+          "Delete what is set for a client, its API keys too; policies then apply as they are, and"
+              + " the client is billed by the months of UTC.")
+  int delete(@Parameters(paramLabel = "CLIENT", description = "the client") String client) {
+    PolicyKey key = key(client);
+    return tell(
+        key,
+        published()
+            .change("clients delete " + client, PolicyEdits.delete(key, PolicyEdits.ANY_VERSION)));
+  }
+
+  private PolicyKey key(String client) {
+    return key(client, spec);
+  }
+
+  /** Returns the key of a client that a command's argument names. */
+  static PolicyKey key(String client, CommandSpec command) {
+    String violation = Names.violation(client);
+    if (violation == null) {
+      violation = ArgumentText.violation(client, ArgumentText.encoding());
+    }
+    if (violation != null) {
+      throw new CommandLine.ParameterException(command.commandLine(), "CLIENT " + violation);
+    }
+    return PolicyKey.ofClient(client);
+  }
+
+  private static @Nullable ClientSettings settings(PolicyState state, PolicyKey key, long now) {
+    return state.set(now).clients().settings().get(key.name());
+  }
+
+  private int tell(PolicyKey key, PolicyEditor.Outcome outcome) {
+    PrintWriter out = spec.commandLine().getOut();
+    out.printf(
+        "%s; version %d is published%n",
+        outcome.isChange() ? "changed" : "it is so already", outcome.after().version());
+    long now = System.currentTimeMillis();
+    BillingChange.describe(
+            settings(outcome.before(), key, now), settings(outcome.after(), key, now), now)
+        .forEach(out::println);
+    out.flush();
+    return 0;
+  }
+}

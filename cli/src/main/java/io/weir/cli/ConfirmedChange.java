@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli;
+
+import io.weir.ingest.policy.log.PolicyEditor.Change;
+import io.weir.ingest.policy.log.PolicyEditor.Draft;
+import io.weir.ingest.policy.log.PolicyEditor.Reason;
+import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
+import io.weir.ingest.policy.log.PolicyState;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * A change of the whole set that is refused if it would remove anything that a person has not
+ * confirmed. What is confirmed is the list of removals that was shown: if others publish more
+ * meanwhile, the change is refused again. Not thread-safe.
+ */
+final class ConfirmedChange implements Change {
+  private final Change change;
+  private final boolean mayRemoveAll;
+  private Set<String> confirmed = Set.of();
+  private List<String> removed = List.of();
+  private PolicyState reviewedState = PolicyState.EMPTY;
+  private List<Draft> reviewed = List.of();
+
+  /**
+   * Creates a change of which nothing is confirmed.
+   *
+   * @param mayRemoveAll whether it needs no confirmation
+   */
+  ConfirmedChange(Change change, boolean mayRemoveAll) {
+    this.change = change;
+    this.mayRemoveAll = mayRemoveAll;
+  }
+
+  @Override
+  public List<Draft> on(PolicyState state) throws RefusedException {
+    return change.on(state);
+  }
+
+  @Override
+  public boolean isWhole() {
+    return change.isWhole();
+  }
+
+  @Override
+  public void review(PolicyState state, List<Draft> drafts) throws RefusedException {
+    removed =
+        drafts.stream()
+            .filter(draft -> draft.content() == null)
+            .map(draft -> draft.key().toString())
+            .toList();
+    reviewedState = state;
+    reviewed = drafts;
+    if (!isConfirmed()) {
+      throw new RefusedException(Reason.INVALID, "the change removes " + removed());
+    }
+  }
+
+  /** Returns whether everything that the change would remove is confirmed. */
+  boolean isConfirmed() {
+    return mayRemoveAll || confirmed.containsAll(removed);
+  }
+
+  /** Confirms the removals of the last review. */
+  void confirm() {
+    confirmed = new HashSet<>(removed);
+  }
+
+  /** Returns the differences of the last review. */
+  List<String> differences() {
+    return PolicyDifferences.of(reviewedState, reviewed);
+  }
+
+  /** Returns what the change would remove, in words. */
+  String removed() {
+    return removed.size() == 1
+        ? removed.get(0)
+        : removed.get(0) + " and " + (removed.size() - 1) + " more";
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import picocli.CommandLine;
+import picocli.CommandLine.Help.Ansi;
+
+/**
+ * Writes the usage texts of all commands, one file each, which {@code ./weir} prints without a JVM.
+ * The build runs it.
+ */
+final class HelpFiles {
+  private HelpFiles() {}
+
+  /**
+   * Writes the files.
+   *
+   * @param arguments the folder
+   */
+  public static void main(String[] arguments) throws IOException {
+    Path folder = Files.createDirectories(Path.of(arguments[0]));
+    write(WeirCommand.commandLine(Map.of()), "", folder);
+  }
+
+  /** Writes the file of a command and those of its subcommands, whose names have a prefix. */
+  private static void write(CommandLine command, String prefix, Path folder) throws IOException {
+    String name = prefix.isEmpty() ? "weir" : prefix;
+    Files.writeString(folder.resolve(name + ".txt"), command.getUsageMessage(Ansi.OFF));
+    for (CommandLine below : command.getSubcommands().values()) {
+      String own = below.getCommandName();
+      write(below, prefix.isEmpty() ? own : prefix + "-" + own, folder);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli;
+
+import io.weir.cli.verify.TopicReader;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
+import java.io.PrintWriter;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Prints the ledger in a readable form. */
+@Command(
+    name = "ledger",
+    mixinStandardHelpOptions = true,
+    description = {"Read weir.usage.ledger.v1, the topic to bill from.", "Needs WEIR_KAFKA."})
+final class LedgerCommand {
+  @ParentCommand
+  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private WeirCommand weir;
+
+  @Spec
+  @SuppressWarnings("NullAway.Init")
+  private CommandSpec spec;
+
+  @Command(
+      name = "tail",
+      mixinStandardHelpOptions = true,
+      sortOptions = false,
+      description = {
+        "Print the rows of the ledger, one JSON object a line: 'key' (the client), 'window' (from "
+            + "and to) and 'value' (the row as it is in the topic). CLOSE rows are left out.",
+        "Without options it prints the rows that are written from now on, until Ctrl-C. A row is "
+            + "written when its window is closed: with the defaults up to 25 minutes after a call.",
+        "Rows of one partition, and so of one client, are printed in their order."
+      },
+      exitCodeListHeading = "%nExit status:%n",
+      exitCodeList = {
+        "0:printed, also when Ctrl-C or the end of the reader stopped it",
+        "1:Kafka failed, or has no such topic; or a record is no row of the ledger: it is left out",
+        "2:an option or a variable is wrong"
+      },
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  weir ledger tail",
+        "  weir ledger tail --from-beginning --client acme",
+        "  weir ledger tail --from-beginning --follow | head"
+      })
+  int tail(
+      @Option(
+              names = "--from-beginning",
+              description = "every row that the topic holds, and then end")
+          boolean fromBeginning,
+      @Option(
+              names = "--follow",
+              description = "go on with the rows that come; the default without --from-beginning")
+          boolean follow,
+      @Option(names = "--client", paramLabel = "C", description = "only of this client")
+          @Nullable String client,
+      @Option(names = "--max", paramLabel = "N", description = "end after so many rows")
+          @Nullable Long max) {
+    if (max != null && max < 1) {
+      throw wrong("--max must be at least 1, is " + max);
+    }
+    KafkaConnection kafka = weir.kafka();
+    PrintWriter out = spec.commandLine().getOut();
+    PrintWriter err = spec.commandLine().getErr();
+    try (TopicReader reader = new TopicReader(kafka, Topics.LEDGER);
+        StopRequest stop = StopRequest.watch()) {
+      LedgerLines lines = new LedgerLines(out, err, client, max == null ? Long.MAX_VALUE : max);
+      Map<Integer, Long> ends = reader.ends();
+      if (!fromBeginning) {
+        reader.skipTo(ends);
+      }
+      boolean endless = follow || !fromBeginning;
+      while (!stop.isAsked() && !lines.isOver() && (endless || !reader.hasReached(ends))) {
+        reader.follow(lines);
+      }
+      return lines.hasLeftOut() ? WeirCommand.FAILED : 0;
+    }
+  }
+
+  private ParameterException wrong(String message) {
+    return new ParameterException(spec.commandLine(), message);
+  }
+}

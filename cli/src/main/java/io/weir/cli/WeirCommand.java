@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli;
+
+import io.weir.aggregator.AggregatorStartException;
+import io.weir.ingest.IngestStartException;
+import io.weir.ingest.record.CallLogStartException;
+import io.weir.servers.ServerStartException;
+import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
+import io.weir.topics.kafka.KafkaConnection;
+import io.weir.topics.kafka.KafkaRefusal;
+import io.weir.topics.settings.Settings;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.charset.Charset;
+import java.nio.file.InvalidPathException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.format.DateTimeParseException;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.streams.errors.StreamsException;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+
+/** The command line of {@code ./weir}. */
+@Command(
+    name = "weir",
+    mixinStandardHelpOptions = true,
+    version = "weir 0.1.0",
+    description = "Measures API traffic exactly, and holds it back synchronously.",
+    subcommands = {
+      DemoCommand.class,
+      UpCommand.class,
+      IngestCommand.class,
+      AggregateCommand.class,
+      TopicsCommand.class,
+      PoliciesCommand.class,
+      ClientsCommand.class,
+      TokensCommand.class,
+      VerifyCommand.class,
+      QuarantineCommand.class,
+      LedgerCommand.class,
+      ExportCommand.class,
+      SimulateCommand.class,
+      ReplayCommand.class,
+      CommandLine.HelpCommand.class
+    },
+    footerHeading = "%n",
+    footer =
+        "Four more are run by the script itself: 'weir test' (the test suite), 'weir sim' (the "
+            + "deterministic simulation), 'weir chaos' (faults on real processes) and 'weir build' "
+            + "(build what is stale). Settings come from variables; 'weir COMMAND --help' names those "
+            + "of a command.")
+public final class WeirCommand {
+  /** The message for a command that requires a subcommand; its usage lists them. */
+  static final String MISSING_SUBCOMMAND = "Missing required subcommand";
+
+  private static final String KAFKA = "WEIR_KAFKA";
+  private static final Pattern LOG_LEVEL =
+      Pattern.compile("trace|debug|info|warn|error|off", Pattern.CASE_INSENSITIVE);
+
+  static final int FAILED = 1;
+
+  /** The exit status of a command that is refused because nobody has confirmed it. */
+  static final int NOT_CONFIRMED = 3;
+
+  private static final int MISUSED = 2;
+
+  private final Map<String, String> environment;
+  private final Supplier<@Nullable String> answers;
+
+  WeirCommand(Map<String, String> environment) {
+    this(environment, WeirCommand::lineOfTerminal);
+  }
+
+  /**
+   * Creates a command line.
+   *
+   * @param answers supplies a person's next line; null if there is no terminal
+   */
+  WeirCommand(Map<String, String> environment, Supplier<@Nullable String> answers) {
+    this.environment = Map.copyOf(environment);
+    this.answers = answers;
+  }
+
+  /** Runs a command line and ends the process with its exit status. */
+  public static void main(String[] arguments) {
+    // libraries convert names of constants by the default locale, which fails in Turkish
+    Locale.setDefault(Locale.ROOT);
+    // from JDK 22 to 24 there would be a console without a terminal, too
+    System.setProperty("jdk.console", "java.base");
+    for (String variable : List.of("WEIR_LOG", "WEIR_LOG_LIBRARIES")) {
+      String level = System.getenv().getOrDefault(variable, "");
+      if (!level.isEmpty() && !LOG_LEVEL.matcher(level).matches()) {
+        System.err.printf(
+            "weir: %s must be one of trace, debug, info, warn, error, off, is '%s'%n",
+            variable, level);
+        System.exit(MISUSED);
+      }
+    }
+    int status = commandLine(System.getenv()).execute(arguments);
+    Stop.endingWith(status);
+    System.exit(status);
+  }
+
+  /** Returns the next line that is typed; null if the command does not run on a terminal. */
+  private static @Nullable String lineOfTerminal() {
+    // System.console() is no answer: from JDK 22 on there always is one
+    if (!Bars.onTerminal()) {
+      return null;
+    }
+    try {
+      return new BufferedReader(new InputStreamReader(System.in, Charset.defaultCharset()))
+          .readLine();
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException("standard input cannot be read", unreadable);
+    }
+  }
+
+  private static Duration duration(String text) {
+    try {
+      return Duration.parse(text);
+    } catch (DateTimeParseException notADuration) {
+      throw new CommandLine.TypeConversionException(
+          "'" + text + "' is not an ISO 8601 duration such as PT1M");
+    }
+  }
+
+  private static Instant instant(String text) {
+    try {
+      return OffsetDateTime.parse(text).toInstant();
+    } catch (DateTimeParseException notATime) {
+      throw new CommandLine.TypeConversionException(
+          "'" + text + "' is not an RFC 3339 time such as 2026-11-21T00:00:00Z");
+    }
+  }
+
+  static CommandLine commandLine(Map<String, String> environment) {
+    return commandLine(environment, WeirCommand::lineOfTerminal);
+  }
+
+  static CommandLine commandLine(
+      Map<String, String> environment, Supplier<@Nullable String> answers) {
+    CommandLine commandLine = new CommandLine(new WeirCommand(environment, answers));
+    commandLine.setUsageHelpWidth(VariablesSection.WIDTH);
+    commandLine.registerConverter(Duration.class, WeirCommand::duration);
+    commandLine.registerConverter(Instant.class, WeirCommand::instant);
+    VariablesSection.addTo(commandLine);
+    commandLine.setExecutionExceptionHandler(
+        (failure, command, parsed) -> {
+          if (failure instanceof InvalidPathException path) {
+            command.getErr().println("weir: " + unusablePath(path));
+            command.getErr().flush();
+            return MISUSED;
+          }
+          KafkaException ofKafka = ofKafka(failure);
+          if (!isExplained(failure) && ofKafka == null) {
+            throw failure;
+          }
+          String why =
+              ofKafka == null || isExplained(failure)
+                  ? failure.getMessage()
+                  : ofKafka(ofKafka, environment.getOrDefault(KAFKA, ""));
+          PrintWriter err = command.getErr();
+          err.println("weir: " + why);
+          err.flush();
+          return failure instanceof Settings.InvalidSettingException ? MISUSED : FAILED;
+        });
+    CommandLine.IParameterExceptionHandler withUsage = commandLine.getParameterExceptionHandler();
+    commandLine.setParameterExceptionHandler(
+        (wrong, arguments) -> {
+          CommandLine command = wrong.getCommandLine();
+          if (MISSING_SUBCOMMAND.equals(wrong.getMessage())) {
+            return withUsage.handleParseException(wrong, arguments);
+          }
+          PrintWriter err = command.getErr();
+          err.println("weir: " + wrong.getMessage());
+          CommandLine.UnmatchedArgumentException.printSuggestions(wrong, err);
+          err.println(
+              command.getCommandSpec().qualifiedName(" ")
+                  + " --help tells its options and variables");
+          err.flush();
+          return MISUSED;
+        });
+    return commandLine;
+  }
+
+  private static String unusablePath(InvalidPathException path) {
+    return "the path '%s' cannot be used: %s. A name beyond ASCII needs a UTF-8 locale, as LC_ALL=C.UTF-8"
+        .formatted(path.getInput(), path.getReason());
+  }
+
+  /**
+   * Returns the innermost cause that is an exception of Kafka's client, or null if the failure is
+   * not Kafka's. The innermost is the original one: the client wraps the exception about a wrong
+   * address into one that states only that it could not be created. Exceptions of Kafka Streams
+   * concern its store or our code and do not count.
+   */
+  private static @Nullable KafkaException ofKafka(Throwable failure) {
+    KafkaException deepest = null;
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      if (cause instanceof KafkaException of && !(of instanceof StreamsException)) {
+        deepest = of;
+      }
+    }
+    return deepest;
+  }
+
+  /** Returns the message for a failure of Kafka. */
+  static String ofKafka(KafkaException failure, String servers) {
+    return failure instanceof TimeoutException
+        ? "Kafka does not answer at " + servers + " (" + KAFKA + "): " + failure.getMessage()
+        : "Kafka ("
+            + KAFKA
+            + ") at "
+            + servers
+            + ": "
+            + KafkaRefusal.explain(failure, "Read", failure.getMessage());
+  }
+
+  /** Returns whether a failure's message tells a person what is wrong and what to change. */
+  private static boolean isExplained(Exception failure) {
+    return failure instanceof CommandFailedException
+        || failure instanceof ServerStartException
+        || failure instanceof TopicAdminException
+        || failure instanceof IngestStartException
+        || failure instanceof CallLogStartException
+        || failure instanceof AggregatorStartException
+        || failure instanceof Settings.InvalidSettingException;
+  }
+
+  /** Returns the variables of the process, which only main reads from the system. */
+  Map<String, String> environment() {
+    return environment;
+  }
+
+  /**
+   * Asks a question at the terminal.
+   *
+   * @return false if the answer is not yes, or there is no terminal
+   */
+  boolean confirms(PrintWriter out, String question) {
+    out.print(question + " [y/N] ");
+    out.flush();
+    String answer = answers.get();
+    if (answer == null) {
+      out.println();
+    }
+    return answer != null && answer.strip().toLowerCase(Locale.ROOT).matches("y|yes");
+  }
+
+  /** Returns the value of a variable, or a default if it is unset or empty. */
+  String setting(String variable, String absent) {
+    String value = environment.get(variable);
+    return value == null || value.isEmpty() ? absent : value;
+  }
+
+  /** Returns a positive length of time, at most 100 years. */
+  Duration duration(String variable, Duration absent) {
+    return Settings.of(environment)
+        .duration(variable, absent, Duration.ofMillis(1), Duration.ofDays(36_500));
+  }
+
+  /**
+   * Returns how to reach Kafka, without which the command cannot run: as WEIR_KAFKA says, otherwise
+   * the broker of this user's running {@code up}.
+   *
+   * @throws CommandFailedException if Kafka does not answer
+   */
+  KafkaConnection kafka() {
+    Settings settings = Settings.of(environment);
+    KafkaConnection kafka =
+        settings.text(KAFKA, "").isEmpty()
+            ? RunningUp.kafka(settings).orElseGet(() -> KafkaConnection.of(settings))
+            : KafkaConnection.of(settings);
+    KafkaProbe.requireReachable(kafka);
+    return kafka;
+  }
+}

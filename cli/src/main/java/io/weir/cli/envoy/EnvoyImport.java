@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.envoy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.ingest.gate.Descriptor;
+import io.weir.ingest.rls.EndpointName;
+import io.weir.ingest.rls.EntryNames;
+import io.weir.limits.policy.Policy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Turns configurations of Envoy's own rate limit service into a policy file. Each descriptor that
+ * has a limit becomes one policy, named as the endpoint of its calls, with a bucket for each
+ * descriptor that is asked about. Not thread-safe.
+ *
+ * <p>Envoy's service goes down the tree by the most specific value of each key, and does not come
+ * back: beside {@code a: 1} the descriptor of any {@code a} is not looked at for the value 1, even
+ * if only it has a limit. A node compares whole descriptors instead. So where a value hides a
+ * limit, a policy that denies nothing says so.
+ */
+public final class EnvoyImport {
+  private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
+
+  /** Tokens that a bucket gains each second which no traffic empties. */
+  private static final long UNLIMITED = 1_000_000_000;
+
+  private final Map<String, ObjectNode> policies = new LinkedHashMap<>();
+  private final List<String> domains = new ArrayList<>();
+
+  /** The policies of limits that have a name, by that, of one domain. */
+  private final Map<String, List<String>> named = new HashMap<>();
+
+  /** The names of limits whose place policies take, by the policy, of one domain. */
+  private final Map<String, List<String>> replacing = new LinkedHashMap<>();
+
+  private final List<String> problems = new ArrayList<>();
+
+  /**
+   * Adds a configuration.
+   *
+   * @param file how the file is named in problems
+   * @param root its tree, in which keys and values are texts as they stand in the file
+   */
+  public void add(String file, JsonNode root) {
+    ConfigReader reader = new ConfigReader();
+    ConfigReader.Domain domain = reader.read(root);
+    reader.problems().forEach(problem -> problems.add(file + ": " + problem));
+    if (!reader.problems().isEmpty()) {
+      return;
+    }
+    if (domains.contains(domain.name())) {
+      problems.add(file + ": domain is '" + domain.name() + "', as in a file before it");
+      return;
+    }
+    domains.add(domain.name());
+    named.clear();
+    replacing.clear();
+    addLimits(domain.name(), List.of(), domain.descriptors());
+    addGuards(domain.name(), List.of(), domain.descriptors());
+    replacing.forEach((policy, limits) -> addReplaced(file, policy, limits));
+  }
+
+  /** Names the policies whose place one takes; a name that no limit of the domain has is none. */
+  private void addReplaced(String file, String policy, List<String> limits) {
+    List<String> replaced =
+        limits.stream()
+            .flatMap(limit -> named.getOrDefault(limit, List.of()).stream())
+            .distinct()
+            .toList();
+    if (replaced.size() > Policy.MAX_REPLACES) {
+      problems.add(
+          file
+              + ": '"
+              + policy
+              + "' replaces "
+              + replaced.size()
+              + " limits, and a policy may replace at most "
+              + Policy.MAX_REPLACES);
+    }
+    ObjectNode node = policies.get(policy);
+    if (node != null && !replaced.isEmpty()) {
+      ArrayNode list = node.putArray("replaces");
+      replaced.forEach(list::add);
+    }
+  }
+
+  /** Returns what cannot be turned into policies, each with its file and its path there. */
+  public List<String> problems() {
+    return List.copyOf(problems);
+  }
+
+  /** Returns the policy file as a tree. */
+  public JsonNode policies() {
+    ArrayNode list = NODES.arrayNode();
+    policies.values().forEach(list::add);
+    return NODES.objectNode().set("policies", list);
+  }
+
+  private void addLimits(String domain, List<LimitNode> above, List<LimitNode> nodes) {
+    for (LimitNode node : nodes) {
+      List<LimitNode> path = with(above, node);
+      LimitNode.Limit limit = node.limit();
+      if (limit != null) {
+        String policy = add(domain, path, limit, node.isShadow());
+        String name = node.name();
+        if (name != null) {
+          named.computeIfAbsent(name, first -> new ArrayList<>()).add(policy);
+        }
+        if (!node.replaces().isEmpty()) {
+          replacing.put(policy, node.replaces());
+        }
+      }
+      addLimits(domain, path, node.children());
+    }
+  }
+
+  /** Adds a policy for each limit that a more specific sibling hides, and has not itself. */
+  private void addGuards(String domain, List<LimitNode> above, List<LimitNode> nodes) {
+    for (LimitNode specific : nodes) {
+      List<LimitNode> path = with(above, specific);
+      for (LimitNode general : nodes) {
+        if (!specific.equals(general) && general.covers(specific)) {
+          addGuards(domain, path, specific, general);
+        }
+      }
+      addGuards(domain, path, specific.children());
+    }
+  }
+
+  /** Adds policies below a node, for the limits of another one that it hides. */
+  private void addGuards(
+      String domain, List<LimitNode> path, LimitNode specific, LimitNode general) {
+    if (general.limit() != null && specific.limit() == null) {
+      add(domain, path, LimitNode.Limit.NONE, false);
+    }
+    for (LimitNode hidden : general.children()) {
+      LimitNode taken = specific.childFor(hidden);
+      if (taken == null) {
+        for (List<LimitNode> below : hidden.limitedPaths()) {
+          List<LimitNode> whole = new ArrayList<>(path);
+          whole.addAll(below);
+          add(domain, whole, LimitNode.Limit.NONE, false);
+        }
+      } else {
+        addGuards(domain, with(path, hidden), taken, hidden);
+      }
+    }
+  }
+
+  private static List<LimitNode> with(List<LimitNode> path, LimitNode node) {
+    List<LimitNode> longer = new ArrayList<>(path);
+    longer.add(node);
+    return longer;
+  }
+
+  /** Adds a policy, unless there is one for the same descriptors; returns its name. */
+  private String add(String domain, List<LimitNode> path, LimitNode.Limit limit, boolean isShadow) {
+    EndpointName name = new EndpointName(domain);
+    for (LimitNode node : path) {
+      String value = node.value();
+      if (value == null) {
+        name.with(node.key());
+      } else if (node.isBeginning()) {
+        name.withBeginning(node.key(), value.substring(0, value.length() - 1));
+      } else {
+        name.with(node.key(), value);
+      }
+    }
+    policies.computeIfAbsent(name.name(), added -> policy(added, domain, path, limit, isShadow));
+    return name.name();
+  }
+
+  private static ObjectNode policy(
+      String name, String domain, List<LimitNode> path, LimitNode.Limit limit, boolean isShadow) {
+    List<String> keys = path.stream().map(LimitNode::key).toList();
+    List<String> names = EntryNames.of(keys);
+    ObjectNode attributes = NODES.objectNode();
+    attributes.putArray(Descriptor.DOMAIN).add(domain);
+    attributes.putArray(Descriptor.KEYS).add(EntryNames.joined(keys));
+    for (int i = 0; i < names.size(); i++) {
+      String value = path.get(i).value();
+      if (value != null) {
+        attributes.putArray(names.get(i)).add(value);
+      }
+    }
+    ObjectNode policy = NODES.objectNode();
+    policy.put("name", name);
+    policy.putObject("match").set("attributes", attributes);
+    policy.putArray("key").add("client").add("endpoint");
+    policy.set("limit", limit(limit));
+    if (isShadow || limit.equals(LimitNode.Limit.NONE)) {
+      policy.put("mode", "shadow");
+    }
+    return policy;
+  }
+
+  private static ObjectNode limit(LimitNode.Limit limit) {
+    ObjectNode node = NODES.objectNode();
+    if (limit.equals(LimitNode.Limit.NONE)) {
+      return node.put("algorithm", "token-bucket")
+          .put("capacity", UNLIMITED)
+          .put("refill_tokens", UNLIMITED)
+          .put("refill_period", Duration.ofSeconds(1).toString());
+    }
+    if (limit.requests() == 0) {
+      return node.put("algorithm", "deny");
+    }
+    return node.put("algorithm", "fixed-window")
+        .put("limit", limit.requests())
+        .put("window", Duration.ofSeconds(limit.seconds()).toString());
+  }
+}

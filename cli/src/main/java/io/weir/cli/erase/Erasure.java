@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.erase;
+
+import io.weir.cli.verify.TopicReader;
+import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.apache.kafka.common.config.TopicConfig;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes a tombstone for every row of a client in the state topic that is out of {@link Reach}, and
+ * reads the topic again to prove that none of them is left. What was erased before stays erased, so
+ * an erasure that was interrupted is simply made again. Not thread-safe.
+ */
+public final class Erasure {
+  /** Most rows held at once, some 250 bytes each; a client with more is read several times. */
+  private static final int MAX_ROWS = 500_000;
+
+  /** Longest wait until readers of committed records see what was written. */
+  private static final Duration VISIBLE_PATIENCE = Duration.ofMinutes(1);
+
+  private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  private final Settings settings;
+  private final Watcher watcher;
+  private final int maxRows;
+  private @Nullable String unreadable;
+
+  /**
+   * What is to be erased.
+   *
+   * @param kafka how to reach Kafka
+   * @param client the client
+   * @param lateness how late a call may be, as the aggregators have it
+   * @param dryRun whether nothing is to be written
+   */
+  public record Settings(KafkaConnection kafka, String client, Duration lateness, boolean dryRun) {}
+
+  /** Receives how far the erasure has come. */
+  public interface Watcher {
+    void progress(String what, long done, long total);
+  }
+
+  /** Creates an erasure. */
+  public Erasure(Settings settings, Watcher watcher) {
+    this(settings, watcher, MAX_ROWS);
+  }
+
+  Erasure(Settings settings, Watcher watcher, int maxRows) {
+    this.settings = settings;
+    this.watcher = watcher;
+    this.maxRows = maxRows;
+  }
+
+  /**
+   * Erases.
+   *
+   * @throws ErasureFailedException if a topic is missing, a row of the client cannot be read (the
+   *     others are erased), Kafka refuses a tombstone, or what was written cannot be read back
+   */
+  public ErasureReport run() throws ErasureFailedException {
+    int partition;
+    long heldMillis;
+    try (TopicAdmin admin = TopicAdmin.connect(settings.kafka())) {
+      int partitions = admin.callsPartitions();
+      if (partitions == 0) {
+        throw new ErasureFailedException(
+            "there is no topic "
+                + Topics.CALLS.name()
+                + "; 'weir topics create' creates Weir's topics");
+      }
+      partition = ClientPartitioner.partition(settings.client(), partitions);
+      heldMillis = heldMillis(admin);
+    } catch (TopicAdminException failed) {
+      throw new ErasureFailedException(String.valueOf(failed.getMessage()), failed);
+    }
+    ErasureReport.Tally tally = new ErasureReport.Tally(partition);
+    try (Tombstones tombstones =
+        settings.dryRun() ? null : new Tombstones(settings.kafka(), partition)) {
+      String from = "";
+      do {
+        from = eraseFrom(from, partition, heldMillis, tombstones, tally);
+      } while (from != null);
+    }
+    if (unreadable != null) {
+      throw new ErasureFailedException(
+          "a row of the client cannot be read and was not erased; all others were processed: "
+              + unreadable);
+    }
+    return tally.report();
+  }
+
+  /**
+   * Returns for how long the calls topic holds a record at most: its retention, and the time that a
+   * segment may be open, since Kafka deletes whole segments.
+   */
+  private static long heldMillis(TopicAdmin admin) throws TopicAdminException {
+    long retention = number(admin, TopicConfig.RETENTION_MS_CONFIG);
+    long segment = number(admin, TopicConfig.SEGMENT_MS_CONFIG);
+    if (retention < 0) {
+      return Reach.FOR_EVER;
+    }
+    long sum = retention + segment;
+    return sum < 0 ? Long.MAX_VALUE : sum;
+  }
+
+  private static long number(TopicAdmin admin, String name) throws TopicAdminException {
+    String value = admin.setting(Topics.CALLS, name);
+    return value == null ? Reach.FOR_EVER : Long.parseLong(value);
+  }
+
+  private Reach reach(ClientRows found, int partition, long heldMillis) {
+    try (TopicReader calls =
+        new TopicReader(settings.kafka(), Topics.CALLS, one -> one == partition)) {
+      return new Reach(
+          settings.lateness().toMillis(),
+          found.countedThroughEpochMillis(),
+          found.closedThroughEpochMillis(),
+          calls.begins().getOrDefault(partition, 0L),
+          calls.ends().getOrDefault(partition, Long.MAX_VALUE),
+          heldMillis);
+    }
+  }
+
+  /**
+   * Erases as many rows as fit into memory.
+   *
+   * @return the key from which on further rows are to be erased; null if there are none
+   */
+  private @Nullable String eraseFrom(
+      String from,
+      int partition,
+      long heldMillis,
+      @Nullable Tombstones tombstones,
+      ErasureReport.Tally tally)
+      throws ErasureFailedException {
+    ClientRows found = read(from, partition, "reading", -1);
+    unreadable = unreadable == null ? found.unreadable() : unreadable;
+    Reach reach = reach(found, partition, heldMillis); // after the rows, which may have changed
+    List<String> over = new ArrayList<>();
+    for (Map.Entry<String, ClientRow> one : found.rows().entrySet()) {
+      ClientRow row = one.getValue();
+      if (reach.isOver(row)) {
+        over.add(one.getKey());
+        tally.over(row);
+      } else {
+        tally.inReach(row, reach.overAt(row));
+      }
+    }
+    tally.countedThrough(found.countedThroughEpochMillis());
+    if (tombstones != null && !over.isEmpty()) {
+      prove(from, partition, over, write(over, tombstones));
+    }
+    return found.next();
+  }
+
+  private long write(List<String> keys, Tombstones tombstones) throws ErasureFailedException {
+    int written = 0;
+    for (String key : keys) {
+      tombstones.write(key);
+      watcher.progress("erasing", ++written, keys.size());
+    }
+    return tombstones.flush();
+  }
+
+  private void prove(String from, int partition, List<String> erased, long lastOffset)
+      throws ErasureFailedException {
+    NavigableMap<String, ClientRow> left = read(from, partition, "proving", lastOffset).rows();
+    List<String> present = erased.stream().filter(left::containsKey).toList();
+    if (!present.isEmpty()) {
+      throw new ErasureFailedException(
+          present.size()
+              + " of the erased rows are there again, the first is "
+              + present.get(0)
+              + "; calls of them must have been counted meanwhile, look at WEIR_LATENESS");
+    }
+  }
+
+  private ClientRows read(String from, int partition, String what, long throughOffset)
+      throws ErasureFailedException {
+    ClientRows rows = new ClientRows(settings.client(), from, maxRows);
+    try (TopicReader reader =
+        new TopicReader(settings.kafka(), Topics.STATE, one -> one == partition)) {
+      awaitVisible(reader, partition, throughOffset);
+      rows.read(reader, (done, all) -> watcher.progress(what, done, all));
+    }
+    return rows;
+  }
+
+  /**
+   * Waits until readers of committed records see a record. A transaction of the aggregator that is
+   * open holds them back for a moment.
+   */
+  private static void awaitVisible(TopicReader reader, int partition, long offset)
+      throws ErasureFailedException {
+    long until = System.nanoTime() + VISIBLE_PATIENCE.toNanos();
+    while (reader.ends().getOrDefault(partition, 0L) <= offset) {
+      if (System.nanoTime() - until > 0) {
+        throw new ErasureFailedException(
+            "the tombstones are written, but a transaction in "
+                + Topics.STATE.name()
+                + "-"
+                + partition
+                + " has been open for a minute, before which nobody can read them; run it again"
+                + " when it has ended");
+      }
+      LockSupport.parkNanos(PAUSE_NANOS);
+    }
+  }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.erase;
+
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an erasure has found and done. Immutable.
+ *
+ * @param partition the client's partition
+ * @param over rows that were out of reach: erased, or left as they are by a dry run
+ * @param firstOver start of the first window of them; null if there are none
+ * @param lastOver end of the last window of them; null if there are none
+ * @param inReach rows that are still in reach, which are left as they are
+ * @param allOver when all rows are out of reach; null if there are none in reach, or {@code
+ *     neverOver}
+ * @param neverOver whether a row stays in reach for ever, since the calls topic keeps its records
+ * @param countedThrough the broker's time of the last record that the aggregator has counted in the
+ *     partition; null if it has counted none
+ */
+public record ErasureReport(
+    int partition,
+    long over,
+    @Nullable Instant firstOver,
+    @Nullable Instant lastOver,
+    long inReach,
+    @Nullable Instant allOver,
+    boolean neverOver,
+    @Nullable Instant countedThrough) {
+
+  /** Adds up a report. Not thread-safe. */
+  static final class Tally {
+    private final int partition;
+    private long over;
+    private long firstOverEpochMillis = Long.MAX_VALUE;
+    private long lastOverEpochMillis;
+    private long inReach;
+    private long allOverEpochMillis;
+    private boolean neverOver;
+    private long countedThroughEpochMillis;
+
+    Tally(int partition) {
+      this.partition = partition;
+    }
+
+    void over(ClientRow row) {
+      over++;
+      firstOverEpochMillis = Math.min(firstOverEpochMillis, row.startEpochMillis());
+      lastOverEpochMillis = Math.max(lastOverEpochMillis, row.endEpochMillis());
+    }
+
+    void inReach(ClientRow row, long overAtEpochMillis) {
+      inReach++;
+      neverOver |= overAtEpochMillis == Reach.FOR_EVER;
+      allOverEpochMillis = Math.max(allOverEpochMillis, overAtEpochMillis);
+    }
+
+    void countedThrough(long epochMillis) {
+      countedThroughEpochMillis = epochMillis;
+    }
+
+    ErasureReport report() {
+      return new ErasureReport(
+          partition,
+          over,
+          over == 0 ? null : Instant.ofEpochMilli(firstOverEpochMillis),
+          over == 0 ? null : Instant.ofEpochMilli(lastOverEpochMillis),
+          inReach,
+          inReach == 0 || neverOver ? null : Instant.ofEpochMilli(allOverEpochMillis),
+          neverOver,
+          countedThroughEpochMillis == 0 ? null : Instant.ofEpochMilli(countedThroughEpochMillis));
+    }
+  }
+}

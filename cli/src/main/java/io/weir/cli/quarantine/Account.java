@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.quarantine;
+
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * The result of a replay.
+ *
+ * @param sent number of lines and whole records sent
+ * @param acknowledged how many of those Kafka has acknowledged
+ * @param fates what is known of each; an absent one is not counted yet, or was counted as the
+ *     repetition that it is
+ */
+public record Account(int sent, int acknowledged, Map<Source, Fate> fates) {
+  static final Fate COUNTED = new Fate(Outcome.COUNTED, "");
+
+  public Account {
+    fates = Map.copyOf(new TreeMap<>(fates));
+  }
+
+  /** The outcome for a line or record. */
+  public enum Outcome {
+    /** The aggregator has counted it. */
+    COUNTED,
+    /** The aggregator has refused it again. */
+    REFUSED,
+    /** Kafka did not accept it. */
+    NOT_SENT
+  }
+
+  /**
+   * The outcome for a line or record, and its reason.
+   *
+   * @param why empty if it is counted
+   */
+  public record Fate(Outcome outcome, String why) {}
+
+  static Fate refused(String why) {
+    return new Fate(Outcome.REFUSED, why);
+  }
+
+  static Fate failed(String why) {
+    return new Fate(Outcome.NOT_SENT, why);
+  }
+
+  /** Returns the number of lines and records with an outcome. */
+  public long count(Outcome outcome) {
+    return fates.values().stream().filter(fate -> fate.outcome() == outcome).count();
+  }
+}

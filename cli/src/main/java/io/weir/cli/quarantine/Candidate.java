@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.quarantine;
+
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Replay;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A refused line or whole record, and how it is to be sent again.
+ *
+ * @param client the client it belongs to; null if not known, or if there are several
+ * @param id id of the call; null if not known
+ * @param batch the batch in which it is sent; null if it is not sent
+ * @param stays why it cannot be sent; null if it can
+ * @param call the call or settlement that it contains; null if it contains none
+ */
+@SuppressWarnings("ArrayRecordComponent") // never compared, never modified
+record Candidate(
+    Source source,
+    @Nullable String client,
+    @Nullable String id,
+    boolean isSettlement,
+    byte[] bytes,
+    @Nullable Batch batch,
+    @Nullable String stays,
+    @Nullable CallEvent call) {
+
+  /**
+   * The batch of a single candidate.
+   *
+   * @param partition partition of the calls topic
+   */
+  record Batch(int partition, BatchHeader header, Replay replay) {}
+
+  /** Returns a candidate that cannot be sent. */
+  static Candidate staying(Source source, @Nullable String client, byte[] bytes, String why) {
+    return new Candidate(source, client, null, false, bytes, null, why, null);
+  }
+}

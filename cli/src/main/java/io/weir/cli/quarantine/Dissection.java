@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.quarantine;
+
+import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.log.HeaderValues;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.Replay;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.BatchLines;
+import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.QuarantineHeaders;
+import io.weir.topics.wire.ReplayCodec;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Splits a refusal into the lines it contains, and determines for each how it is to be sent, or why
+ * the aggregator would refuse it again.
+ *
+ * <p>A line that was itself refused keeps its place: node, epoch and position. A line of a record
+ * whose headers are wrong has no reliable place, and the place of a line that belongs to another
+ * partition is another line's place there; such lines are identified by where they were refused. A
+ * record in which nothing is wrong (a person gave it up) is sent unchanged. Thread-safe.
+ *
+ * @param partitions number of partitions of every topic
+ * @param latenessMillis greatest permitted age of a call
+ */
+record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
+  /** How far a call's time may be ahead of the broker's clock. */
+  private static final long MAX_AHEAD_MILLIS = 5 * 60_000;
+
+  private static final String MAY_BE_COUNTED = "it may have been counted already";
+
+  /** Returns the lines of a refusal, or the record as a whole. */
+  List<Candidate> of(Refusal refusal) {
+    Source own = new Source(refusal.partition(), refusal.sourceOffset(), refusal.line());
+    if (!refusal.isWhole()) {
+      return List.of(Candidate.staying(own, null, refusal.value(), "its parts are not all held"));
+    }
+    BatchHeader header = null;
+    Replay replay = null;
+    try {
+      Function<String, byte @Nullable []> headers = HeaderValues.of(refusal.headers());
+      replay = ReplayCodec.decode(headers);
+      header = BatchHeaderCodec.decode(headers);
+    } catch (MalformedRecordException damaged) {
+      header = null; // its lines may be valid
+    }
+    if (refusal.line() > 0) {
+      return List.of(line(refusal, header, replay, refusal.line(), refusal.value()));
+    }
+    List<byte[]> lines = BatchLines.split(refusal.value());
+    boolean isSingleLines = replay != null && !replay.isWhole();
+    if (header != null && header.count() == lines.size() && !isSingleLines) {
+      Source first = replay == null ? own : new Source(replay.partition(), replay.offset(), 0);
+      return List.of(record(refusal, header, first, lines));
+    }
+    if (lines.isEmpty() || lines.size() > BatchHeader.MAX_COUNT) {
+      return List.of(
+          Candidate.staying(own, null, refusal.value(), "it has " + lines.size() + " lines"));
+    }
+    List<Candidate> candidates = new ArrayList<>();
+    for (int number = 1; number <= lines.size(); number++) {
+      BatchHeader known = isSingleLines ? header : null;
+      candidates.add(line(refusal, known, replay, number, lines.get(number - 1)));
+    }
+    return candidates;
+  }
+
+  private Candidate record(Refusal refusal, BatchHeader header, Source source, List<byte[]> lines) {
+    Set<String> clients = new HashSet<>();
+    for (byte[] line : lines) {
+      try {
+        clients.add(CallLineCodec.decode(line, 0, line.length).client());
+      } catch (MalformedRecordException toBeRefused) {
+        clients.add("");
+      }
+    }
+    String client = clients.size() == 1 ? clients.iterator().next() : null;
+    String stays = header.isHeartbeat() ? "it holds no call" : stays(refusal);
+    Replay replay = new Replay(source.partition(), source.offset(), 0);
+    return new Candidate(
+        source,
+        client,
+        null,
+        false,
+        refusal.value(),
+        stays == null ? new Candidate.Batch(refusal.partition(), header, replay) : null,
+        stays,
+        null);
+  }
+
+  /**
+   * Returns the candidate for one line.
+   *
+   * @param header header of the batch in which the line has its place; null if not known
+   * @param number number of the line in the refused record
+   */
+  private Candidate line(
+      Refusal refusal,
+      @Nullable BatchHeader header,
+      @Nullable Replay replay,
+      int number,
+      byte[] bytes) {
+    Source source =
+        replay == null || replay.isWhole()
+            ? new Source(refusal.partition(), refusal.sourceOffset(), number)
+            : new Source(replay.partition(), replay.offset(), replay.firstLine() + number - 1);
+    CallEvent call;
+    try {
+      call = CallLineCodec.decode(bytes, 0, bytes.length);
+    } catch (MalformedRecordException malformed) {
+      return Candidate.staying(source, null, bytes, "malformed: " + malformed.getMessage());
+    }
+    String stays = stays(refusal);
+    stays = stays == null ? stays(call) : stays;
+    int partition = ClientPartitioner.partition(call.client(), partitions);
+    BatchHeader at =
+        header != null && partition == refusal.partition() ? only(header, number) : named(source);
+    return new Candidate(
+        source,
+        call.client(),
+        call.id(),
+        call.settlement() != null,
+        bytes,
+        stays == null
+            ? new Candidate.Batch(
+                partition, at, new Replay(source.partition(), source.offset(), source.line()))
+            : null,
+        stays,
+        call);
+  }
+
+  private static BatchHeader only(BatchHeader header, int line) {
+    return new BatchHeader(
+        header.node(),
+        header.nodeEpoch(),
+        header.batchSequence(),
+        1,
+        header.lowWatermarkEpochMillis(),
+        header.linesBefore() + line - 1,
+        header.departing());
+  }
+
+  private static BatchHeader named(Source source) {
+    Replay replay = new Replay(source.partition(), source.offset(), source.line());
+    return new BatchHeader(replay.journal(), source.offset(), 1, 1, 0, source.line() - 1L, true);
+  }
+
+  private @Nullable String stays(Refusal refusal) {
+    if (refusal.reason().endsWith(QuarantineHeaders.TOO_OLD_TO_BE_TOLD_APART)) {
+      return MAY_BE_COUNTED;
+    }
+    return refusal.refusedAtEpochMillis() < nowEpochMillis - latenessMillis
+        ? "it was refused longer than WEIR_LATENESS ago, so that " + MAY_BE_COUNTED
+        : null;
+  }
+
+  private @Nullable String stays(CallEvent call) {
+    long decidedAt = call.decidedAtEpochMillis();
+    if (decidedAt < nowEpochMillis - latenessMillis) {
+      return "decided at " + Instant.ofEpochMilli(decidedAt) + ", longer than WEIR_LATENESS ago";
+    }
+    return decidedAt > nowEpochMillis + MAX_AHEAD_MILLIS
+        ? "decided at " + Instant.ofEpochMilli(decidedAt) + ": replay it after that"
+        : null;
+  }
+}

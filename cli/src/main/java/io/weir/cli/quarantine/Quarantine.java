@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.quarantine;
+
+import io.weir.cli.verify.Progress;
+import io.weir.topics.kafka.KafkaConnection;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * The content of the quarantine: each line once, however often it was refused. Memory grows with
+ * the number of lines, about 500 bytes each; their bytes are not kept. Not thread-safe.
+ */
+public final class Quarantine {
+  private final KafkaConnection kafka;
+  private final Duration lateness;
+  private final long nowEpochMillis;
+  private final SortedMap<Source, Entry> entries = new TreeMap<>();
+  private final FullWindows fullWindows = new FullWindows();
+  private Map<Integer, Long> ends = Map.of();
+
+  /**
+   * Creates an instance that has not read anything yet.
+   *
+   * @param lateness greatest permitted age of a call at its arrival, as configured in the
+   *     aggregators
+   */
+  public Quarantine(KafkaConnection kafka, Duration lateness, long nowEpochMillis) {
+    this.kafka = kafka;
+    this.lateness = lateness;
+    this.nowEpochMillis = nowEpochMillis;
+  }
+
+  /** Reads the whole current content; returns the entries in the order of their sources. */
+  public SortedMap<Source, Entry> read(Progress progress) {
+    Set<Source> counted = new HashSet<>();
+    Visitor visitor = new Visitor(counted);
+    int partitions;
+    try (QuarantineReader reader = new QuarantineReader(kafka, visitor)) {
+      partitions = reader.partitions();
+      visitor.dissection = dissection(partitions);
+      ends = reader.ends();
+      long size = reader.size();
+      reader.read(done -> progress.step("quarantine", done, size));
+    }
+    counted.forEach(source -> entries.computeIfPresent(source, (same, one) -> one.counted()));
+    fullWindows
+        .withoutRoom(kafka, partitions)
+        .forEach(
+            source ->
+                entries.computeIfPresent(
+                    source,
+                    (same, one) -> one.stays() == null ? one.staying(FullWindows.STAYS) : one));
+    return entries;
+  }
+
+  Dissection dissection(int partitions) {
+    return new Dissection(partitions, lateness.toMillis(), nowEpochMillis);
+  }
+
+  KafkaConnection kafka() {
+    return kafka;
+  }
+
+  /** Returns whether a refusal was written after everything had been read. */
+  boolean isNewer(Refusal refusal) {
+    return refusal.offset() >= ends.getOrDefault(refusal.partition(), 0L);
+  }
+
+  private final class Visitor implements QuarantineReader.Visitor {
+    private final Set<Source> counted;
+    private Dissection dissection = dissection(1);
+
+    Visitor(Set<Source> counted) {
+      this.counted = counted;
+    }
+
+    @Override
+    public void refused(Refusal refusal) {
+      for (Candidate candidate : dissection.of(refusal)) {
+        Entry before = entries.get(candidate.source());
+        boolean isNewer =
+            before == null || before.refusedAtEpochMillis() <= refusal.refusedAtEpochMillis();
+        int refusals = before == null ? 1 : before.refusals() + 1;
+        if (isNewer) {
+          entries.put(candidate.source(), Entry.of(refusal, candidate, refusals));
+          fullWindows.note(candidate.source(), refusal.reason(), candidate.call());
+        }
+      }
+    }
+
+    @Override
+    public void counted(Source source) {
+      counted.add(source);
+    }
+  }
+}

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.replay;
+
+import java.io.IOException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides the calls of each bucket again, in the order in which the cache charged them: from the
+ * state that a record has left to what the next one found. Rows come bucket by bucket, so memory is
+ * that of one bucket. Not thread-safe.
+ *
+ * <p>A charge with counter c that took k follows the one with counter c − k. Where a record does
+ * not follow, what it says of itself allows a cause to be named, or it is a finding; in both cases
+ * its own stamp is where the next one is judged from.
+ */
+final class BucketReplay {
+  /** States that a record may follow: after a cache went back, two histories are mixed. */
+  private static final int MAX_STATES = 16;
+
+  /**
+   * How long after a bucket was begun by a correction further corrections of its life before may
+   * change it, which its stamps do not tell (decision 0005).
+   */
+  private static final long UNSEEN_CORRECTIONS_MICROS = 3_600_000_000L;
+
+  /** How long a node repeats a denial at most ({@code WEIR_DENY_CACHE}), and its clock's error. */
+  private static final long MAX_DENIAL_MILLIS = 62_000;
+
+  /** By how much the time of a repeated denial may differ from the cache's clock. */
+  private static final long NODE_CLOCK_MILLIS = 1_000;
+
+  private static final long MICROS_PER_MILLI = 1_000;
+
+  /** Most repeated denials that wait for the next record of their bucket; more are not judged. */
+  private static final int MAX_SUSPECTS = 1_000;
+
+  private static final long NEVER = Long.MIN_VALUE / 2;
+
+  private final Rates rates;
+  private final long fromEpochMillis;
+  private final Tally tally;
+  private final BucketRules rules = new BucketRules();
+  private final BucketState[] states = new BucketState[MAX_STATES];
+  private final BucketState begun = new BucketState();
+  private final BucketState next = new BucketState();
+  private final List<Finding> suspects = new ArrayList<>();
+
+  /** Suspects that no record explains, until it is known that the bucket's records are in order. */
+  private final List<Finding> doubted = new ArrayList<>();
+
+  private boolean isOutOfOrder;
+  private final long[] lastRow = new long[Row.WIDTH];
+
+  private int count;
+  private boolean hasEpoch;
+  private boolean hasUnseenBirth;
+  private boolean hasGoneBack;
+  private boolean hasOtherLimits;
+  private long latestMicros;
+  private long greatestCharged;
+  private long brokenAtMillis;
+  private SortedRows.@Nullable Merged denials;
+  private boolean hasDenial;
+
+  /** Whether the last record followed from the one before, and nothing lay in between. */
+  private boolean isSmooth;
+
+  BucketReplay(Rates rates, long fromEpochMillis, Tally tally) {
+    this.rates = rates;
+    this.fromEpochMillis = fromEpochMillis;
+    this.tally = tally;
+    for (int i = 0; i < MAX_STATES; i++) {
+      states[i] = new BucketState();
+    }
+  }
+
+  /** Receives how many rows have been decided again. */
+  interface Steps {
+    void step(long rows);
+  }
+
+  /** Decides all rows again. */
+  void run(SortedRows.Merged rows, SortedRows.Merged repeatedDenials, Steps steps)
+      throws IOException {
+    denials = repeatedDenials;
+    hasDenial = repeatedDenials.next();
+    long bucket = 0;
+    long done = 0;
+    boolean isFirst = true;
+    while (rows.next()) {
+      long[] row = rows.row();
+      if (isFirst || row[Row.BUCKET] != bucket) {
+        if (!isFirst) {
+          judgeDenialsBefore(bucket, Long.MAX_VALUE, 0);
+        }
+        bucket = row[Row.BUCKET];
+        skipDenialsOfBucketsBefore(bucket);
+        beginBucket();
+        isFirst = false;
+      }
+      if (isRepeated(row)) {
+        tally.repeatedRow();
+      } else {
+        judge(row);
+        System.arraycopy(row, 0, lastRow, 0, Row.WIDTH);
+        latestMicros = Math.max(latestMicros, (Row.epochMillis(row) + 1) * MICROS_PER_MILLI - 1);
+      }
+      if ((++done & 0xfff) == 0) {
+        steps.step(0x1000);
+      }
+    }
+    if (!isFirst) {
+      judgeDenialsBefore(bucket, Long.MAX_VALUE, 0);
+    }
+    endBucket();
+    skipDenialsOfBucketsBefore(Long.MAX_VALUE);
+  }
+
+  private void endBucket() {
+    judgeSuspects(true); // no record tells what the bucket was afterwards
+    for (Finding doubt : doubted) {
+      if (isOutOfOrder) {
+        tally.explained(Cause.DENY_CACHE); // the order of counters is not that of times
+      } else {
+        tally.unexplained(doubt);
+      }
+    }
+    doubted.clear();
+  }
+
+  private void beginBucket() {
+    endBucket();
+    isOutOfOrder = false;
+    count = 0;
+    hasEpoch = false;
+    hasUnseenBirth = false;
+    hasOtherLimits = false;
+    latestMicros = 0;
+    brokenAtMillis = NEVER;
+    greatestCharged = 0;
+    lastRow[Row.EPOCH] = 0;
+  }
+
+  /** Returns whether it is the record before again: a batch that was sent twice, a replay. */
+  private boolean isRepeated(long[] row) {
+    for (int i = 0; i < Row.PLACE; i++) {
+      if (row[i] != lastRow[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void judge(long[] row) throws IOException {
+    Rate rate = rates.of(Row.limitNumber(row));
+    boolean isOfThisEpoch = hasEpoch && newest().epoch == row[Row.EPOCH];
+    long gap =
+        isOfThisEpoch
+            ? Math.max(0, row[Row.CHARGED] - Row.taken(row) - newest().charged)
+            : row[Row.CHARGED] - Row.taken(row);
+    judgeDenialsBefore(row[Row.BUCKET], Row.epochMillis(row) - NODE_CLOCK_MILLIS, gap);
+    boolean goesBack = lastRow[Row.EPOCH] > 0 && Row.epochMillis(row) < Row.epochMillis(lastRow);
+    if (goesBack) {
+      isOutOfOrder = true;
+      brokenAtMillis = Row.epochMillis(lastRow);
+    }
+    isSmooth = false;
+    if (BucketRules.isCut(row)) {
+      tally.explained(Cause.CUT_TIME);
+      standAlone(rate, row);
+    } else if (!rules.agreesWithItsVerdict(rate, row, latestMicros)) {
+      find(row, "verdict", Row.isDenial(row) ? "it held the cost" : "it did not hold the cost");
+      standAlone(rate, row);
+    } else if (isOfThisEpoch) {
+      judgeLink(rate, row);
+    } else {
+      judgeBirth(rate, row);
+    }
+    judgeSuspects(!isSmooth || goesBack);
+    greatestCharged = Math.max(greatestCharged, row[Row.CHARGED]);
+  }
+
+  private BucketState newest() {
+    return states[(count - 1) % MAX_STATES];
+  }
+
+  private void push(BucketState state) {
+    states[count % MAX_STATES].become(state);
+    count++;
+  }
+
+  /** Begins anew with what a record says of itself. */
+  private void standAlone(Rate rate, long[] row) {
+    rules.byItself(rate, row, next);
+    if (!hasEpoch || newest().epoch != row[Row.EPOCH]) {
+      beginEpoch();
+    }
+    push(next);
+    brokenAtMillis = Row.epochMillis(row);
+  }
+
+  private void beginEpoch() {
+    count = 0;
+    greatestCharged = 0;
+    hasGoneBack = false;
+    hasEpoch = true;
+    hasUnseenBirth = true;
+  }
+
+  private void explain(Cause cause, Rate rate, long[] row) {
+    tally.explained(cause);
+    standAlone(rate, row);
+  }
+
+  /** A refusal that sees the bucket otherwise has not changed it: what the charge left stands. */
+  private void explainUnlessRefused(Cause cause, Rate rate, long[] row) {
+    if (Row.isDenial(row) && newest().charged == row[Row.CHARGED]) {
+      tally.explained(cause);
+      brokenAtMillis = Row.epochMillis(row);
+    } else {
+      explain(cause, rate, row);
+    }
+  }
+
+  /**
+   * The bucket does not go back with the clock: its last charge stays where it was. A refusal tells
+   * at most what the bucket can lack by such a clock, so it says nothing of what was left.
+   */
+  private void explainByClock(Rate rate, long[] row, BucketState last) {
+    long earliest = last.earliestMicros;
+    long latest = last.latestMicros;
+    if (Row.isDenial(row)) {
+      tally.explained(Cause.CLOCK);
+      brokenAtMillis = Row.epochMillis(row);
+    } else {
+      explain(Cause.CLOCK, rate, row);
+      newest().earliestMicros = Math.max(newest().earliestMicros, earliest);
+      newest().latestMicros = Math.max(newest().latestMicros, latest);
+    }
+  }
+
+  /** Judges a record that is not the first one of its epoch. */
+  private void judgeLink(Rate rate, long[] row) {
+    BucketState last = newest();
+    long before = row[Row.CHARGED] - Row.taken(row);
+    if (last.charged == before
+        && last.version == row[Row.VERSION]
+        && isComparable(last, rate, row)
+        && rules.follows(rate, last, row, 0, next)) {
+      equal(row);
+      return;
+    }
+    hasOtherLimits |= last.limit != Row.limitNumber(row);
+    boolean mayBeBack = greatestCharged > before;
+    int kept = Math.min(count, MAX_STATES);
+    boolean hasEqualVersion = false;
+    boolean hasEqualLimit = false;
+    boolean hasOtherLimit = false;
+    long nearest = -1;
+    for (int back = 1; back <= kept; back++) {
+      BucketState from = states[(count - back) % MAX_STATES];
+      if (from.charged > before) {
+        continue;
+      }
+      nearest = Math.max(nearest, from.charged);
+      if (from.charged < nearest && !mayBeBack && !hasGoneBack) {
+        break;
+      }
+      boolean isComparable = isComparable(from, rate, row);
+      hasEqualVersion |= from.version == row[Row.VERSION];
+      hasEqualLimit |= isComparable;
+      hasOtherLimit |= !isComparable;
+      long gap = before - from.charged;
+      if (from.version == row[Row.VERSION]
+          && isComparable
+          && rules.follows(rate, from, row, gap, next)) {
+        if (mayBeBack) {
+          hasGoneBack = true;
+          isOutOfOrder = true;
+          tally.explained(Cause.OVERLAP);
+        } else if (gap > 0) {
+          tally.gap(gap);
+        } else {
+          equal(row);
+          return;
+        }
+        push(next);
+        return;
+      }
+    }
+    hasEqualLimit &= !(hasOtherLimit && (mayBeBack || hasGoneBack || nearest == before));
+    judgeBreak(rate, row, last, hasEqualVersion, hasEqualLimit, mayBeBack);
+  }
+
+  private void judgeBreak(
+      Rate rate,
+      long[] row,
+      BucketState last,
+      boolean hasEqualVersion,
+      boolean hasEqualLimit,
+      boolean mayBeBack) {
+    long version = row[Row.VERSION];
+    if (version > last.version || (mayBeBack && !hasEqualVersion)) {
+      explain(Cause.CORRECTION, rate, row);
+    } else if (version < last.version) {
+      find(row, "version", "at least " + last.version);
+      standAlone(rate, row);
+    } else if (version == 0
+        && hasUnseenBirth
+        && Row.epochMillis(row) * MICROS_PER_MILLI < row[Row.EPOCH] + UNSEEN_CORRECTIONS_MICROS) {
+      explain(Cause.CORRECTION, rate, row);
+    } else if (!hasEqualLimit
+        || (hasOtherLimits && row[Row.CHARGED] - Row.taken(row) != last.charged)) {
+      // or the unrecorded charges were made under the other limit
+      explainUnlessRefused(Cause.LIMIT_CHANGED, rate, row);
+    } else if ((Row.epochMillis(row) + 1) * MICROS_PER_MILLI <= last.earliestMicros
+        && rate.refills()) {
+      explainByClock(rate, row, last);
+    } else {
+      find(row, "state", expected(rate, last, row));
+      standAlone(rate, row);
+    }
+  }
+
+  private boolean isComparable(BucketState from, Rate rate, long[] row) {
+    return from.isKnown
+        && (from.limit == Row.limitNumber(row)
+            || (!rate.refills() && !rates.of(from.limit).refills()));
+  }
+
+  private void equal(long[] row) {
+    isSmooth = true;
+    if (Row.isLease(row)) {
+      tally.explained(Cause.LEASE);
+    } else {
+      tally.equalStamp();
+    }
+    if (Row.isDenial(row)) {
+      newest().become(next);
+    } else {
+      push(next);
+    }
+  }
+
+  /** Judges the first record of an epoch. */
+  private void judgeBirth(Rate rate, long[] row) {
+    long epoch = row[Row.EPOCH];
+    long first = Row.epochMillis(row) * MICROS_PER_MILLI;
+    long last = first + MICROS_PER_MILLI - 1;
+    boolean isFirstCharge = row[Row.CHARGED] == Row.taken(row);
+    boolean isSeen = epoch >= fromEpochMillis * MICROS_PER_MILLI;
+    BucketState before = hasEpoch ? newest() : null;
+    if (epoch > last) {
+      if (before == null || before.epoch == epoch - 1) {
+        explain(Cause.CLOCK, rate, row);
+      } else {
+        find(row, "epoch", "at most " + last);
+        standAlone(rate, row);
+      }
+    } else if (isFirstCharge && !Row.isDenial(row) && epoch >= first && row[Row.VERSION] == 0) {
+      judgeFirstCharge(rate, row, before);
+    } else if (!isSeen) {
+      explain(Cause.BEFORE_RANGE, rate, row);
+    } else if (isFirstCharge) {
+      explain(Cause.CORRECTION, rate, row); // an epoch that a correction began
+    } else {
+      tally.gap(row[Row.CHARGED] - Row.taken(row));
+      standAlone(rate, row);
+    }
+  }
+
+  /** A charge that begins an epoch finds a full bucket, and is at the time that names the epoch. */
+  private void judgeFirstCharge(Rate rate, long[] row, @Nullable BucketState before) {
+    long epoch = row[Row.EPOCH];
+    BucketRules.full(epoch, Row.limitNumber(row), begun);
+    boolean wasFull =
+        before == null
+            || (rate.refills()
+                ? before.fullAtMicros - rate.tickMicros() <= epoch
+                : before.mostUsed == 0);
+    if (rules.follows(rate, begun, row, 0, next)) {
+      beginEpoch();
+      hasUnseenBirth = before != null && !rate.refills();
+      if (!wasFull) {
+        brokenAtMillis = Row.epochMillis(row);
+        tally.explained(Cause.FRESH_EPOCH);
+      } else if (Row.isLease(row)) {
+        tally.explained(Cause.LEASE);
+      } else {
+        tally.equalStamp();
+      }
+      push(next);
+    } else if (row[Row.FULL_AT] > epoch + rate.microsFor(rate.units(row[Row.COST]))
+        && rate.refills()) {
+      explain(Cause.CORRECTION, rate, row); // in the same millisecond
+    } else {
+      find(row, "state", expected(rate, begun, row));
+      standAlone(rate, row);
+    }
+  }
+
+  /** Returns what a record should say that follows from a state. */
+  private static String expected(Rate rate, BucketState from, long[] row) {
+    if (!rate.refills()) {
+      return from.leastUsed == from.mostUsed
+          ? from.mostUsed + " of " + rate.capacityTokens() + " used before"
+          : "other than "
+              + (rate.capacityTokens() - row[Row.COST] - row[Row.CHARGED])
+              + " used before the counter";
+    }
+    long gap = row[Row.CHARGED] - Row.taken(row) - from.charged;
+    long at =
+        Math.max(from.fullAtMicros, Row.epochMillis(row) * MICROS_PER_MILLI)
+            + rate.microsFor(rate.units(Row.taken(row)));
+    if (gap != 0) {
+      return "a counter after "
+          + from.charged
+          + " full at "
+          + time(from.fullAtMicros)
+          + (gap > 0 ? ", later for " + gap + " tokens without a record" : "");
+    }
+    return "full at " + time(Row.isDenial(row) ? from.fullAtMicros : at);
+  }
+
+  private static String time(long epochMicros) {
+    return Instant.ofEpochSecond(
+            Math.floorDiv(epochMicros, 1_000_000L), Math.floorMod(epochMicros, 1_000_000L) * 1_000)
+        .toString();
+  }
+
+  private void find(long[] row, String what, String again) {
+    Rate rate = rates.of(Row.limitNumber(row));
+    String recorded =
+        (Row.isDenial(row) ? "denied, cost " : "allowed, cost ")
+            + row[Row.COST]
+            + ", charged "
+            + row[Row.CHARGED]
+            + (row[Row.VERSION] > 0 ? ", version " + row[Row.VERSION] : "")
+            + (rate.refills() ? ", full at " + time(row[Row.FULL_AT]) : "")
+            + " of "
+            + rate;
+    tally.unexplained(
+        new Finding(row[Row.PLACE], Row.epochMillis(row), row[Row.BUCKET], what, recorded, again));
+  }
+
+  /**
+   * Judges the repeated denials of a bucket up to a time: the bucket, as the last record has left
+   * it, must not have held the cost.
+   */
+  private void judgeDenialsBefore(long bucket, long epochMillis, long gapTokens)
+      throws IOException {
+    while (hasDenial) {
+      long[] denial = Objects.requireNonNull(denials).row();
+      if (denial[Row.BUCKET] != bucket || denial[Row.DENIAL_AT] >= epochMillis) {
+        return;
+      }
+      judgeDenial(denial, gapTokens);
+      hasDenial = denials.next();
+    }
+  }
+
+  private void judgeDenial(long[] denial, long gapTokens) {
+    long at = denial[Row.DENIAL_AT];
+    long cost = denial[Row.DENIAL_COST];
+    Rate rate = rates.of((int) denial[Row.DENIAL_LIMIT]);
+    if (!hasEpoch) {
+      tally.explained(Cause.BEFORE_RANGE);
+      return;
+    }
+    BucketState state = newest();
+    if (state.limit != denial[Row.DENIAL_LIMIT]) {
+      tally.explained(Cause.LIMIT_CHANGED);
+    } else if (BucketRules.mayLack(
+        rate, state, cost, gapTokens, (at - NODE_CLOCK_MILLIS) * MICROS_PER_MILLI)) {
+      tally.equalDenial();
+    } else if (at - brokenAtMillis <= MAX_DENIAL_MILLIS) {
+      tally.explained(Cause.DENY_CACHE);
+    } else {
+      suspect(
+          new Finding(
+              denial[Row.DENIAL_PLACE],
+              at,
+              denial[Row.BUCKET],
+              "repeated denial",
+              "denied, cost " + cost + " of " + rate,
+              "it held the cost"));
+    }
+  }
+
+  /** The next record of the bucket tells whether a correction had taken what it lacks here. */
+  private void suspect(Finding finding) {
+    if (suspects.size() < MAX_SUSPECTS) {
+      suspects.add(finding);
+    } else {
+      tally.explained(Cause.DENY_CACHE);
+    }
+  }
+
+  private void judgeSuspects(boolean isExplained) {
+    for (Finding suspect : suspects) {
+      if (isExplained) {
+        tally.explained(Cause.DENY_CACHE);
+      } else if (doubted.size() < MAX_SUSPECTS) {
+        doubted.add(suspect);
+      } else {
+        tally.unexplained(suspect);
+      }
+    }
+    suspects.clear();
+  }
+
+  private void skipDenialsOfBucketsBefore(long bucket) throws IOException {
+    while (hasDenial) {
+      long[] denial = Objects.requireNonNull(denials).row();
+      if (denial[Row.BUCKET] >= bucket && bucket != Long.MAX_VALUE) {
+        return;
+      }
+      tally.explained(Cause.BEFORE_RANGE);
+      hasDenial = denials.next();
+    }
+  }
+}

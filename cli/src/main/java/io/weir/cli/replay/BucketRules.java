@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.replay;
+
+/**
+ * The rules of a bucket, as bounds on what one record may say after another. Times of calls are
+ * known to a millisecond, so a rule holds if it holds at some moment of it. Not thread-safe.
+ */
+/*
+ * The token bucket as the generic cell rate algorithm in its virtual-scheduling form (ITU-T I.371):
+ * with E the exact time at which the bucket is full, in units of time times units per tick, a charge
+ * of c units at the time t makes it max(E, r·t) + c, and it was held if what is left is not negative:
+ * E' − r·t ≤ capacity. E is r·fullAt − slack. With ticks longer than 1 µs the bucket gains whole ticks
+ * counted from its last charge; a charge of a bucket that lacks less than a tick drops the running
+ * tick (decision 0002): such charges are judged to one tick.
+ */
+final class BucketRules {
+  private static final long MICROS_PER_MILLI = 1_000;
+
+  /** The longest time to full that is recorded, 2^52 µs; a longer one is recorded as this. */
+  private static final long MAX_WAIT_MICROS = 1L << 52;
+
+  /** Not known by how much. */
+  private static final long FAR = 1L << 60;
+
+  private final BucketState hull = new BucketState();
+  private boolean isHullEmpty;
+  private long leastMicros;
+  private long mostMicros;
+
+  /** Returns whether a record states the longest time instead of the true one. */
+  static boolean isCut(long[] row) {
+    return row[Row.FULL_AT] - Row.epochMillis(row) * MICROS_PER_MILLI >= MAX_WAIT_MICROS;
+  }
+
+  /**
+   * Sets the time of a record: its millisecond, but not before the last charge, since a bucket does
+   * not go back with the clock.
+   */
+  private void setTime(BucketState from, long[] row) {
+    long first = Row.epochMillis(row) * MICROS_PER_MILLI;
+    long last = first + MICROS_PER_MILLI - 1;
+    leastMicros = Math.max(first, from.earliestMicros);
+    mostMicros = last < from.earliestMicros ? from.latestMicros : last;
+  }
+
+  /**
+   * Returns whether a record's own stamp agrees with its verdict: what was taken was there, and
+   * what was refused was not.
+   *
+   * @param latestMicros latest time of the records of the bucket before
+   */
+  boolean agreesWithItsVerdict(Rate rate, long[] row, long latestMicros) {
+    long cost = row[Row.COST];
+    if (!rate.refills()) {
+      return Row.isDenial(row) || cost <= rate.capacityTokens();
+    }
+    if (cost > rate.capacityTokens()) {
+      return Row.isDenial(row);
+    }
+    long first = Row.epochMillis(row) * MICROS_PER_MILLI;
+    long fullAt = row[Row.FULL_AT];
+    if (Row.isDenial(row)) {
+      long ticks = rate.ticksIn(fullAt - first);
+      return ticks > (rate.capacityUnits() - rate.units(cost)) / rate.unitsPerTick();
+    }
+    long last = Math.max(first + MICROS_PER_MILLI - 1, latestMicros);
+    long certain = rate.ticksIn(fullAt - last) - (Row.isLease(row) ? 2 : 1);
+    return certain <= (rate.capacityUnits() - 1) / rate.unitsPerTick();
+  }
+
+  /** Sets what is known of a bucket by a record alone. */
+  void byItself(Rate rate, long[] row, BucketState after) {
+    stand(row, after);
+    after.earliestMicros = Row.epochMillis(row) * MICROS_PER_MILLI;
+    after.latestMicros = after.earliestMicros + MICROS_PER_MILLI - 1;
+    after.fullAtMicros = row[Row.FULL_AT];
+    after.leastSlack = 0;
+    after.mostSlack = mostSlack(rate, row);
+    after.leastUsed = Row.isDenial(row) ? leastUsedAtDenial(rate, row) : row[Row.COST];
+    after.mostUsed = Row.isDenial(row) ? BucketState.MOST_USED : rate.capacityTokens();
+  }
+
+  private static long leastUsedAtDenial(Rate rate, long[] row) {
+    return rate.decidesAlone() ? rate.capacityTokens() - row[Row.COST] + 1 : 0;
+  }
+
+  private static long mostSlack(Rate rate, long[] row) {
+    return Row.isLease(row) ? 2 * rate.unitsPerTick() - 1 : rate.unitsPerTick() - 1;
+  }
+
+  private static void stand(long[] row, BucketState after) {
+    after.isKnown = true;
+    after.epoch = row[Row.EPOCH];
+    after.charged = row[Row.CHARGED];
+    after.version = row[Row.VERSION];
+    after.limit = Row.limitNumber(row);
+  }
+
+  /** Sets a bucket that is full at a time, and was never charged. */
+  static void full(long epoch, int limit, BucketState state) {
+    state.isKnown = true;
+    state.epoch = epoch;
+    state.charged = 0;
+    state.version = 0;
+    state.limit = limit;
+    state.fullAtMicros = epoch;
+    state.leastSlack = 0;
+    state.mostSlack = 0;
+    state.earliestMicros = epoch;
+    state.latestMicros = epoch;
+    state.leastUsed = 0;
+    state.mostUsed = 0;
+  }
+
+  /**
+   * Returns whether a record follows from a state of its bucket under the same limit, and if so
+   * sets the state that it leaves. Two states may be the same object.
+   *
+   * @param gapTokens tokens that were charged in between, at times that are not known
+   */
+  boolean follows(Rate rate, BucketState from, long[] row, long gapTokens, BucketState after) {
+    setTime(from, row);
+    if (leastMicros > mostMicros) {
+      return false;
+    }
+    if (!rate.refills()) {
+      return followsInPeriod(rate, from, row, gapTokens, after);
+    }
+    if (gapTokens > 0) {
+      return followsAfterGap(rate, from, row, gapTokens, after);
+    }
+    return Row.isDenial(row)
+        ? refusalFollows(rate, from, row, after)
+        : chargeFollows(rate, from, row, after);
+  }
+
+  private static boolean followsInPeriod(
+      Rate rate, BucketState from, long[] row, long gapTokens, BucketState after) {
+    long least = from.leastUsed + gapTokens;
+    long most = Math.min(BucketState.MOST_USED, from.mostUsed + gapTokens);
+    long room = rate.capacityTokens() - row[Row.COST];
+    if (Row.isDenial(row)) {
+      least = rate.decidesAlone() ? Math.max(least, room + 1) : least;
+    } else {
+      most = Math.min(most, room);
+    }
+    if (least > most) {
+      return false;
+    }
+    long taken = Row.taken(row);
+    stand(row, after);
+    after.leastUsed = least + taken;
+    after.mostUsed = most + taken;
+    after.earliestMicros = 0;
+    after.latestMicros = 0;
+    return true;
+  }
+
+  /** A refusal writes nothing: it finds the bucket as the charge before has left it. */
+  private boolean refusalFollows(Rate rate, BucketState from, long[] row, BucketState after) {
+    long fullAt = row[Row.FULL_AT];
+    if (row[Row.COST] > rate.capacityTokens()
+        && fullAt >= Math.max(leastMicros, from.fullAtMicros - rate.tickMicros())
+        && fullAt <= mostMicros) {
+      after.become(from); // it is full, which is all that the record says
+      after.version = row[Row.VERSION];
+      return true;
+    }
+    long r = rate.unitsPerTick();
+    long ticksEarlier = (from.fullAtMicros - fullAt) / rate.tickMicros();
+    if (ticksEarlier < 0
+        || ticksEarlier > 1
+        || from.fullAtMicros - fullAt != ticksEarlier * rate.tickMicros()) {
+      return false;
+    }
+    long least = Math.max(from.leastSlack, ticksEarlier * r);
+    long most = Math.min(from.mostSlack, ticksEarlier * r + r - 1);
+    if (least > most) {
+      return false;
+    }
+    after.become(from);
+    after.version = row[Row.VERSION];
+    after.fullAtMicros = fullAt;
+    after.leastSlack = least - ticksEarlier * r;
+    after.mostSlack = most - ticksEarlier * r;
+    return true;
+  }
+
+  private boolean chargeFollows(Rate rate, BucketState from, long[] row, BucketState after) {
+    long units = rate.units(row[Row.COST]);
+    isHullEmpty = true;
+    addCharges(rate, from, units, row[Row.FULL_AT], 0);
+    if (Row.isLease(row)) {
+      addCharges(rate, from, units, row[Row.FULL_AT] - rate.tickMicros(), rate.unitsPerTick());
+    }
+    if (isHullEmpty) {
+      return false;
+    }
+    stand(row, after);
+    after.fullAtMicros = row[Row.FULL_AT];
+    after.leastSlack = hull.leastSlack;
+    after.mostSlack = hull.mostSlack;
+    after.earliestMicros = hull.earliestMicros;
+    after.latestMicros = hull.latestMicros;
+    return true;
+  }
+
+  /**
+   * Adds the ways in which a charge may have made the bucket full at a time.
+   *
+   * @param laterUnits by how much later the record says it
+   */
+  private void addCharges(Rate rate, BucketState from, long units, long fullAt, long laterUnits) {
+    long r = rate.unitsPerTick();
+    long tick = rate.tickMicros();
+    long before = from.fullAtMicros;
+    if (leastMicros < before && (fullAt - before) % tick == 0) {
+      // it was not full: the charge is added to what it lacked
+      long ticks = (fullAt - before) / tick;
+      if (ticks >= (units - from.mostSlack) / r - 1 && ticks <= units / r + 1) {
+        long least = Math.max(from.leastSlack, units - r * ticks);
+        long most = Math.min(from.mostSlack, units - r * (ticks - 1) - 1);
+        if (least <= most) {
+          long shift = r * ticks - units + laterUnits;
+          add(least + shift, most + shift, leastMicros, Math.min(mostMicros, before - 1));
+        }
+      }
+    }
+    if (tick > 1) {
+      // it lacked less than a tick, and the running one was dropped
+      long first = Math.max(leastMicros, before - 2 * tick);
+      for (int more = -1; more <= 1; more++) {
+        long now = fullAt - rate.microsFor(units) - more * tick;
+        if (now >= first && now <= Math.min(mostMicros, before - 1)) {
+          add(laterUnits, r - 1 + laterUnits, now, now);
+        }
+      }
+    }
+    // it was full: the time of the charge follows from the time to full
+    long now = fullAt - rate.microsFor(units);
+    if (now >= Math.max(leastMicros, before - tick * (from.mostSlack / r)) && now <= mostMicros) {
+      long slack = rate.microsFor(units) / tick * r - units + laterUnits;
+      add(slack, slack, now, now);
+    }
+  }
+
+  private void add(long leastSlack, long mostSlack, long earliestMicros, long latestMicros) {
+    hull.leastSlack = isHullEmpty ? leastSlack : Math.min(hull.leastSlack, leastSlack);
+    hull.mostSlack = isHullEmpty ? mostSlack : Math.max(hull.mostSlack, mostSlack);
+    hull.earliestMicros =
+        isHullEmpty ? earliestMicros : Math.min(hull.earliestMicros, earliestMicros);
+    hull.latestMicros = isHullEmpty ? latestMicros : Math.max(hull.latestMicros, latestMicros);
+    isHullEmpty = false;
+  }
+
+  /** The unknown charges came at once after the last known one, or with this one, or in between. */
+  private boolean followsAfterGap(
+      Rate rate, BucketState from, long[] row, long gapTokens, BucketState after) {
+    long gap = rate.units(gapTokens);
+    long units = rate.units(Row.taken(row));
+    long roundedMicros = 2 * (rate.tickMicros() - 1) + (Row.isLease(row) ? rate.tickMicros() : 0);
+    long least = from.fullAtMicros + rate.wholeMicrosFor(gap + units - from.mostSlack);
+    if (!Row.isDenial(row)) {
+      least = Math.max(least, leastMicros + rate.wholeMicrosFor(units));
+    }
+    long most = Math.max(from.fullAtMicros, mostMicros) + rate.microsFor(gap + units);
+    long fullAt = row[Row.FULL_AT];
+    if (fullAt < least - roundedMicros || fullAt > Math.min(FAR, most) + roundedMicros + 1) {
+      return false;
+    }
+    long earliest = from.earliestMicros;
+    stand(row, after);
+    after.fullAtMicros = fullAt;
+    after.leastSlack = 0;
+    after.mostSlack = mostSlack(rate, row);
+    after.earliestMicros = Row.isDenial(row) ? earliest : leastMicros;
+    after.latestMicros = mostMicros;
+    return true;
+  }
+
+  /**
+   * Returns whether a bucket may have lacked tokens for a cost at a time.
+   *
+   * @param gapTokens tokens that may have been charged in addition by then
+   * @param epochMicros the earliest time meant
+   */
+  static boolean mayLack(
+      Rate rate, BucketState state, long costTokens, long gapTokens, long epochMicros) {
+    if (costTokens > rate.capacityTokens()) {
+      return true;
+    }
+    if (!rate.refills()) {
+      return state.mostUsed + gapTokens + costTokens > rate.capacityTokens();
+    }
+    long room = rate.capacityUnits() - rate.units(costTokens) - rate.units(gapTokens);
+    long ticks = rate.ticksIn(state.fullAtMicros - epochMicros);
+    return room < 0 || ticks > room / rate.unitsPerTick();
+  }
+}

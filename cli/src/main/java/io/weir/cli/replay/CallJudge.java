@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.replay;
+
+import io.weir.limits.policy.FailureMode;
+import java.io.IOException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Judges what a line says by itself and by the policies of its version, and adds a row for each
+ * stamp and each repeated denial, which are judged with the others of their bucket. Not
+ * thread-safe.
+ */
+final class CallJudge {
+  /**
+   * How far the time of a node, which determines the period and what is in force, may be from that
+   * of the decision: a node that starts while Kafka is away follows within 15 s.
+   */
+  private static final long NODE_CLOCK_MILLIS = 16_000;
+
+  /** The problem of a call that agrees with policies that may or may not match it. */
+  private static final String UNKNOWABLE = "unknowable";
+
+  private final Expectations expectations;
+  private final RowSink sink;
+  private final Tally tally;
+  private final long[] row = new long[Row.WIDTH];
+  private final long[] denialRow = new long[Row.DENIAL_WIDTH];
+
+  /** Receives rows. */
+  interface RowSink {
+    /** Takes the row of a stamp, a copy of it if it is kept. */
+    void stamp(long[] row) throws IOException;
+
+    /** Takes the row of a repeated denial, a copy of it if it is kept. */
+    void denial(long[] row) throws IOException;
+  }
+
+  CallJudge(Expectations expectations, RowSink sink, Tally tally) {
+    this.expectations = expectations;
+    this.sink = sink;
+    this.tally = tally;
+  }
+
+  /** Judges a call. */
+  void judge(CallLine call, long place) throws IOException {
+    tally.call(call);
+    if (call.decidedBy.isFailureMode()) {
+      tally.explained(Cause.FAILURE_MODE);
+    }
+    String wrong = wrongShape(call);
+    if (wrong != null) {
+      find(call, place, "verdict", wrong);
+    }
+    addStamps(call, place);
+    if (wrong == null) {
+      judgePolicies(call, place);
+    }
+  }
+
+  /** Returns what of a line contradicts its verdict, or by what it was decided; null if nothing. */
+  private static @Nullable String wrongShape(CallLine call) {
+    boolean mayBe =
+        switch (call.decidedBy) {
+          case NONE, FAIL_OPEN, LEASE -> call.allowed;
+          case FAIL_CLOSED, DENY_CACHE -> !call.allowed;
+          case CACHE, LOCAL -> true;
+        };
+    if (!mayBe) {
+      return "such a decision " + (call.allowed ? "denies" : "allows");
+    }
+    boolean isStamped = call.decidedBy == CallLine.By.CACHE || call.decidedBy == CallLine.By.LEASE;
+    int most =
+        switch (call.decidedBy) {
+          case NONE, FAIL_CLOSED, DENY_CACHE -> 0;
+          case CACHE -> call.allowed ? Integer.MAX_VALUE : 1;
+          case LOCAL -> call.allowed ? Integer.MAX_VALUE : 0;
+          case LEASE, FAIL_OPEN -> Integer.MAX_VALUE;
+        };
+    if (call.charges > most) {
+      return "such a verdict charges nothing";
+    }
+    if (call.charges == 0 && call.decidedBy == CallLine.By.LEASE) {
+      return "a lease is of a bucket";
+    }
+    for (int i = 0; i < call.charges; i++) {
+      CallLine.BucketCharge charge = call.charge(i);
+      if (charge.isStamped != isStamped) {
+        return isStamped ? "the cache stamps each bucket" : "the cache was not asked";
+      }
+      if (charge.cost != (call.allowed ? call.cost : 0)) {
+        return "an allowed call takes its cost of each bucket, a denied one nothing";
+      }
+      if (charge.isStamped
+          && charge.hasLimit
+          && !charge.isTokenBucket
+          && charge.fullAtMicros != charge.endsAtMicros) {
+        return "the bucket of a period is full at its end";
+      }
+    }
+    return null;
+  }
+
+  private void addStamps(CallLine call, long place) throws IOException {
+    boolean isLease = call.decidedBy == CallLine.By.LEASE;
+    for (int i = 0; i < call.charges; i++) {
+      CallLine.BucketCharge charge = call.charge(i);
+      if (!charge.isStamped) {
+        continue;
+      }
+      if (!charge.hasLimit || charge.fullAtMicros == 0) {
+        tally.explained(Cause.NOT_RECORDED);
+        continue;
+      }
+      row[Row.BUCKET] = charge.key.hash;
+      row[Row.EPOCH] = charge.epoch;
+      row[Row.CHARGED] = charge.charged;
+      row[Row.VERSION] = charge.version;
+      row[Row.WHEN] = Row.when(charge.cost == 0, call.decidedAtEpochMillis);
+      row[Row.ID] = call.id;
+      row[Row.FULL_AT] = charge.fullAtMicros;
+      row[Row.COST] = charge.cost == 0 ? call.cost : charge.cost;
+      row[Row.LIMIT] = Row.limit(charge.limit, isLease);
+      row[Row.PLACE] = place;
+      sink.stamp(row);
+    }
+  }
+
+  private void judgePolicies(CallLine call, long place) throws IOException {
+    long at = call.decidedAtEpochMillis;
+    Expectation expected = expectations.of(call, at);
+    if (expected == null) {
+      tally.explained(Cause.POLICIES_UNKNOWN);
+      return;
+    }
+    Expectation agreeing = expected;
+    String problem = problem(call, expected);
+    if (problem != null && !problem.equals(UNKNOWABLE)) {
+      Expectation near = near(call, expected);
+      if (near != null) {
+        agreeing = near;
+        problem = null;
+      }
+    }
+    if (problem == null && agreeing.isCertain()) {
+      tally.equalCall();
+    } else if (problem == null || problem.equals(UNKNOWABLE)) {
+      tally.explained(Cause.UNKNOWABLE);
+    } else {
+      find(call, place, "policies", problem + " (version " + call.policiesVersion + ")");
+      return;
+    }
+    if (call.decidedBy == CallLine.By.DENY_CACHE) {
+      addRepeatedDenial(call, place, agreeing);
+    } else if (call.decidedBy == CallLine.By.CACHE && !call.allowed && call.charges == 0) {
+      Expectation.Bucket named = byPolicy(agreeing, call.policy);
+      if (named != null && !named.isRecorded()) {
+        tally.explained(Cause.NOT_RECORDED);
+      }
+    }
+  }
+
+  /**
+   * Returns the policies, of a time near that of the call, that it agrees with: periods and what is
+   * in force are determined when a node begins with a call, by its clock. Null if there are none.
+   */
+  private @Nullable Expectation near(CallLine call, Expectation expected) {
+    long at = call.decidedAtEpochMillis;
+    Expectation near = expected;
+    while (near != null && near.fromMillis() > at - NODE_CLOCK_MILLIS) {
+      near = expectations.of(call, near.fromMillis() - 1);
+      if (near != null && agrees(call, near)) {
+        return near;
+      }
+    }
+    near = expected;
+    while (near != null && near.untilMillis() <= at + NODE_CLOCK_MILLIS) {
+      near = expectations.of(call, near.untilMillis());
+      if (near != null && agrees(call, near)) {
+        return near;
+      }
+    }
+    return null;
+  }
+
+  private static boolean agrees(CallLine call, Expectation near) {
+    return near.isCut() || problem(call, near) == null;
+  }
+
+  private void addRepeatedDenial(CallLine call, long place, Expectation expected)
+      throws IOException {
+    Expectation.Bucket bucket = byPolicy(expected, call.policy);
+    if (bucket == null || bucket.denies()) {
+      return;
+    }
+    if (!bucket.isRecorded()) {
+      tally.explained(Cause.NOT_RECORDED);
+      return;
+    }
+    denialRow[Row.BUCKET] = bucket.key();
+    denialRow[Row.DENIAL_AT] = call.decidedAtEpochMillis;
+    denialRow[Row.DENIAL_COST] = call.cost;
+    denialRow[Row.DENIAL_LIMIT] = bucket.limit();
+    denialRow[Row.DENIAL_PLACE] = place;
+    sink.denial(denialRow);
+  }
+
+  /** Returns in what a call disagrees with the policies; null if in nothing. */
+  private static @Nullable String problem(CallLine call, Expectation expected) {
+    if (expected.isCut()) {
+      return UNKNOWABLE;
+    }
+    Expectation.Bucket named = byPolicy(expected, call.policy);
+    for (Expectation.Bucket bucket : expected.buckets()) {
+      if (bucket.denies()
+          && bucket.isCertain()
+          && (call.decidedBy != CallLine.By.DENY_CACHE || named == null || !named.denies())) {
+        return "policy " + bucket.policy() + " denies every call";
+      }
+    }
+    if (call.decidedBy == CallLine.By.NONE) {
+      for (Expectation.Bucket bucket : expected.buckets()) {
+        if (bucket.isCertain()) {
+          return "policy " + bucket.policy() + " matches the call";
+        }
+      }
+      return null;
+    }
+    String wrong = call.decidedBy.isFailureMode() ? problemOfFailure(call, expected, named) : null;
+    if (wrong != null) {
+      return wrong;
+    }
+    if (!call.allowed) {
+      return problemOfDenial(call, expected, named);
+    }
+    return expected.buckets().isEmpty() ? "no policy matches the call" : charges(call, expected);
+  }
+
+  /** Returns in what a decision without the cache disagrees with {@code on_cache_failure}. */
+  private static @Nullable String problemOfFailure(
+      CallLine call, Expectation expected, Expectation.@Nullable Bucket named) {
+    FailureMode mode =
+        switch (call.decidedBy) {
+          case FAIL_CLOSED -> FailureMode.CLOSED;
+          case FAIL_OPEN -> FailureMode.OPEN;
+          default -> FailureMode.LOCAL;
+        };
+    // without a name no policy did: all that matched are shadow, or the cache was only cold
+    boolean isByNone = mode == FailureMode.OPEN && call.policy.length == 0;
+    if (!isByNone && (named == null || !named.enforced() || named.onCacheFailure() != mode)) {
+      return "no enforced policy of the name decides so without the cache";
+    }
+    for (Expectation.Bucket bucket : expected.buckets()) {
+      boolean isDeciding = bucket.isCertain() && bucket.enforced() && bucket.isUndecidedWhenCold();
+      if (isDeciding && isStricter(bucket.onCacheFailure(), mode)) {
+        return "policy " + bucket.policy() + " decides otherwise without the cache";
+      }
+    }
+    return null;
+  }
+
+  private static boolean isStricter(FailureMode mode, FailureMode than) {
+    return mode != than
+        && (mode == FailureMode.CLOSED || (mode == FailureMode.LOCAL && than == FailureMode.OPEN));
+  }
+
+  private static @Nullable String problemOfDenial(
+      CallLine call, Expectation expected, Expectation.@Nullable Bucket named) {
+    if (named == null || !named.enforced()) {
+      return "no enforced policy of the name matches the call";
+    }
+    if (call.decidedBy != CallLine.By.CACHE) {
+      return null;
+    }
+    if (call.charges > 0) {
+      return call.charge(0).key.hash == named.key() && named.isRecorded()
+          ? charges(call, expected)
+          : "the bucket is not that of the policy";
+    }
+    return named.isRecorded() && named.decidesAlone() && call.cost <= named.capacityTokens()
+        ? "a bucket that was never charged holds the cost"
+        : null;
+  }
+
+  /** Compares the recorded buckets and limits with those of the policies. */
+  private static @Nullable String charges(CallLine call, Expectation expected) {
+    for (int i = 0; i < call.charges; i++) {
+      CallLine.BucketCharge charge = call.charge(i);
+      Expectation.Bucket bucket = byKey(expected, charge.key.hash);
+      if (bucket == null || !bucket.isRecorded()) {
+        return "no policy gives the call the bucket " + charge.key.text();
+      }
+      if (charge.hasLimit && charge.limit != bucket.limit()) {
+        return "policy " + bucket.policy() + " has another limit";
+      }
+    }
+    if (!call.allowed) {
+      return null;
+    }
+    for (Expectation.Bucket bucket : expected.buckets()) {
+      if (bucket.isDue() && !isCharged(call, bucket)) {
+        return "the bucket of policy " + bucket.policy() + " is not on the record";
+      }
+    }
+    return null;
+  }
+
+  private static boolean isCharged(CallLine call, Expectation.Bucket bucket) {
+    for (int i = 0; i < call.charges; i++) {
+      if (call.charge(i).key.hash == bucket.key()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static Expectation.@Nullable Bucket byKey(Expectation expected, long key) {
+    for (Expectation.Bucket bucket : expected.buckets()) {
+      if (bucket.key() == key) {
+        return bucket;
+      }
+    }
+    return null;
+  }
+
+  private static Expectation.@Nullable Bucket byPolicy(Expectation expected, CallLine.Text policy) {
+    for (Expectation.Bucket bucket : expected.buckets()) {
+      if (policy.length > 0 && bucket.policyHash() == policy.hash) {
+        return bucket;
+      }
+    }
+    return null;
+  }
+
+  private void find(CallLine call, long place, String what, String again) {
+    StringBuilder recorded = new StringBuilder(call.allowed ? "allowed" : "denied");
+    recorded.append(" by ").append(call.decidedBy.shown()).append(", cost ").append(call.cost);
+    if (call.policy.length > 0) {
+      recorded.append(", policy ").append(call.policy.text());
+    }
+    for (int i = 0; i < call.charges; i++) {
+      recorded.append(i == 0 ? ", charges " : ", ").append(call.charge(i).key.text());
+    }
+    tally.unexplained(
+        new Finding(place, call.decidedAtEpochMillis, 0, what, recorded.toString(), again));
+  }
+}

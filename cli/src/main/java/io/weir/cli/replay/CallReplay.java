@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.replay;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides recorded calls again, in two steps. First each batch, in any order, is read by one of
+ * several threads, judged by the policies of the recorded versions, and its stamps are written to
+ * disk as sorted rows. Then the rows of each bucket are judged one after another. Memory does not
+ * grow with the number of calls or buckets. {@link #add} and {@link #finish} are for one thread.
+ */
+public final class CallReplay implements AutoCloseable {
+  private static final int MAX_WAITING = 256;
+  private static final int MAX_WAITING_KILOBYTES = 32 * 1024;
+  private static final int BYTES_PER_KILOBYTE = 1024;
+
+  /** Stamps, and repeated denials, in the buffers of all threads: at most 84 MB and 42 MB. */
+  private static final int MAX_BUFFERED_ROWS = 1 << 20;
+
+  /** Memory in which the stamps, and the repeated denials, of all threads are merged. */
+  private static final int MERGE_BYTES = 48 << 20;
+
+  private final Settings settings;
+  private final ReplayFolder folder;
+  private final Hash hash = new Hash(ThreadLocalRandom.current().nextLong());
+  private final Rates rates = new Rates();
+  private final BlockingQueue<Batch> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
+  private final Semaphore waitingKilobytes = new Semaphore(MAX_WAITING_KILOBYTES);
+  private final List<Worker> workers = new ArrayList<>();
+  private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+  private final AtomicLong rowCount = new AtomicLong();
+  private final @Nullable Long client;
+  private boolean isEnded;
+
+  /**
+   * What is decided again, and with what.
+   *
+   * @param from the first moment, by the cache's clock
+   * @param to the first moment after the range
+   * @param client this client only; null for all
+   * @param scratch folder in which to create the folder of the sorted rows
+   * @param threads how many threads read and judge, at least 1
+   */
+  public record Settings(
+      Instant from, Instant to, @Nullable String client, Path scratch, int threads) {}
+
+  /** A batch that waits for a thread; without a value, the end. */
+  private static final class Batch {
+    private final int partition;
+    private final long offset;
+    private final byte @Nullable [] value;
+
+    Batch(int partition, long offset, byte @Nullable [] value) {
+      this.partition = partition;
+      this.offset = offset;
+      this.value = value;
+    }
+
+    int kilobytes() {
+      return value == null
+          ? 0
+          : Math.min(MAX_WAITING_KILOBYTES, value.length / BYTES_PER_KILOBYTE + 1);
+    }
+  }
+
+  /** Receives how many of how many rows have been judged; called by several threads. */
+  public interface Progress {
+    void step(long done, long total);
+  }
+
+  /**
+   * Creates a replay to which nothing was added yet, and starts its threads.
+   *
+   * @throws IOException if the folder cannot be used
+   */
+  public CallReplay(Settings settings, PolicyVersions versions) throws IOException {
+    this.settings = settings;
+    this.client = settings.client == null ? null : hash.of(settings.client);
+    this.folder = ReplayFolder.create(settings.scratch);
+    try {
+      for (int i = 0; i < settings.threads; i++) {
+        workers.add(new Worker(i, versions));
+      }
+    } catch (IOException | RuntimeException | Error failed) {
+      folder.close();
+      throw failed;
+    }
+    workers.forEach(Thread::start);
+  }
+
+  /**
+   * Adds a batch of lines. Waits while too many others do.
+   *
+   * @param value its lines; not changed afterwards
+   * @throws UncheckedIOException if the disk could not hold what was added before
+   */
+  public void add(int partition, long offset, byte[] value) {
+    if (failure.get() instanceof IOException ofDisk) {
+      throw new UncheckedIOException(ofDisk.getMessage(), ofDisk); // the rest need not be read
+    }
+    Batch batch = new Batch(partition, offset, value);
+    waitingKilobytes.acquireUninterruptibly(batch.kilobytes());
+    put(batch);
+  }
+
+  private void put(Batch batch) {
+    try {
+      waiting.put(batch);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted", interrupted);
+    }
+  }
+
+  /** Judges what was added. Nothing can be added afterwards. */
+  Outcome finish(Progress progress) throws IOException {
+    end();
+    rethrow();
+    Tally all = new Tally();
+    long unreadable = 0;
+    for (Worker worker : workers) {
+      all.add(worker.tally);
+      unreadable += worker.unreadable;
+      worker.finish();
+    }
+    AtomicLong done = new AtomicLong();
+    List<Merger> mergers = new ArrayList<>();
+    for (int shard = 0; shard < settings.threads; shard++) {
+      mergers.add(new Merger(shard, progress, done));
+    }
+    mergers.forEach(Thread::start);
+    for (Merger merger : mergers) {
+      join(merger);
+      all.add(merger.tally);
+    }
+    rethrow();
+    return new Outcome(all, unreadable);
+  }
+
+  /** What was found, before the places of the differences were looked up. */
+  record Outcome(Tally tally, long unreadable) {
+    ReplayReport report(List<ReplayReport.Difference> differences, List<String> unproven) {
+      return new ReplayReport(
+          tally.calls(),
+          tally.allowed(),
+          tally.callsByDecider(),
+          tally.equalCalls(),
+          tally.equalStamps(),
+          tally.equalDenials(),
+          tally.repeatedRows(),
+          unreadable,
+          Map.copyOf(tally.causes()),
+          tally.gapTokens(),
+          tally.unexplained(),
+          differences,
+          unproven);
+    }
+  }
+
+  /**
+   * Returns a finding with the names that stand on its record.
+   *
+   * @param batch the record's value; null if it cannot be read any more
+   */
+  ReplayReport.Difference named(Finding finding, byte @Nullable [] batch) throws IOException {
+    String[] names = {"", ""};
+    new CallLines(hash, rates)
+        .read(
+            batch == null ? new byte[0] : batch,
+            (call, number) -> {
+              if (number == Row.line(finding.place())) {
+                names[0] = call.client.text();
+                for (int i = 0; i < call.charges; i++) {
+                  if (call.charge(i).key.hash == finding.bucket()) {
+                    names[1] = call.charge(i).key.text();
+                  }
+                }
+              }
+            });
+    return new ReplayReport.Difference(
+        Row.shown(finding.place()),
+        finding.at(),
+        names[0],
+        names[1],
+        finding.what(),
+        finding.recorded(),
+        finding.again());
+  }
+
+  /** Lets the threads read what waits, and waits for their end. */
+  private void end() {
+    if (!isEnded) {
+      isEnded = true;
+      workers.forEach(worker -> put(new Batch(0, 0, null))); // each ends with the one that it takes
+    }
+    workers.forEach(CallReplay::join);
+  }
+
+  private static void join(Thread thread) {
+    try {
+      thread.join();
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted", interrupted);
+    }
+  }
+
+  private void rethrow() throws IOException {
+    Throwable failed = failure.get();
+    if (failed instanceof IOException ofDisk) {
+      throw new IOException(ofDisk.getMessage(), ofDisk);
+    }
+    if (failed != null) {
+      throw new IllegalStateException("a thread of the replay failed", failed);
+    }
+  }
+
+  /** Returns in which part of the rows a bucket is; rows are sorted by the other bits. */
+  private int shard(long bucket) {
+    return (int) ((bucket & 0xffff) % settings.threads);
+  }
+
+  /** Reads batches. */
+  private final class Worker extends Thread implements CallJudge.RowSink {
+    private final Tally tally = new Tally();
+    private final CallLines lines = new CallLines(hash, rates);
+    private final List<SortedRows> stamps = new ArrayList<>();
+    private final List<SortedRows> denials = new ArrayList<>();
+    private final CallJudge judge;
+    private final long fromMillis = settings.from.toEpochMilli();
+    private final long toMillis = settings.to.toEpochMilli();
+    private long unreadable;
+    private long rows;
+
+    Worker(int number, PolicyVersions versions) throws IOException {
+      super("weir-replay-" + number);
+      setDaemon(true);
+      this.judge = new CallJudge(new Expectations(versions, hash, rates), this, tally);
+      // each of the threads has a buffer for each of the parts of the buckets
+      int bufferRows =
+          Math.max(
+              1,
+              Math.min(
+                  SortedRows.MAX_BUFFER_ROWS,
+                  MAX_BUFFERED_ROWS / (settings.threads * settings.threads)));
+      for (int shard = 0; shard < settings.threads; shard++) {
+        String name = number + "-" + shard;
+        stamps.add(
+            new SortedRows(folder.file("stamps-" + name), Row.WIDTH, Row.SORTED, bufferRows));
+        denials.add(
+            new SortedRows(
+                folder.file("denials-" + name), Row.DENIAL_WIDTH, Row.DENIAL_SORTED, bufferRows));
+      }
+    }
+
+    @Override
+    public void run() {
+      try {
+        while (true) {
+          Batch batch = waiting.take();
+          byte[] value = batch.value;
+          if (value == null) {
+            return;
+          }
+          waitingKilobytes.release(batch.kilobytes());
+          // after a failure batches are passed over, so that who adds them does not wait for ever
+          if (failure.get() == null) {
+            read(batch.partition, batch.offset, value);
+          }
+        }
+      } catch (InterruptedException interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+
+    private void read(int partition, long offset, byte[] value) {
+      try {
+        unreadable +=
+            lines.read(
+                value,
+                (call, number) -> {
+                  if (call.decidedAtEpochMillis >= fromMillis
+                      && call.decidedAtEpochMillis < toMillis
+                      && (client == null || client == call.client.hash)) {
+                    judge.judge(call, Row.place(partition, offset, number));
+                  }
+                });
+      } catch (IOException | RuntimeException | Error failed) {
+        failure.compareAndSet(null, failed);
+      }
+    }
+
+    @Override
+    public void stamp(long[] row) throws IOException {
+      stamps.get(shard(row[Row.BUCKET])).add(row);
+      rows++;
+    }
+
+    @Override
+    public void denial(long[] row) throws IOException {
+      denials.get(shard(row[Row.BUCKET])).add(row);
+    }
+
+    void finish() throws IOException {
+      for (SortedRows each : stamps) {
+        each.finish();
+      }
+      for (SortedRows each : denials) {
+        each.finish();
+      }
+      rowCount.addAndGet(rows);
+    }
+
+    void closeRows() throws IOException {
+      for (SortedRows each : stamps) {
+        each.close();
+      }
+      for (SortedRows each : denials) {
+        each.close();
+      }
+    }
+  }
+
+  /** Judges the rows of a part of the buckets. */
+  private final class Merger extends Thread {
+    private final int shard;
+    private final Progress progress;
+    private final AtomicLong done;
+    private final Tally tally = new Tally();
+
+    Merger(int shard, Progress progress, AtomicLong done) {
+      super("weir-replay-buckets-" + shard);
+      setDaemon(true);
+      this.shard = shard;
+      this.progress = progress;
+      this.done = done;
+    }
+
+    @Override
+    public void run() {
+      try {
+        int bytes = MERGE_BYTES / settings.threads;
+        new BucketReplay(rates, settings.from.toEpochMilli(), tally)
+            .run(
+                SortedRows.merge(
+                    workers.stream().map(each -> each.stamps.get(shard)).toList(), bytes),
+                SortedRows.merge(
+                    workers.stream().map(each -> each.denials.get(shard)).toList(), bytes),
+                rows -> progress.step(done.addAndGet(rows), rowCount.get()));
+      } catch (IOException | RuntimeException | Error failed) {
+        failure.compareAndSet(null, failed);
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      end();
+      for (Worker worker : workers) {
+        worker.closeRows();
+      }
+      folder.close();
+    } catch (IOException failed) {
+      throw new UncheckedIOException(failed);
+    }
+  }
+}

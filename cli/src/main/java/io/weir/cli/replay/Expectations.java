@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.replay;
+
+import io.weir.limits.policy.CallFacts;
+import io.weir.limits.policy.DefaultVerdict;
+import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.KeyPart;
+import io.weir.limits.policy.MatchedPolicies;
+import io.weir.limits.policy.MatchedPolicy;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyMatch;
+import io.weir.limits.policy.PolicyMatcher;
+import io.weir.limits.policy.PolicyMode;
+import io.weir.limits.policy.PolicySet;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds the policies that match recorded calls, by version. What policies look at and records do
+ * not tell is left out of the match, and the policy is then one that may match. Not thread-safe.
+ */
+final class Expectations {
+  /** Most kinds of calls that are remembered: client, endpoint, meter and version. */
+  private static final int MAX_KNOWN = 1 << 16;
+
+  private static final int MAX_MATCHERS = 64;
+  private static final long MILLIS_PER_SECOND = 1_000;
+
+  private final PolicyVersions versions;
+  private final Hash hash;
+  private final Rates rates;
+  private final Map<Long, Expectation> known = new HashMap<>();
+  private final List<Matcher> matchers = new ArrayList<>();
+  private final Set<Long> unknownVersions = new HashSet<>();
+
+  Expectations(PolicyVersions versions, Hash hash, Rates rates) {
+    this.versions = versions;
+    this.hash = hash;
+    this.rates = rates;
+  }
+
+  /**
+   * Returns the policies that match a call, or may match it; null if those of its version are not
+   * known.
+   *
+   * @param epochMillis the time that determines the periods
+   */
+  @Nullable Expectation of(CallLine call, long epochMillis) {
+    long kind =
+        Hash.of(
+            Hash.of(call.client.hash, call.endpoint.hash),
+            Hash.of(call.meter.hash, (call.policiesVersion << 1) | (call.hasAddress ? 1 : 0)));
+    Expectation met = known.get(kind);
+    if (met != null && met.holds(epochMillis)) {
+      return met;
+    }
+    Matcher matcher = matcher(call.policiesVersion, call.hasAddress, epochMillis);
+    if (matcher == null) {
+      return null;
+    }
+    Expectation found =
+        matcher.match(
+            new CallFacts(call.client.text(), call.endpoint.text(), call.meter.text()),
+            epochMillis);
+    if (known.size() >= MAX_KNOWN) {
+      known.clear();
+    }
+    known.put(kind, found);
+    return found;
+  }
+
+  private @Nullable Matcher matcher(long version, boolean hasAddress, long epochMillis) {
+    if (unknownVersions.contains(version)) {
+      return null;
+    }
+    for (Matcher matcher : matchers) {
+      if (matcher.version == version
+          && matcher.hasAddress == hasAddress
+          && matcher.segment.fromMillis() <= epochMillis
+          && epochMillis < matcher.segment.untilMillis()) {
+        return matcher;
+      }
+    }
+    PolicyVersions.Segment segment = versions.at(version, epochMillis);
+    if (segment == null) {
+      unknownVersions.add(version);
+      return null;
+    }
+    if (matchers.size() >= MAX_MATCHERS) {
+      matchers.remove(0);
+    }
+    Matcher added = new Matcher(version, hasAddress, segment);
+    matchers.add(added);
+    return added;
+  }
+
+  /** The policies of one version, and which of them look at what is not recorded. */
+  private final class Matcher {
+    private final long version;
+    private final boolean hasAddress;
+    private final PolicyVersions.Segment segment;
+    private final PolicyMatcher possible;
+    private final Set<String> uncertain = new HashSet<>();
+    private final Set<String> ofAddresses = new HashSet<>();
+
+    Matcher(long version, boolean hasAddress, PolicyVersions.Segment segment) {
+      this.version = version;
+      this.hasAddress = hasAddress;
+      this.segment = segment;
+      PolicySet set = segment.policies();
+      this.possible =
+          PolicyMatcher.of(
+              new PolicySet(
+                  set.version(),
+                  set.policies().stream().map(this::byWhatIsRecorded).toList(),
+                  set.clients(),
+                  set.unmatchedCalls()));
+    }
+
+    /** A call with an address may be of any network; one without is of none. */
+    private Policy byWhatIsRecorded(Policy policy) {
+      PolicyMatch match = policy.match();
+      boolean looksAtAddress = hasAddress && !match.ip().isEmpty();
+      if (looksAtAddress || !match.attributes().isEmpty()) {
+        uncertain.add(policy.name());
+      }
+      if (policy.key().contains(KeyPart.IP)) {
+        ofAddresses.add(policy.name());
+      }
+      return new Policy(
+          policy.name(),
+          new PolicyMatch(
+              match.client(),
+              match.endpoint(),
+              match.meter(),
+              hasAddress ? List.of() : match.ip(),
+              Map.of()),
+          policy.key().stream().filter(part -> part != KeyPart.IP || !hasAddress).toList(),
+          policy.limit(),
+          policy.mode(),
+          policy.onCacheFailure(),
+          policy.onColdCache(),
+          policy.debtCapTokens(),
+          policy.lease(),
+          policy.ipPrefix(),
+          policy.replaces());
+    }
+
+    Expectation match(CallFacts call, long epochMillis) {
+      MatchedPolicies matched = possible.matchAll(call, epochMillis).fitting();
+      Set<String> surelyReplaced = replaced(matched, true);
+      Set<String> perhapsReplaced = replaced(matched, false);
+      List<Expectation.Bucket> buckets = new ArrayList<>();
+      long from = segment.fromMillis();
+      long until = segment.untilMillis();
+      boolean isSurelyMatched = false;
+      boolean isPerhapsMatched = false;
+      for (MatchedPolicy each : matched.evaluated()) {
+        Expectation.Bucket bucket = bucket(each, perhapsReplaced);
+        isSurelyMatched |= !uncertain.contains(each.policy().name()) && bucket.enforced();
+        isPerhapsMatched |= bucket.enforced();
+        if (surelyReplaced.contains(each.policy().name())) {
+          continue; // it has matched, but another policy takes its place
+        }
+        buckets.add(bucket);
+        if (each.period() != null) {
+          from = Math.max(from, each.period().startEpochSecond() * MILLIS_PER_SECOND);
+          until = Math.min(until, each.period().endEpochSecond() * MILLIS_PER_SECOND);
+        }
+      }
+      if (!isSurelyMatched && segment.policies().unmatchedCalls() == DefaultVerdict.REFUSE) {
+        buckets.add(ofUnmatchedCalls(!isPerhapsMatched));
+      }
+      return new Expectation(from, until, !matched.leftOut().isEmpty(), buckets);
+    }
+
+    /**
+     * Returns the names of the policies whose place others take.
+     *
+     * @param surely whether those others match surely, or only perhaps
+     */
+    private Set<String> replaced(MatchedPolicies matched, boolean surely) {
+      return matched.without(policy -> uncertain.contains(policy.name()) == surely).replaced();
+    }
+
+    private Expectation.Bucket bucket(MatchedPolicy match, Set<String> perhapsReplaced) {
+      Policy policy = match.policy();
+      String name = policy.name();
+      return new Expectation.Bucket(
+          name,
+          hash.of(name),
+          hash.of(match.bucket().bucket()),
+          rates.number(Rate.of(match.bucket().limit())),
+          match.bucket().limit().capacityTokens(),
+          policy.mode() == PolicyMode.ENFORCE,
+          !uncertain.contains(name) && !perhapsReplaced.contains(name),
+          policy.isRecorded() && !ofAddresses.contains(name),
+          policy.denies(),
+          policy.onCacheFailure(),
+          match.bucket().held() || !policy.isRecorded(),
+          match.bucket().limit().decidesAlone());
+    }
+
+    /** The policy that denies a call if no enforced policy matches it. */
+    private Expectation.Bucket ofUnmatchedCalls(boolean isCertain) {
+      String name = PolicyMatcher.UNMATCHED_CALLS.name();
+      return new Expectation.Bucket(
+          name,
+          hash.of(name),
+          0,
+          rates.number(Rate.of(PolicyMatcher.UNMATCHED_CALLS.limit().ofBucket(null))),
+          0,
+          true,
+          isCertain,
+          false,
+          true,
+          FailureMode.CLOSED,
+          false,
+          true);
+    }
+  }
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.replay;
+
+import io.weir.cli.verify.Progress;
+import io.weir.cli.verify.TopicReader;
+import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.CacheLossCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.ReplayCodec;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.IntPredicate;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.header.Header;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides the calls of the log again. Reads from the time at which the range begins, by the
+ * broker's clock, to the end of the log, since a node may bring calls late. Not thread-safe.
+ */
+public final class LogReplay {
+  /** By how much the broker's clock may be behind that of the cache. */
+  private static final Duration CLOCKS = Duration.ofMinutes(5);
+
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration POLL = Duration.ofMillis(500);
+
+  private final KafkaConnection kafka;
+  private final CallReplay.Settings settings;
+  private final PolicyVersions versions;
+
+  private final Promises promises = new Promises();
+  private final Map<Integer, Long> firstMillis = new HashMap<>();
+
+  /** Records with a value that are neither batches nor tell of the loss of a cache. */
+  private long strangeRecords;
+
+  /** Creates a replay of a log. */
+  public LogReplay(KafkaConnection kafka, CallReplay.Settings settings, PolicyVersions versions) {
+    this.kafka = kafka;
+    this.settings = settings;
+    this.versions = versions;
+  }
+
+  /**
+   * Reads the log and judges its calls.
+   *
+   * @throws IOException if the disk cannot hold the sorted rows
+   */
+  public ReplayReport run(Progress progress) throws IOException {
+    try (KafkaConsumer<byte[], byte[]> seeking =
+            kafka.consumer(
+                Map.of(
+                    ConsumerConfig.CLIENT_ID_CONFIG,
+                    "weir-replay",
+                    ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
+                    (int) PATIENCE.toMillis(),
+                    ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
+                    1));
+        CallReplay replay = new CallReplay(settings, versions)) {
+      int partitions = seeking.partitionsFor(Topics.CALLS.name()).size();
+      String client = settings.client();
+      IntPredicate wanted =
+          p -> client == null || ClientPartitioner.partition(client, partitions) == p;
+      try (TopicReader calls = new TopicReader(kafka, Topics.CALLS, wanted)) {
+        Map<Integer, Long> ends = calls.ends();
+        Map<Integer, Long> starts = starts(seeking, ends);
+        calls.skipTo(starts);
+        long skipped = calls.size(starts);
+        long size = calls.size(ends) - skipped;
+        calls.read(
+            ends,
+            record -> add(replay, record),
+            done -> progress.step("weir.calls.v1", done - skipped, size));
+        CallReplay.Outcome outcome =
+            replay.finish((done, total) -> progress.step("deciding again", done, total));
+        List<ReplayReport.Difference> differences = new ArrayList<>();
+        for (Finding finding : outcome.tally().findings()) {
+          differences.add(replay.named(finding, batch(seeking, finding)));
+        }
+        return outcome.report(differences, unproven(calls.begins(), starts, outcome.unreadable()));
+      }
+    }
+  }
+
+  /** Returns the offset in each partition at which calls of the range may begin. */
+  private Map<Integer, Long> starts(
+      KafkaConsumer<byte[], byte[]> seeking, Map<Integer, Long> ends) {
+    Map<TopicPartition, Long> times = new HashMap<>();
+    long from = Math.max(0, settings.from().minus(CLOCKS).toEpochMilli());
+    ends.keySet().forEach(p -> times.put(new TopicPartition(Topics.CALLS.name(), p), from));
+    Map<Integer, Long> starts = new HashMap<>(ends);
+    for (Map.Entry<TopicPartition, @Nullable OffsetAndTimestamp> found :
+        seeking.offsetsForTimes(times).entrySet()) {
+      OffsetAndTimestamp offset = found.getValue();
+      if (offset != null) {
+        starts.merge(found.getKey().partition(), offset.offset(), Math::min);
+      }
+    }
+    return starts;
+  }
+
+  private void add(CallReplay replay, ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    firstMillis.putIfAbsent(record.partition(), record.timestamp());
+    BatchHeader header = header(record);
+    byte[] value = record.value();
+    boolean hasLines = value != null && value.length > 0;
+    if (header == null) {
+      strangeRecords += hasLines && !isCacheLoss(record) ? 1 : 0;
+      return;
+    }
+    if (record.headers().lastHeader(ReplayCodec.OF_HEADER) == null) {
+      promises.note(record.partition(), header); // a replay repeats an old one
+    }
+    if (value != null && hasLines) {
+      replay.add(record.partition(), record.offset(), value);
+    }
+  }
+
+  private static boolean isCacheLoss(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    Header type = record.headers().lastHeader(BatchHeaderCodec.TYPE_HEADER);
+    return type != null
+        && CacheLossCodec.TYPE.equals(new String(type.value(), StandardCharsets.UTF_8));
+  }
+
+  /** Returns the header of a batch; null if the record is none, and has no calls. */
+  private static @Nullable BatchHeader header(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    try {
+      return BatchHeaderCodec.decode(
+          name -> {
+            Header header = record.headers().lastHeader(name);
+            return header == null ? null : header.value();
+          });
+    } catch (MalformedRecordException notABatch) {
+      return null;
+    }
+  }
+
+  private List<String> unproven(
+      Map<Integer, Long> begins, Map<Integer, Long> starts, long unreadableLines) {
+    List<String> unproven = new ArrayList<>();
+    if (settings.to().isAfter(Instant.now())) {
+      unproven.add("the range ends in the future");
+    }
+    begins.forEach(
+        (partition, begin) -> {
+          if (begin > 0 && starts.getOrDefault(partition, 0L) <= begin) {
+            unproven.addAll(expired(partition));
+          }
+        });
+    if (unreadableLines > 0) {
+      unproven.add("unreadable lines may be calls of the range: " + unreadableLines);
+    }
+    if (strangeRecords > 0) {
+      unproven.add("records that are no batches may hold calls of the range: " + strangeRecords);
+    }
+    unproven.addAll(
+        promises.unproven(settings.from().toEpochMilli(), settings.to().toEpochMilli()));
+    return unproven;
+  }
+
+  /** Returns that calls of a partition have expired, if some of the range may be among them. */
+  private List<String> expired(int partition) {
+    Long first = firstMillis.get(partition);
+    if (first == null) {
+      return List.of("partition " + partition + " is empty: what was there has expired");
+    }
+    return first <= settings.from().toEpochMilli()
+        ? List.of()
+        : List.of(
+            "partition "
+                + partition
+                + " begins at "
+                + Instant.ofEpochMilli(first)
+                + ": what was before has expired");
+  }
+
+  private static byte @Nullable [] batch(KafkaConsumer<byte[], byte[]> seeking, Finding finding) {
+    TopicPartition partition =
+        new TopicPartition(Topics.CALLS.name(), Row.partition(finding.place()));
+    seeking.assign(List.of(partition));
+    seeking.seek(partition, Row.offset(finding.place()));
+    long deadlineNanos = System.nanoTime() + PATIENCE.toNanos();
+    while (System.nanoTime() - deadlineNanos < 0) {
+      for (ConsumerRecord<byte[], byte[]> record : seeking.poll(POLL)) {
+        return record.offset() == Row.offset(finding.place()) ? record.value() : null;
+      }
+    }
+    return null;
+  }
+}

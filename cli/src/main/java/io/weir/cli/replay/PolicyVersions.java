@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.replay;
+
+import io.weir.ingest.policy.log.PolicyEntry;
+import io.weir.ingest.policy.log.PolicyKey;
+import io.weir.ingest.policy.log.PolicyState;
+import io.weir.limits.policy.PolicySet;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The policies of each version, rebuilt from the log of policies. Thread-safe.
+ *
+ * <p>Compaction removes entries that are older than 400 days and were replaced. If an entry of a
+ * version or of one before it is missing, and some key is first met after that version, then the
+ * missing entry may be one of that key: the version is not known.
+ */
+public final class PolicyVersions {
+  /** Most versions that are kept: rebuilding one reads all entries up to it. */
+  private static final int MAX_KEPT = 16;
+
+  private final List<PolicyEntry> entries;
+  private final @Nullable PolicySet file;
+  private final Map<Long, PolicyState> kept =
+      new LinkedHashMap<>(16, 0.75f, true) {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Long, PolicyState> eldest) {
+          return size() > MAX_KEPT;
+        }
+      };
+
+  /** The version at which the last key is first met. */
+  private final long lastFirst;
+
+  /** The least version of which an entry is missing; the greatest number if none is. */
+  private final long firstIncomplete;
+
+  private final Set<Long> versions = new HashSet<>();
+
+  /**
+   * Creates the versions of a log.
+   *
+   * @param read every entry of the log, those of each topic in order
+   * @param file the policies of version 0; null if they are not known
+   */
+  public PolicyVersions(List<PolicyEntry> read, @Nullable PolicySet file) {
+    this.entries = new ArrayList<>(read);
+    this.entries.sort(Comparator.comparingLong(PolicyEntry::version));
+    this.file = file;
+    Set<PolicyKey> met = new HashSet<>();
+    Map<Long, Long> found = new HashMap<>();
+    Map<Long, Map<Boolean, Integer>> parts = new HashMap<>();
+    long last = 0;
+    for (PolicyEntry entry : entries) {
+      if (met.add(entry.key())) {
+        last = entry.version();
+      }
+      versions.add(entry.version());
+      found.merge(entry.version(), 1L, Long::sum);
+      parts
+          .computeIfAbsent(entry.version(), version -> new HashMap<>())
+          .put(entry.key().kind() == PolicyKey.Kind.CLIENT, entry.change().parts());
+    }
+    this.lastFirst = last;
+    long incomplete = Long.MAX_VALUE;
+    long expected = 1;
+    for (PolicyEntry entry : entries) {
+      long version = entry.version();
+      if (version > expected) {
+        incomplete = Math.min(incomplete, expected);
+      }
+      expected = version + 1;
+      if (isIncomplete(entry, found, parts)) {
+        incomplete = Math.min(incomplete, version);
+      }
+    }
+    this.firstIncomplete = incomplete;
+  }
+
+  private static boolean isIncomplete(
+      PolicyEntry entry, Map<Long, Long> found, Map<Long, Map<Boolean, Integer>> parts) {
+    long version = entry.version();
+    Map<Boolean, Integer> known = parts.getOrDefault(version, Map.of());
+    boolean lacksTopic =
+        (entry.change().policiesVersion() == version && !known.containsKey(false))
+            || (entry.change().clientsVersion() == version && !known.containsKey(true));
+    int wanted = known.values().stream().mapToInt(Integer::intValue).sum();
+    return lacksTopic || found.getOrDefault(version, 0L) < wanted;
+  }
+
+  /**
+   * Returns the policies of a version at a time; null if they are not known.
+   *
+   * @param epochMillis a time at which calls were decided by it
+   */
+  @Nullable Segment at(long version, long epochMillis) {
+    if (version == 0) {
+      return file == null ? null : new Segment(file, Long.MIN_VALUE, Long.MAX_VALUE);
+    }
+    PolicyState state = state(version);
+    if (state == null) {
+      return null;
+    }
+    long from = 0;
+    long until = state.nextMillis(from);
+    while (until <= epochMillis) {
+      from = until;
+      until = state.nextMillis(from);
+    }
+    return new Segment(state.set(from), from == 0 ? Long.MIN_VALUE : from, until);
+  }
+
+  /**
+   * The policies of a version that are in force for a time.
+   *
+   * @param fromMillis the first moment
+   * @param untilMillis the first moment at which others are
+   */
+  record Segment(PolicySet policies, long fromMillis, long untilMillis) {}
+
+  private synchronized @Nullable PolicyState state(long version) {
+    if (!versions.contains(version) || (firstIncomplete <= version && lastFirst > version)) {
+      return null;
+    }
+    PolicyState known = kept.get(version);
+    if (known != null) {
+      return known;
+    }
+    PolicyState from = PolicyState.EMPTY;
+    for (PolicyState state : kept.values()) {
+      if (state.version() <= version && state.version() > from.version()) {
+        from = state;
+      }
+    }
+    long after = from.version();
+    try {
+      PolicyState built =
+          from.after(
+              entries.stream()
+                  .filter(entry -> entry.version() > after && entry.version() <= version)
+                  .toList());
+      kept.put(version, built);
+      return built;
+    } catch (PolicyState.InvalidPoliciesException notReadable) {
+      return null; // of a newer release, or of another program
+    }
+  }
+}

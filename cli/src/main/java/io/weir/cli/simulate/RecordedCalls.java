@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.simulate;
+
+import io.weir.cli.verify.TopicReader;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
+import io.weir.topics.model.CallEvent;
+import io.weir.topics.wire.BatchLines;
+import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Reads the calls that were decided in a range of time, allowed and denied, from the log of calls.
+ * Addresses and attributes are not recorded, so policies that look at them match none. A batch that
+ * stands twice is read twice.
+ */
+public final class RecordedCalls {
+  private static final long MICROS_PER_MILLI = 1_000;
+
+  private final long fromMillis;
+  private final long toMillis;
+  private final Map<String, String> names = new HashMap<>();
+  private final List<SimulatedCall> calls = new ArrayList<>();
+  private long unread;
+
+  private RecordedCalls(long fromMillis, long toMillis) {
+    this.fromMillis = fromMillis;
+    this.toMillis = toMillis;
+  }
+
+  /** Receives how much has been read. */
+  public interface Progress {
+    void step(long done, long total);
+  }
+
+  /**
+   * Reads the whole topic, and keeps the calls of the range.
+   *
+   * @param from the first moment, by the cache's clock
+   * @param to the first moment after the range
+   */
+  public static RecordedCalls read(
+      KafkaConnection kafka, Instant from, Instant to, Progress progress) {
+    RecordedCalls recorded = new RecordedCalls(from.toEpochMilli(), to.toEpochMilli());
+    try (TopicReader reader = new TopicReader(kafka, Topics.CALLS)) {
+      Map<Integer, Long> ends = reader.ends();
+      long size = reader.size(ends);
+      reader.read(
+          ends,
+          record -> {
+            byte[] value = record.value();
+            if (value != null) {
+              recorded.take(value);
+            }
+          },
+          done -> progress.step(done, size));
+    }
+    recorded.calls.sort(Comparator.comparingLong(SimulatedCall::atMicros));
+    return recorded;
+  }
+
+  private void take(byte[] batch) {
+    for (byte[] line : BatchLines.split(batch)) {
+      try {
+        CallEvent call = CallLineCodec.decode(line, 0, line.length);
+        long at = call.decidedAtEpochMillis();
+        if (at >= fromMillis && at < toMillis && call.settlement() == null) {
+          calls.add(
+              new SimulatedCall(
+                  at * MICROS_PER_MILLI,
+                  name(call.client()),
+                  name(call.endpoint()),
+                  name(call.meter()),
+                  call.cost(),
+                  null));
+        }
+      } catch (MalformedRecordException notOurs) {
+        unread++;
+      }
+    }
+  }
+
+  /** Returns the one instance of a name, of which a log has many. */
+  private String name(String text) {
+    return names.computeIfAbsent(text, it -> it);
+  }
+
+  /** Returns the calls in the order of their times. */
+  public List<SimulatedCall> calls() {
+    return List.copyOf(calls);
+  }
+
+  /** Returns how many lines are no calls. */
+  public long unread() {
+    return unread;
+  }
+}

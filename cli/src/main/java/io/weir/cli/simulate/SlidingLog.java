@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.simulate;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/**
+ * The exact sliding window: a call is admitted if fewer than the limit were admitted within the
+ * window's length before it. Keeps the time of each.
+ */
+final class SlidingLog implements SimulatedLimiter {
+  private final long limit;
+  private final long windowMicros;
+  private final Deque<Long> admitted = new ArrayDeque<>();
+
+  SlidingLog(long limit, long windowMicros) {
+    this.limit = limit;
+    this.windowMicros = windowMicros;
+  }
+
+  /** Returns how many calls were noted within {@code (atMicros − window, atMicros]}. */
+  int count(long atMicros) {
+    while (!admitted.isEmpty() && admitted.getFirst() <= atMicros - windowMicros) {
+      admitted.removeFirst();
+    }
+    return admitted.size();
+  }
+
+  /** Notes a call, whoever admitted it. */
+  void note(long atMicros) {
+    admitted.addLast(atMicros);
+  }
+
+  @Override
+  public boolean take(long atMicros) {
+    if (count(atMicros) >= limit) {
+      return false;
+    }
+    note(atMicros);
+    return true;
+  }
+
+  @Override
+  public double used(long atMicros) {
+    return count(atMicros);
+  }
+}

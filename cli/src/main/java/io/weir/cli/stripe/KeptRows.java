@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.stripe;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Instant;
+import java.time.format.DateTimeParseException;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The file of rows that could not be sent: a line of JSON each, with the reason. Lines are
+ * appended, and never changed. A row may stand twice when the process was killed. Not thread-safe.
+ */
+final class KeptRows {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final Path file;
+  private final List<String> lines = new ArrayList<>();
+
+  /**
+   * A line of the file.
+   *
+   * @param row the row
+   * @param reason why it was kept
+   * @param detail what was said about it
+   * @param keptAt when it was kept
+   */
+  record Line(ExportedRow row, String reason, String detail, Instant keptAt) {
+    boolean isUncertain() {
+      return reason.equals(RowJudge.Reason.UNCERTAIN.name());
+    }
+  }
+
+  /** Creates an instance over a file, which is made when the first row is kept. */
+  KeptRows(Path file) {
+    this.file = file;
+  }
+
+  /** Keeps a row with the next {@link #flush}. */
+  void add(RowJudge.Keep why, ExportedRow row, Instant now) {
+    ObjectNode line = JSON.createObjectNode();
+    line.put("kept_at", now.toString());
+    line.put("reason", why.reason().name());
+    line.put("detail", why.detail());
+    line.put("place", row.place());
+    line.set("row", row.json());
+    lines.add(line + "\n");
+  }
+
+  /** Writes what was added; it is on the disk when this returns. */
+  void flush() throws ExportFailedException {
+    if (lines.isEmpty()) {
+      return;
+    }
+    try (FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
+      StateFile.write(channel, String.join("", lines));
+    } catch (IOException failed) {
+      throw new ExportFailedException(file + " (--kept) cannot be written: " + failed, failed);
+    }
+    lines.clear();
+  }
+
+  /**
+   * Reads the rows of such a file.
+   *
+   * @throws ExportFailedException if it cannot be read, or a line is no row
+   */
+  static List<Line> read(Path file) throws ExportFailedException {
+    List<Line> rows = new ArrayList<>();
+    try {
+      for (String line : Files.readAllLines(file)) {
+        JsonNode kept = JSON.readTree(line);
+        String place = "line " + (rows.size() + 1) + " of " + file;
+        rows.add(
+            new Line(
+                ExportedRow.of(JSON.writeValueAsBytes(kept.path("row")), place),
+                kept.path("reason").asText(),
+                kept.path("detail").asText(),
+                Instant.parse(kept.path("kept_at").asText())));
+      }
+    } catch (IOException | DateTimeParseException | ExportedRow.NoRowException failed) {
+      throw new ExportFailedException(file + " (--rows) cannot be read: " + failed, failed);
+    }
+    return rows;
+  }
+}

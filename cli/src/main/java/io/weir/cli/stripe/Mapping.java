@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.stripe;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.ingest.policy.YamlTree;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which customer of Stripe a client is, and which event a meter. Immutable.
+ *
+ * @param customers Stripe's customers by client
+ * @param events Stripe's event names by meter
+ * @param clientsNotBilled clients whose rows are not sent
+ * @param metersNotBilled meters whose rows are not sent
+ * @param sendsNegative whether a row with a negative quantity is sent; else it is kept
+ */
+public record Mapping(
+    Map<String, String> customers,
+    Map<String, String> events,
+    Set<String> clientsNotBilled,
+    Set<String> metersNotBilled,
+    boolean sendsNegative) {
+  /** Most characters of an event name of Stripe. */
+  private static final int MAX_EVENT_NAME = 100;
+
+  private static final Set<String> MEMBERS =
+      Set.of("customers", "meters", "not_billed", "negative");
+
+  public Mapping {
+    customers = Map.copyOf(customers);
+    events = Map.copyOf(events);
+    clientsNotBilled = Set.copyOf(clientsNotBilled);
+    metersNotBilled = Set.copyOf(metersNotBilled);
+  }
+
+  /** Thrown if a text is no mapping. The message lists everything that is wrong. */
+  public static final class WrongMappingException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    WrongMappingException(List<String> problems) {
+      super(String.join("; ", problems));
+    }
+  }
+
+  /**
+   * Reads a mapping from YAML, or from JSON, which is YAML, too.
+   *
+   * @throws WrongMappingException if the text is no mapping
+   */
+  public static Mapping parse(String yaml) throws WrongMappingException {
+    try {
+      return new Reader().read(YamlTree.of(yaml));
+    } catch (YamlTree.NotYamlException notYaml) {
+      throw new WrongMappingException(List.of(String.valueOf(notYaml.getMessage())));
+    }
+  }
+
+  /** Returns Stripe's customer of a client; null if none is named. */
+  @Nullable String customer(String client) {
+    return customers.get(client);
+  }
+
+  /** Returns Stripe's event name of a meter; null if none is named. */
+  @Nullable String event(String meter) {
+    return events.get(meter);
+  }
+
+  /** Reads a tree, and collects what is wrong with it. */
+  private static final class Reader {
+    private final List<String> problems = new ArrayList<>();
+
+    Mapping read(JsonNode root) throws WrongMappingException {
+      if (!root.isObject()) {
+        throw new WrongMappingException(List.of("must be a mapping with customers and meters"));
+      }
+      root.fieldNames().forEachRemaining(name -> requireKnown(name, MEMBERS, ""));
+      JsonNode notBilled = root.path("not_billed");
+      if (!notBilled.isMissingNode() && !notBilled.isObject()) {
+        problems.add("not_billed must be a mapping with clients, meters or both");
+      }
+      notBilled
+          .fieldNames()
+          .forEachRemaining(name -> requireKnown(name, Set.of("clients", "meters"), "not_billed."));
+      Map<String, String> customers = names(root.path("customers"), "customers");
+      Map<String, String> events = names(root.path("meters"), "meters");
+      Set<String> clients = list(notBilled.path("clients"), "not_billed.clients");
+      Set<String> meters = list(notBilled.path("meters"), "not_billed.meters");
+      requireApart(customers.keySet(), clients, "customers");
+      requireApart(events.keySet(), meters, "meters");
+      events.values().stream()
+          .filter(event -> event.length() > MAX_EVENT_NAME)
+          .forEach(event -> problems.add("meters: " + event + " is longer than 100 characters"));
+      boolean sendsNegative = negative(root.path("negative"));
+      if (!problems.isEmpty()) {
+        throw new WrongMappingException(problems);
+      }
+      return new Mapping(customers, events, clients, meters, sendsNegative);
+    }
+
+    private void requireKnown(String name, Set<String> known, String prefix) {
+      if (!known.contains(name)) {
+        problems.add(
+            prefix + name + " is not known; there are " + known.stream().sorted().toList());
+      }
+    }
+
+    private void requireApart(Set<String> mapped, Set<String> notBilled, String member) {
+      mapped.stream()
+          .filter(notBilled::contains)
+          .sorted()
+          .forEach(name -> problems.add(name + " stands in " + member + " and in not_billed"));
+    }
+
+    private Map<String, String> names(JsonNode node, String member) {
+      Map<String, String> names = new HashMap<>();
+      if (!node.isObject() || node.isEmpty()) {
+        problems.add(member + " must be a mapping of names to names, with one entry at least");
+        return names;
+      }
+      for (Map.Entry<String, JsonNode> entry : node.properties()) {
+        if (!entry.getValue().isTextual() || entry.getValue().asText().isBlank()) {
+          problems.add(member + "." + entry.getKey() + " must be a name");
+        }
+        names.put(entry.getKey(), entry.getValue().asText());
+      }
+      return names;
+    }
+
+    private Set<String> list(JsonNode node, String member) {
+      Set<String> names = new HashSet<>();
+      if (!node.isMissingNode() && !node.isArray()) {
+        problems.add(member + " must be a list of names");
+      }
+      for (JsonNode name : node) {
+        if (!name.isTextual()) {
+          problems.add(member + " must be a list of names, has " + name);
+        }
+        names.add(name.asText());
+      }
+      return names;
+    }
+
+    private boolean negative(JsonNode node) {
+      String value = node.asText("keep");
+      boolean isWord = node.isMissingNode() || node.isTextual();
+      if (!isWord || !Set.of("keep", "send").contains(value)) {
+        problems.add("negative must be keep or send, is " + node);
+      }
+      return value.equals("send");
+    }
+  }
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.stripe;
+
+import io.weir.topics.model.CloseRow;
+import io.weir.topics.model.UsageRow;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+
+/** Exports rows, batch by batch, and notes what became of them. Not thread-safe. */
+final class RowExporter {
+  /**
+   * Age from which on an event that may have been sent is not sent again: Stripe knows its
+   * identifier for 24 hours at least, less the time that a request may take.
+   */
+  private static final Duration CERTAIN = Duration.ofHours(23);
+
+  private static final RowJudge.Verdict REPEATED = new RowJudge.Pass(RowJudge.Why.REPEATED);
+
+  private final ExportState state;
+  private final Sender sender;
+  private final RowJudge judge;
+  private final Clock clock;
+  private final Results results;
+
+  /**
+   * Where results go.
+   *
+   * @param kept the file of rows that cannot be sent
+   * @param isDryRun whether nothing is to be sent and no file changed
+   */
+  record Results(Path kept, boolean isDryRun, ExportCounts counts, StripeExport.Watcher watcher) {}
+
+  RowExporter(ExportState state, Sender sender, RowJudge judge, Clock clock, Results results) {
+    this.state = state;
+    this.sender = sender;
+    this.judge = judge;
+    this.clock = clock;
+    this.results = results;
+  }
+
+  /** Exports the next records of the topic. */
+  void exportRecords(List<ConsumerRecord<@Nullable String, byte @Nullable []>> records)
+      throws ExportFailedException {
+    ExportBatch batch = new ExportBatch(false);
+    for (ConsumerRecord<@Nullable String, byte @Nullable []> record : records) {
+      byte[] value = record.value();
+      if (value != null) {
+        String place = record.topic() + "-" + record.partition() + "@" + record.offset();
+        try {
+          add(ExportedRow.of(value, place), batch);
+        } catch (ExportedRow.NoRowException notARow) {
+          results.counts().skip();
+          results.watcher().skipped(String.valueOf(notARow.getMessage()), place);
+        }
+      }
+      state.read(record.partition(), record.offset() + 1);
+    }
+    export(batch);
+  }
+
+  private void add(ExportedRow exported, ExportBatch batch) {
+    if (exported.row() instanceof CloseRow close) {
+      state.close(close);
+    } else if (exported.row() instanceof UsageRow row) {
+      if (state.take(row)) {
+        add(exported, row, batch);
+      } else {
+        batch.add(exported, REPEATED);
+      }
+    }
+  }
+
+  /**
+   * Adds a row by what is known of its event before anything else: the mapping and its age may be
+   * others than when it was tried.
+   */
+  private void add(ExportedRow exported, UsageRow row, ExportBatch batch) {
+    Instant now = clock.instant();
+    Instant tried = state.firstTried(row.recordId());
+    RowJudge.Verdict verdict = judge.judge(row, now);
+    RowJudge.Reason kept = batch.isOfKeptRows() ? null : state.kept(row.recordId());
+    boolean isToSend = verdict instanceof RowJudge.Send && kept == null;
+    if (state.isSent(row.recordId())) {
+      batch.addSent(row);
+    } else if (tried != null && (!isToSend || tried.isBefore(now.minus(CERTAIN)))) {
+      batch.add(exported, uncertain(row.recordId(), tried));
+    } else if (kept != null && verdict instanceof RowJudge.Send) {
+      batch.add(exported, new RowJudge.Keep(kept, "was kept already; --rows sends it"));
+    } else {
+      batch.add(exported, verdict);
+    }
+  }
+
+  private static RowJudge.Keep uncertain(String recordId, Instant tried) {
+    return new RowJudge.Keep(
+        RowJudge.Reason.UNCERTAIN,
+        "may have been sent at "
+            + tried
+            + ", and Stripe knows an event again for 24 hours only; look for "
+            + recordId
+            + " there");
+  }
+
+  /**
+   * Exports rows that were kept.
+   *
+   * @param resendsUncertain whether a person has seen that Stripe has none of the rows that were
+   *     kept as UNCERTAIN; else these are kept again
+   */
+  void exportKept(List<KeptRows.Line> lines, boolean resendsUncertain)
+      throws ExportFailedException {
+    ExportBatch batch = new ExportBatch(true);
+    for (KeptRows.Line line : lines) {
+      if (line.row().row() instanceof UsageRow row) {
+        if (!state.takeKept(row)) {
+          batch.add(line.row(), REPEATED);
+        } else if (line.isUncertain() && !resendsUncertain && !state.isSent(row.recordId())) {
+          batch.add(line.row(), new RowJudge.Keep(RowJudge.Reason.UNCERTAIN, line.detail()));
+        } else {
+          forgetWhatAPersonHasSeen(line);
+          add(line.row(), row, batch);
+        }
+      }
+    }
+    export(batch);
+  }
+
+  /** An event that was tried after its row had been kept is not what the person looked for. */
+  private void forgetWhatAPersonHasSeen(KeptRows.Line line) {
+    String id = line.row().row().recordId();
+    Instant tried = state.firstTried(id);
+    if (line.isUncertain() && tried != null && !tried.isAfter(line.keptAt())) {
+      state.forgetTried(id);
+    }
+  }
+
+  private void export(ExportBatch batch) throws ExportFailedException {
+    ExportCounts counts = results.counts();
+    batch.sentBefore().forEach(row -> counts.sent(true));
+    if (results.isDryRun()) {
+      for (MeterEvent event : batch.events()) {
+        results.watcher().wouldSend(event.members());
+        counts.sent(false);
+      }
+    } else {
+      send(batch);
+    }
+    KeptRows kept = new KeptRows(results.kept());
+    for (Map.Entry<ExportedRow, RowJudge.Keep> each : batch.toKeep().entrySet()) {
+      RowJudge.Keep why = each.getValue();
+      kept.add(why, each.getKey(), clock.instant());
+      counts.kept(why.reason());
+      results.watcher().kept(why.reason().name(), why.detail(), each.getKey().place());
+    }
+    batch.passed().forEach(counts::passed);
+    if (!results.isDryRun()) {
+      state.keep(batch.toKeep());
+      kept.flush(); // before the state says that these rows are done with
+      state.commit();
+    }
+  }
+
+  private void send(ExportBatch batch) throws ExportFailedException {
+    Set<String> triedBefore = new HashSet<>(batch.recordIds());
+    triedBefore.removeIf(id -> state.firstTried(id) == null);
+    state.begin(batch.recordIds(), clock.instant());
+    for (UsageRow row : batch.sentBefore()) {
+      noteSent(row, batch);
+    }
+    for (Map.Entry<MeterEvent, Stripe.Answer> each : sender.send(batch.events()).entrySet()) {
+      MeterEvent event = each.getKey();
+      if (each.getValue() instanceof Stripe.Refused refused) {
+        if (refused.mayHave() || triedBefore.contains(event.identifier())) {
+          keepUncertain(event, refused, batch);
+        } else {
+          batch.keep(event, new RowJudge.Keep(RowJudge.Reason.REFUSED, refused.message()));
+        }
+      } else if (each.getValue() instanceof Stripe.Accepted accepted) {
+        results.counts().sent(accepted.before());
+        if (accepted.before() && !triedBefore.contains(event.identifier())) {
+          results.counts().foreign();
+        }
+        if (batch.row(event).row() instanceof UsageRow row) {
+          noteSent(row, batch);
+        }
+      }
+    }
+  }
+
+  private void noteSent(UsageRow row, ExportBatch batch) {
+    if (batch.isOfKeptRows()) {
+      state.sentKept(row);
+    }
+  }
+
+  /** Keeps a row that Stripe refuses now, and may have taken at an earlier try. */
+  private void keepUncertain(MeterEvent event, Stripe.Refused refused, ExportBatch batch) {
+    Instant tried = Objects.requireNonNull(state.firstTried(event.identifier()), "not begun");
+    RowJudge.Keep keep = uncertain(event.identifier(), tried);
+    state.uncertain(event.identifier());
+    batch.keep(
+        event,
+        new RowJudge.Keep(keep.reason(), keep.detail() + "; refused now: " + refused.message()));
+  }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.stripe;
+
+import io.weir.topics.model.UsageRow;
+import java.time.Duration;
+import java.time.Instant;
+
+/** Decides what a row of the ledger becomes. Stateless and thread-safe. */
+final class RowJudge {
+  /** Greatest age of an event: Stripe's 35 days, less the time that a request may take. */
+  static final Duration MAX_AGE = Duration.ofDays(35).minusMinutes(5);
+
+  private final Mapping mapping;
+  private final Instant since;
+
+  /**
+   * Creates a judge.
+   *
+   * @param since rows of windows that start earlier are not sent
+   */
+  RowJudge(Mapping mapping, Instant since) {
+    this.mapping = mapping;
+    this.since = since;
+  }
+
+  /** What a row becomes. */
+  sealed interface Verdict permits Send, Keep, Pass {}
+
+  /** The row is sent. */
+  record Send(MeterEvent event) implements Verdict {}
+
+  /** The row cannot be sent and is kept for a person to decide. */
+  record Keep(Reason reason, String detail) implements Verdict {}
+
+  /** Nothing is to be sent. */
+  record Pass(Why why) implements Verdict {}
+
+  /** Why nothing is to be sent. */
+  enum Why {
+    NOT_BILLED("of clients and meters that are not billed"),
+    NO_QUANTITY("without a quantity"),
+    EARLIER("of windows before --since"),
+    REPEATED("that came again");
+
+    private final String shown;
+
+    Why(String shown) {
+      this.shown = shown;
+    }
+
+    String shown() {
+      return shown;
+    }
+  }
+
+  /** Why a row is kept. */
+  enum Reason {
+    UNMAPPED_CLIENT,
+    UNMAPPED_METER,
+    TOO_OLD,
+    NEGATIVE,
+    UNCERTAIN,
+    REFUSED
+  }
+
+  /** Judges a row. */
+  Verdict judge(UsageRow row, Instant now) {
+    String client = row.key().client();
+    String meter = row.key().meter();
+    if (row.window().startEpochMillis() < since.toEpochMilli()) {
+      return new Pass(Why.EARLIER);
+    }
+    if (mapping.clientsNotBilled().contains(client) || mapping.metersNotBilled().contains(meter)) {
+      return new Pass(Why.NOT_BILLED);
+    }
+    if (row.count().quantity() == 0) {
+      return new Pass(Why.NO_QUANTITY);
+    }
+    String customer = mapping.customer(client);
+    if (customer == null) {
+      return new Keep(
+          Reason.UNMAPPED_CLIENT, "the client '" + client + "' has no customer in the mapping");
+    }
+    String event = mapping.event(meter);
+    if (event == null) {
+      return new Keep(
+          Reason.UNMAPPED_METER, "the meter '" + meter + "' has no event name in the mapping");
+    }
+    return judge(
+        row,
+        new MeterEvent(event, row.recordId(), seconds(row, now), customer, row.count().quantity()),
+        now);
+  }
+
+  private Verdict judge(UsageRow row, MeterEvent event, Instant now) {
+    if (event.value() < 0 && !mapping.sendsNegative()) {
+      return new Keep(
+          Reason.NEGATIVE,
+          "the quantity is " + event.value() + "; credit it, or see negative: in the mapping");
+    }
+    Instant time = Instant.ofEpochSecond(event.timestampEpochSeconds());
+    if (time.isBefore(now.minus(MAX_AGE))) {
+      return new Keep(
+          Reason.TOO_OLD,
+          row.type() + " of " + time + ": Stripe takes no event older than 35 days");
+    }
+    return new Send(event);
+  }
+
+  /**
+   * Returns when the usage counts: the start of the window, by which it belongs to a billing
+   * period; for an adjustment the time at which it was made, so that it is on the next invoice if
+   * that of its window is out.
+   */
+  private static long seconds(UsageRow row, Instant now) {
+    long millis =
+        row.type() == UsageRow.Type.FINAL
+            ? row.window().startEpochMillis()
+            : row.emittedAtEpochMillis();
+    return Math.floorDiv(Math.min(millis, now.toEpochMilli()), 1_000L);
+  }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.stripe;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends batches of events. Those of one customer and meter are sent one after the other, since
+ * Stripe takes one such call at a time; others at once. Not thread-safe.
+ */
+final class Sender implements AutoCloseable {
+  private final Stripe stripe;
+  private final ExportState state;
+  private final ExecutorService lanes;
+
+  Sender(Stripe stripe, ExportState state, int parallel) {
+    this.stripe = stripe;
+    this.state = state;
+    this.lanes = Executors.newFixedThreadPool(parallel, Sender::thread);
+  }
+
+  private static Thread thread(Runnable task) {
+    Thread thread = new Thread(task, "weir-export");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /**
+   * Sends the events of a batch that has begun, and returns what became of each.
+   *
+   * @throws ExportFailedException if Stripe does not answer, or takes no events; what is known of
+   *     the batch is in the state then
+   */
+  Map<MeterEvent, Stripe.Answer> send(Collection<MeterEvent> events) throws ExportFailedException {
+    Map<String, List<MeterEvent>> byLane = new LinkedHashMap<>();
+    Map<MeterEvent, Stripe.Answer> answers = new ConcurrentHashMap<>();
+    for (MeterEvent event : events) {
+      byLane
+          .computeIfAbsent(event.customer() + ' ' + event.eventName(), none -> new ArrayList<>())
+          .add(event);
+    }
+    AtomicReference<Stripe.@Nullable NoAnswer> trouble = new AtomicReference<>();
+    List<Future<?>> running = new ArrayList<>();
+    for (List<MeterEvent> lane : byLane.values()) {
+      running.add(lanes.submit(() -> sendInOrder(lane, answers, trouble)));
+    }
+    await(running);
+    Stripe.NoAnswer noAnswer = trouble.get();
+    if (noAnswer != null) {
+      noteBroken(byLane.values(), answers);
+      throw new ExportFailedException(noAnswer.message());
+    }
+    return answers;
+  }
+
+  private void sendInOrder(
+      List<MeterEvent> lane,
+      Map<MeterEvent, Stripe.Answer> answers,
+      AtomicReference<Stripe.@Nullable NoAnswer> trouble) {
+    for (MeterEvent event : lane) {
+      if (trouble.get() != null) {
+        return;
+      }
+      Stripe.Answer answer;
+      try {
+        answer = stripe.send(event);
+      } catch (InterruptedException interrupted) {
+        Thread.currentThread().interrupt();
+        answer = new Stripe.NoAnswer("interrupted", true);
+      }
+      answers.put(event, answer);
+      if (answer instanceof Stripe.NoAnswer none) {
+        trouble.compareAndSet(null, none);
+      }
+    }
+  }
+
+  private static void await(List<Future<?>> running) {
+    try {
+      for (Future<?> one : running) {
+        one.get();
+      }
+    } catch (ExecutionException broken) {
+      throw new IllegalStateException(broken);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(interrupted);
+    }
+  }
+
+  private void noteBroken(
+      Collection<List<MeterEvent>> lanes, Map<MeterEvent, Stripe.Answer> answers)
+      throws ExportFailedException {
+    List<MeterEvent> sent = new ArrayList<>();
+    List<MeterEvent> unsent = new ArrayList<>();
+    for (List<MeterEvent> lane : lanes) {
+      for (MeterEvent event : lane) {
+        Stripe.Answer answer = answers.get(event);
+        if (answer instanceof Stripe.Accepted) {
+          sent.add(event);
+        } else if (!(answer instanceof Stripe.NoAnswer none && none.mayHave())) {
+          unsent.add(event);
+        }
+      }
+    }
+    state.broken(sent, unsent);
+  }
+
+  @Override
+  public void close() {
+    lanes.shutdownNow();
+  }
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.stripe;
+
+import io.weir.cli.verify.TopicReader;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.BooleanSupplier;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Exports the ledger to Stripe: each row once, or it is kept in a file. The process may be killed
+ * at any moment and run again. Not thread-safe.
+ */
+public final class StripeExport {
+  /** Most rows of a batch, which is sent before the next one is read. */
+  private static final int MAX_BATCH = 100;
+
+  private final Settings settings;
+  private final Mapping mapping;
+  private final Watcher watcher;
+  private final ExportCounts counts = new ExportCounts();
+
+  /**
+   * What an export is to do.
+   *
+   * @param kafka how to reach Kafka
+   * @param cluster id of the cluster
+   * @param topicId id of the ledger topic (KIP-516)
+   * @param state the file of what was sent
+   * @param kept the file of rows that cannot be sent
+   * @param since from which windows on rows are sent; null to take the state's
+   * @param follow whether to go on with the rows that come
+   * @param isDryRun whether nothing is to be sent and no file changed
+   * @param acceptsGap whether rows may have expired before they were read
+   * @param target Stripe
+   */
+  public record Settings(
+      KafkaConnection kafka,
+      String cluster,
+      String topicId,
+      Path state,
+      Path kept,
+      @Nullable Instant since,
+      boolean follow,
+      boolean isDryRun,
+      boolean acceptsGap,
+      Target target) {}
+
+  /**
+   * How Stripe is called.
+   *
+   * @param url its address
+   * @param key the secret key
+   * @param parallel most calls at once
+   * @param rate most calls a second
+   * @param patience how long an event is tried
+   */
+  public record Target(URI url, String key, int parallel, int rate, Duration patience) {
+    @Override
+    public String toString() {
+      return url.toString(); // not the key
+    }
+  }
+
+  /** Is told what an export does. */
+  public interface Watcher {
+    /** An event that a dry run would send, as the members of its request. */
+    void wouldSend(Map<String, String> event);
+
+    /** The topic was recreated, and is read from its beginning. */
+    void recreated();
+
+    /** A record is skipped, since it is no row of the ledger. */
+    void skipped(String reason, String place);
+
+    /** A row is kept. */
+    void kept(String reason, String detail, String place);
+
+    /** A batch is done with. */
+    void progress(long rowsDone, long rowsInAll);
+  }
+
+  /** Creates an export. */
+  public StripeExport(Settings settings, Mapping mapping, Watcher watcher) {
+    this.settings = settings;
+    this.mapping = mapping;
+    this.watcher = watcher;
+  }
+
+  /** Returns what was done so far. */
+  public ExportCounts counts() {
+    return counts;
+  }
+
+  /**
+   * Exports the rows of the topic from where the last export ended, up to the topic's present end,
+   * or with {@code follow} until it is asked to stop.
+   *
+   * @throws ExportFailedException if it cannot go on
+   */
+  public void exportTopic(BooleanSupplier isStopAsked) throws ExportFailedException {
+    try (ExportState state = openState();
+        Sender sender = sender(state);
+        TopicReader reader = new TopicReader(settings.kafka(), Topics.LEDGER)) {
+      if (state.ofTopic(settings.topicId(), reader.partitionCount())) {
+        watcher.recreated();
+      }
+      requireNoGap(state.next(), reader.begins());
+      Map<Integer, Long> ends = reader.ends();
+      requireSameTopic(state.next(), ends);
+      reader.skipTo(state.next());
+      long size = reader.size(ends);
+      long done = size - remaining(state.next(), ends, reader.begins());
+      RowExporter exporter = exporter(state, sender);
+      while (!isStopAsked.getAsBoolean() && (settings.follow() || !reader.hasReached(ends))) {
+        List<ConsumerRecord<@Nullable String, byte @Nullable []>> records = nextRecords(reader);
+        if (!records.isEmpty()) {
+          exporter.exportRecords(records);
+          done += records.size();
+          watcher.progress(done, Math.max(done, size));
+        }
+      }
+    }
+  }
+
+  /**
+   * Exports rows that were kept.
+   *
+   * @param resendsUncertain whether rows that were kept as UNCERTAIN are sent, too
+   * @throws ExportFailedException if it cannot go on
+   */
+  public void exportKept(Path rows, boolean resendsUncertain) throws ExportFailedException {
+    try (ExportState state = openState();
+        Sender sender = sender(state)) {
+      List<KeptRows.Line> all = KeptRows.read(rows);
+      RowExporter exporter = exporter(state, sender);
+      for (int from = 0; from < all.size(); from += MAX_BATCH) {
+        int to = Math.min(all.size(), from + MAX_BATCH);
+        exporter.exportKept(all.subList(from, to), resendsUncertain);
+        watcher.progress(to, all.size());
+      }
+    }
+  }
+
+  private RowExporter exporter(ExportState state, Sender sender) {
+    return new RowExporter(
+        state,
+        sender,
+        new RowJudge(mapping, state.since()),
+        Clock.systemUTC(),
+        new RowExporter.Results(settings.kept(), settings.isDryRun(), counts, watcher));
+  }
+
+  private ExportState openState() throws ExportFailedException {
+    StateFile file = new StateFile(settings.state(), settings.isDryRun());
+    try {
+      return ExportState.open(file, settings.cluster(), settings.since());
+    } catch (ExportFailedException failed) {
+      file.close();
+      throw failed;
+    }
+  }
+
+  private Sender sender(ExportState state) {
+    Target target = settings.target();
+    StripeApi api =
+        new StripeApi(target.url(), target.key(), target.patience(), new Pace(target.rate()));
+    return new Sender(api, state, target.parallel());
+  }
+
+  private void requireNoGap(Map<Integer, Long> next, Map<Integer, Long> begins)
+      throws ExportFailedException {
+    for (Map.Entry<Integer, Long> each : new TreeMap<>(next).entrySet()) {
+      long begin = begins.getOrDefault(each.getKey(), 0L);
+      if (begin > each.getValue() && !settings.acceptsGap()) {
+        throw new ExportFailedException(
+            "rows of partition "
+                + each.getKey()
+                + " have expired that were not exported: the export is at offset "
+                + each.getValue()
+                + ", the topic begins at "
+                + begin
+                + "; bill them by a report, then go on with --accept-gap");
+      }
+    }
+  }
+
+  /** Requires that no partition is shorter than before: a topic with the same id has lost rows. */
+  static void requireSameTopic(Map<Integer, Long> next, Map<Integer, Long> ends)
+      throws ExportFailedException {
+    for (Map.Entry<Integer, Long> each : new TreeMap<>(next).entrySet()) {
+      long end = ends.getOrDefault(each.getKey(), 0L);
+      if (each.getValue() > end) {
+        throw new ExportFailedException(
+            "partition "
+                + each.getKey()
+                + " of the ledger ends at offset "
+                + end
+                + ", and by --state it was read up to "
+                + each.getValue()
+                + ": the topic was recreated, or has lost rows. Begin another --state, with --since"
+                + " a time up to which everything was sent");
+      }
+    }
+  }
+
+  private static long remaining(
+      Map<Integer, Long> next, Map<Integer, Long> ends, Map<Integer, Long> begins) {
+    return ends.entrySet().stream()
+        .mapToLong(
+            end ->
+                end.getValue()
+                    - Math.max(
+                        next.getOrDefault(end.getKey(), 0L), begins.getOrDefault(end.getKey(), 0L)))
+        .sum();
+  }
+
+  private static List<ConsumerRecord<@Nullable String, byte @Nullable []>> nextRecords(
+      TopicReader reader) {
+    List<ConsumerRecord<@Nullable String, byte @Nullable []>> records = new ArrayList<>();
+    int before;
+    do {
+      before = records.size();
+      reader.follow(records::add);
+    } while (records.size() > before && records.size() < MAX_BATCH);
+    return records;
+  }
+}

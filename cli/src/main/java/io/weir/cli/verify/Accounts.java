@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.verify;
+
+import java.nio.ByteBuffer;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The accounts of all keys and windows, kept on disk, with those in use in memory. Not thread-safe.
+ */
+final class Accounts {
+  /** Most accounts in memory; at about 1,000 bytes each, 50 MB. */
+  private static final int MAX_IN_MEMORY = 50_000;
+
+  private final Scratch scratch;
+  private final Map<Slot, Account> inMemory = new HashMap<>();
+
+  Accounts(Scratch scratch) {
+    this.scratch = scratch;
+  }
+
+  /**
+   * Returns the account of a key and window, which may be changed in place until the next call of
+   * this method.
+   */
+  Account of(Slot slot) {
+    Account account = find(slot);
+    if (account == null) {
+      account = new Account();
+      keep(slot, account);
+    }
+    return account;
+  }
+
+  /** Returns the account of a key and window as {@link #of} does, or null if there is none. */
+  @Nullable Account find(Slot slot) {
+    Account account = inMemory.get(slot);
+    if (account == null) {
+      byte[] known = scratch.get(key(slot));
+      if (known == null) {
+        return null;
+      }
+      account = Account.ofBytes(known);
+      keep(slot, account);
+    }
+    return account;
+  }
+
+  private void keep(Slot slot, Account account) {
+    if (inMemory.size() >= MAX_IN_MEMORY) {
+      save();
+    }
+    inMemory.put(slot, account);
+  }
+
+  private void save() {
+    inMemory.forEach((slot, account) -> scratch.put(key(slot), account.toBytes()));
+    inMemory.clear();
+  }
+
+  private static byte[] key(Slot slot) {
+    byte[] bytes = slot.toBytes();
+    return Scratch.key(Scratch.ACCOUNT, bytes.length).put(bytes).array();
+  }
+
+  /** Receives each account. */
+  interface Visitor {
+    void visit(Slot slot, Account account);
+  }
+
+  /** Visits the accounts of windows that start in a half-open interval, in the order of time. */
+  void forEach(long fromEpochMillis, long untilEpochMillis, Visitor visitor) {
+    save();
+    scratch.scan(
+        Scratch.key(Scratch.ACCOUNT, Long.BYTES).putLong(Math.max(0, fromEpochMillis)).array(),
+        Scratch.key(Scratch.ACCOUNT, Long.BYTES).putLong(Math.max(0, untilEpochMillis)).array(),
+        (key, value) -> {
+          Slot slot = Slot.ofBytes(ByteBuffer.wrap(key, 1, key.length - 1));
+          visitor.visit(slot, Account.ofBytes(value));
+          return true;
+        });
+  }
+}

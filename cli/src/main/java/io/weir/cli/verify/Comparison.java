@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.verify;
+
+import io.weir.topics.model.PartitionProgress;
+import java.math.BigInteger;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+
+/** Compares what was read from all topics. Not thread-safe. */
+final class Comparison {
+  /** Greatest age of the low watermark of a node that is alive: a few heartbeats. */
+  private static final long ALIVE_MILLIS = 60_000;
+
+  private final Range range;
+  private final long nowEpochMillis;
+  private final Map<Integer, Long> begins;
+  private final Map<Integer, Long> logEnds;
+  private final StateFigures state;
+  private final LedgerRows ledger;
+  private final Recount recount;
+  private final Accounts accounts;
+  private final Adjustments adjustments;
+  private final Differences differences;
+  private final EndpointOrder endpoints;
+  private final List<String> unproven = new ArrayList<>();
+  private long windows;
+  private long open;
+  private long allowed;
+  private long denied;
+  private BigInteger quantity = BigInteger.ZERO;
+
+  /**
+   * Creates a comparison that has not been run yet.
+   *
+   * @param nowEpochMillis current time by this machine's clock
+   * @param begins the first offset held of each partition of the calls topic
+   * @param logEnds the end of each partition of the calls topic when the verification began
+   */
+  Comparison(
+      Range range,
+      long nowEpochMillis,
+      Map<Integer, Long> begins,
+      Map<Integer, Long> logEnds,
+      StateFigures state,
+      LedgerRows ledger,
+      Recount recount,
+      Accounts accounts,
+      Adjustments adjustments,
+      Differences differences) {
+    this.range = range;
+    this.nowEpochMillis = nowEpochMillis;
+    this.begins = Map.copyOf(begins);
+    this.logEnds = Map.copyOf(logEnds);
+    this.state = state;
+    this.ledger = ledger;
+    this.recount = recount;
+    this.accounts = accounts;
+    this.adjustments = adjustments;
+    this.differences = differences;
+    this.endpoints = new EndpointOrder(state::progress, differences);
+  }
+
+  Verification run() {
+    accounts.forEach(range.fromEpochMillis(), range.endEpochMillis(), this::compare);
+    endpoints.finish();
+    adjustments.forEach(range.fromEpochMillis(), range.endEpochMillis(), this::compare);
+    long duplicates = 0;
+    long refused = 0;
+    proveClosed();
+    for (int partition : new TreeSet<>(begins.keySet())) {
+      RecountedPartition part = recount.part(partition);
+      duplicates += part.duplicate;
+      refused += part.refused;
+      compareCounters(partition, part);
+      proveCounted(partition);
+      proveComplete(partition, part);
+    }
+    return new Verification(
+        allowed + denied,
+        windows,
+        open,
+        allowed,
+        denied,
+        quantity,
+        duplicates,
+        refused,
+        ledger.repeatedRows(),
+        differences.kept(),
+        differences.count(),
+        unproven);
+  }
+
+  private void compare(Slot slot, Account account) {
+    if (!range.holds(slot.client(), slot.startEpochMillis())) {
+      return;
+    }
+    if (!isJudged(slot)) {
+      open++;
+      return;
+    }
+    endpoints.add(slot, account);
+    windows++;
+    allowed += account.counted.allowed;
+    denied += account.counted.denied;
+    quantity = quantity.add(BigInteger.valueOf(account.counted.quantity));
+    if (!account.counted.agreesWith(account.billed)) {
+      differences.add(
+          slot + ": recount says " + account.counted + "; ledger says " + account.billed);
+    } else {
+      compareFinal(slot, account);
+    }
+    comparePeriods(slot, account);
+    boolean isShown =
+        account.shownRevision == account.billedRevision
+            && account.shownComplete == account.billedComplete
+            && account.shown.equalsFully(account.billed);
+    boolean hasNeither = account.billedRevision == 0 && !account.isShown();
+    if (!isShown && !hasNeither) {
+      differences.add(
+          slot
+              + ": ledger says revision "
+              + account.billedRevision
+              + ", "
+              + fully(account.billed, account.billedComplete)
+              + "; state topic says "
+              + (account.isShown()
+                  ? "revision "
+                      + account.shownRevision
+                      + ", "
+                      + fully(account.shown, account.shownComplete)
+                  : "nothing"));
+    }
+  }
+
+  /** Returns whether a window is closed and all its calls are held. */
+  private boolean isJudged(Slot slot) {
+    return slot.startEpochMillis() + range.windowMillis() <= closedThrough(slot.partition())
+        && slot.startEpochMillis() >= recount.part(slot.partition()).heldFromEpochMillis();
+  }
+
+  private static String fully(Tally tally, boolean complete) {
+    return tally
+        + ", duplicates "
+        + tally.duplicates
+        + ", late "
+        + tally.late
+        + ", complete "
+        + complete;
+  }
+
+  /** Compares the FINAL row of a window whose rows add up. */
+  private void compareFinal(Slot slot, Account account) {
+    Tally billed = account.billedFinal;
+    Tally counted = account.countedFinal;
+    if (!counted.agreesWith(billed)) {
+      differences.add(slot + ": recount says " + counted + "; FINAL row says " + billed);
+    } else if (!counted.isReduced()
+        && (billed.duplicates < counted.duplicates
+            || billed.duplicates > counted.duplicates + account.duplicatesAtClose)) {
+      differences.add(
+          slot
+              + ": recount says duplicates_dropped "
+              + counted.duplicates
+              + "; FINAL row says "
+              + billed.duplicates);
+    }
+  }
+
+  /** Compares an adjustment of a window whose rows add up. */
+  private void compare(Adjustments.Id id, Adjustments.Both both) {
+    Slot slot = id.slot();
+    Account account = accounts.find(slot);
+    if (account == null
+        || !range.holds(slot.client(), slot.startEpochMillis())
+        || !isJudged(slot)
+        || !account.counted.agreesWith(account.billed)) {
+      return;
+    }
+    if (!both.counted.agreesWith(both.billed)) {
+      differences.add(id + ": recount says " + both.counted + "; ledger says " + both.billed);
+    } else if (both.billedComplete != both.countedComplete
+        && !both.where.isEmpty()
+        && recount
+            .part(slot.partition())
+            .judgesMissing(slot.startEpochMillis() + range.windowMillis())) {
+      differences.add(
+          id
+              + ": recount says complete "
+              + both.countedComplete
+              + "; "
+              + both.where
+              + " says "
+              + both.billedComplete);
+    }
+  }
+
+  /** Compares the billing periods, of windows of which both sides say one. */
+  private void comparePeriods(Slot slot, Account account) {
+    String billed = account.billedPeriod;
+    if (billed == null) {
+      return;
+    }
+    if (account.countedPeriod != null && !account.countedPeriod.equals(billed)) {
+      differences.add(
+          slot
+              + ": recount says billing period "
+              + Billed.describe(account.countedPeriod)
+              + "; ledger says "
+              + Billed.describe(billed));
+    }
+    if (account.shownPeriod != null && !account.shownPeriod.equals(billed)) {
+      differences.add(
+          slot
+              + ": ledger says billing period "
+              + Billed.describe(billed)
+              + "; state topic says "
+              + Billed.describe(account.shownPeriod));
+    }
+  }
+
+  /** Compares the terms of the documented equation, for a log that still holds its first record. */
+  private void compareCounters(int partition, RecountedPartition part) {
+    PartitionProgress progress = state.progress(partition);
+    if (progress == null || begins.getOrDefault(partition, 0L) > 0) {
+      return;
+    }
+    PartitionProgress.Counters said = progress.counters();
+    if (said.received() != part.received
+        || said.counted() + said.lateAdjusted() != part.counted
+        || said.duplicate() != part.duplicate
+        || said.quarantined() != part.refused) {
+      differences.add(
+          String.format(
+              "partition %d through offset %d: recount says received %d, counted %d, duplicate %d,"
+                  + " refused %d; state topic says received %d, counted %d and late-adjusted %d,"
+                  + " duplicate %d, quarantined %d",
+              partition,
+              progress.offset(),
+              part.received,
+              part.counted,
+              part.duplicate,
+              part.refused,
+              said.received(),
+              said.counted(),
+              said.lateAdjusted(),
+              said.duplicate(),
+              said.quarantined()));
+    }
+  }
+
+  /**
+   * Reports partitions that are not closed in one sentence, since they are all closed within about
+   * a second of each other.
+   */
+  private void proveClosed() {
+    long least = begins.keySet().stream().mapToLong(this::closedThrough).min().orElse(0);
+    if (least >= range.endEpochMillis()) {
+      return;
+    }
+    Instant end = Instant.ofEpochMilli(range.endEpochMillis());
+    if (range.endEpochMillis() > nowEpochMillis) {
+      unproven.add("the range ends in the future; try again after " + end + " and WEIR_GRACE");
+      return;
+    }
+    unproven.add(
+        "the range is not closed yet ("
+            + (least == 0
+                ? "a partition has no closed window"
+                : "every partition is closed through " + Instant.ofEpochMilli(least))
+            + "); try again after "
+            + end
+            + " and WEIR_GRACE, or WEIR_MAX_HOLD while a node is silent");
+  }
+
+  private void proveCounted(int partition) {
+    long counted = state.countedOffset(partition);
+    long last = logEnds.getOrDefault(partition, 0L) - 1;
+    if (counted < last) {
+      unproven.add(
+          "partition "
+              + partition
+              + " is counted through offset "
+              + counted
+              + ", and its last record is "
+              + last
+              + " (--wait)");
+    }
+  }
+
+  /**
+   * Returns the time through which a partition is closed in the ledger and was closed when its
+   * calls were recounted.
+   */
+  private long closedThrough(int partition) {
+    PartitionProgress progress = state.progress(partition);
+    return progress == null
+        ? 0
+        : Math.min(ledger.closedThroughEpochMillis(partition), progress.closedThroughEpochMillis());
+  }
+
+  private void proveComplete(int partition, RecountedPartition part) {
+    long heldFrom = part.heldFromEpochMillis();
+    if (range.fromEpochMillis() < heldFrom) {
+      unproven.add(
+          "partition "
+              + partition
+              + " holds all calls since "
+              + Instant.ofEpochMilli(heldFrom)
+              + " only, older ones have expired (--from)");
+    }
+    // before the range is closed, a healthy node's low watermark need not have passed the end of it
+    boolean isClosed = closedThrough(partition) >= range.endEpochMillis();
+    long aliveFrom = isClosed ? Long.MAX_VALUE : nowEpochMillis - ALIVE_MILLIS;
+    for (String why : part.doubts(range.fromEpochMillis(), range.endEpochMillis(), aliveFrom)) {
+      unproven.add("partition " + partition + " may lack calls: " + why);
+    }
+  }
+}

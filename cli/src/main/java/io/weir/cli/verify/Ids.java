@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.verify;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+
+/**
+ * The ids chosen by callers, and those of settled calls. An id is one fact for each verdict and
+ * names one call (endpoint, meter and cost); of each call the first settlement counts. Ids are kept
+ * for the lateness, by the broker's time, as 128 bits of SHA-256 each, on disk. Not thread-safe.
+ */
+final class Ids {
+  private static final int ID_BYTES = 16;
+  private static final char SETTLED = 's';
+  private static final char ALLOWED = 'a';
+  private static final char DENIED = 'd';
+
+  private final Scratch scratch;
+  private final long keptMillis;
+  private final MessageDigest sha256;
+
+  Ids(Scratch scratch, long latenessMillis) {
+    this.scratch = scratch;
+    this.keptMillis = latenessMillis + BrokerTime.MAX_AHEAD_MILLIS;
+    try {
+      this.sha256 = MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("every Java platform has SHA-256", impossible);
+    }
+  }
+
+  /** Returns whether a line's id is known. */
+  boolean isKnown(CallLine line, long atEpochMillis) {
+    byte[] known = scratch.get(key(line));
+    return known != null && atEpochMillis - ByteBuffer.wrap(known).getLong() <= keptMillis;
+  }
+
+  void remember(CallLine line, long atEpochMillis) {
+    scratch.put(key(line), ByteBuffer.allocate(Long.BYTES).putLong(atEpochMillis).array());
+  }
+
+  private byte[] key(CallLine line) {
+    byte[] hash = line.isSettlement() ? hash(SETTLED, line) : callHash(line);
+    return Scratch.key(Scratch.ID, ID_BYTES).put(hash, 0, ID_BYTES).array();
+  }
+
+  /**
+   * Returns 64 bits that identify a call, and equally its settlement: a hash of client, id,
+   * endpoint, meter and cost.
+   */
+  long callNumber(CallLine line) {
+    return ByteBuffer.wrap(callHash(line)).getLong();
+  }
+
+  private byte[] callHash(CallLine line) {
+    return hash(line.allowed() ? ALLOWED : DENIED, line);
+  }
+
+  private byte[] hash(char kind, CallLine line) {
+    // no name contains a line feed
+    String text =
+        kind
+            + line.client()
+            + '\n'
+            + line.id()
+            + '\n'
+            + line.endpoint()
+            + '\n'
+            + line.meter()
+            + '\n'
+            + line.cost();
+    return sha256.digest(text.getBytes(StandardCharsets.UTF_8));
+  }
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.verify;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What one partition has received of one epoch of a node's journal: the positions and the low
+ * watermarks. Its size grows with the gaps, not with the lines. Not thread-safe.
+ */
+final class Journal {
+  private final TreeMap<Long, Run> runs = new TreeMap<>();
+  private long headPosition;
+  private long headLowWatermarkEpochMillis;
+  private long headAtEpochMillis;
+  private boolean departed;
+
+  /** When the broker appended its first record. */
+  final long firstAtEpochMillis;
+
+  /** Consecutive positions; the run's key in the map is the first one. */
+  private record Run(long last, long lowWatermarkEpochMillis, long firstAtEpochMillis) {
+    Run joinedWith(Run other) {
+      return new Run(
+          Math.max(last, other.last),
+          Math.max(lowWatermarkEpochMillis, other.lowWatermarkEpochMillis),
+          Math.min(firstAtEpochMillis, other.firstAtEpochMillis));
+    }
+  }
+
+  /** A half-open interval of event times for which calls may be missing. */
+  record Doubt(long fromEpochMillis, long untilEpochMillis, String why) {
+    /**
+     * Returns whether the node is still expected to publish, and removes the doubt with its next
+     * low watermark.
+     */
+    boolean isOpen() {
+      return untilEpochMillis == Long.MAX_VALUE;
+    }
+
+    /** Returns whether the doubt shares a millisecond with {@code [from, until)}. */
+    boolean overlaps(long from, long until) {
+      return fromEpochMillis < until && from < untilEpochMillis;
+    }
+  }
+
+  /**
+   * Creates a journal of which nothing has been read yet.
+   *
+   * @param base the position before its first one
+   * @param lowWatermarkEpochMillis the low watermark of its first record
+   */
+  Journal(long base, long epoch, long lowWatermarkEpochMillis, long atEpochMillis) {
+    firstAtEpochMillis = atEpochMillis;
+    // all calls of an epoch were decided after it was opened
+    runs.put(0L, new Run(base, Math.min(epoch, lowWatermarkEpochMillis), atEpochMillis));
+  }
+
+  /** Returns the number of runs of consecutive positions. */
+  int runs() {
+    return runs.size();
+  }
+
+  /** Returns whether a line was read at a position. */
+  boolean has(long position) {
+    Map.Entry<Long, Run> below = runs.floorEntry(position);
+    return below != null && position <= below.getValue().last();
+  }
+
+  /**
+   * Records a batch or a heartbeat.
+   *
+   * @param lowWatermarkEpochMillis its low watermark, already bounded by the broker's clock
+   */
+  void note(Batch batch, long lowWatermarkEpochMillis, long atEpochMillis) {
+    long last = runs.lastEntry().getValue().last();
+    if (batch.count() > 0) {
+      // a batch from before the goodbye (a retry, a replay) does not revoke the goodbye
+      departed &= batch.lastPosition() <= Math.max(last, headPosition);
+      join(
+          batch.linesBefore() + 1,
+          new Run(batch.lastPosition(), lowWatermarkEpochMillis, atEpochMillis));
+    } else {
+      boolean knowsLess = batch.departing() && batch.linesBefore() < Math.max(last, headPosition);
+      departed = knowsLess ? departed : batch.departing();
+      if (batch.linesBefore() > last) {
+        headAtEpochMillis = headPosition == 0 ? atEpochMillis : headAtEpochMillis;
+        headPosition = Math.max(headPosition, batch.linesBefore());
+        headLowWatermarkEpochMillis =
+            Math.max(headLowWatermarkEpochMillis, lowWatermarkEpochMillis);
+      } else if (!knowsLess) {
+        raise(batch.linesBefore(), lowWatermarkEpochMillis);
+      }
+    }
+    if (headPosition > 0 && headPosition <= runs.lastEntry().getValue().last()) {
+      raise(headPosition, headLowWatermarkEpochMillis);
+      headPosition = 0;
+    }
+  }
+
+  private void raise(long position, long lowWatermarkEpochMillis) {
+    Map.Entry<Long, Run> run = runs.floorEntry(position);
+    if (run != null && position <= run.getValue().last()) {
+      Run raised = new Run(run.getValue().last(), lowWatermarkEpochMillis, Long.MAX_VALUE);
+      runs.put(run.getKey(), run.getValue().joinedWith(raised));
+    }
+  }
+
+  private void join(long first, Run run) {
+    Map.Entry<Long, Run> below = runs.floorEntry(first);
+    if (below != null && below.getValue().last() >= first - 1) {
+      first = below.getKey();
+      run = run.joinedWith(below.getValue());
+    }
+    Map.Entry<Long, Run> above;
+    while ((above = runs.higherEntry(first)) != null && above.getKey() <= run.last() + 1) {
+      run = run.joinedWith(above.getValue());
+      runs.remove(above.getKey());
+    }
+    runs.put(first, run);
+  }
+
+  /**
+   * Returns the intervals of event times for which calls of the journal may be missing.
+   *
+   * @param nextOpeningEpochMillis when the first record of the node's next epoch was appended;
+   *     {@link Long#MAX_VALUE} if there is none
+   */
+  List<Doubt> doubts(long nextOpeningEpochMillis) {
+    List<Doubt> doubts = new ArrayList<>();
+    // calls missing before a run were decided before any later run was read
+    Map<Long, Long> revealedAt = new HashMap<>();
+    long earliest = Long.MAX_VALUE;
+    for (Map.Entry<Long, Run> run : runs.descendingMap().entrySet()) {
+      earliest = Math.min(earliest, run.getValue().firstAtEpochMillis());
+      revealedAt.put(run.getKey(), earliest);
+    }
+    long lastBefore = 0;
+    long promise = 0;
+    for (Map.Entry<Long, Run> run : runs.entrySet()) {
+      if (run.getKey() > 0) {
+        doubts.add(
+            new Doubt(
+                promise,
+                revealedAt.getOrDefault(run.getKey(), Long.MAX_VALUE),
+                "lines " + (lastBefore + 1) + " to " + (run.getKey() - 1) + " are missing"));
+      }
+      lastBefore = run.getValue().last();
+      promise = Math.max(promise, run.getValue().lowWatermarkEpochMillis());
+    }
+    if (headPosition > 0) {
+      doubts.add(
+          new Doubt(
+              promise,
+              headAtEpochMillis,
+              "lines " + (lastBefore + 1) + " to " + headPosition + " are missing"));
+      promise = Math.max(promise, headLowWatermarkEpochMillis);
+    }
+    if (!departed) {
+      doubts.add(
+          new Doubt(
+              promise,
+              nextOpeningEpochMillis,
+              nextOpeningEpochMillis == Long.MAX_VALUE
+                  ? "the node may still hold calls"
+                  : "the node was opened again without a goodbye, and may have lost calls"));
+    }
+    return doubts;
+  }
+}

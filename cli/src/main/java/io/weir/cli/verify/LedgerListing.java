@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.verify;
+
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
+import io.weir.topics.model.CloseRow;
+import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.wire.LedgerRowCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The ledger as any consumer reads it.
+ *
+ * @param rows number of rows in the topic
+ * @param allowed sum of allowed calls
+ * @param denied sum of denied calls
+ * @param firstRows the first rows as they are in the topic, without a CLOSE of an empty period
+ */
+public record LedgerListing(long rows, long allowed, long denied, List<String> firstRows) {
+  public LedgerListing {
+    firstRows = List.copyOf(firstRows);
+  }
+
+  /** Reads the whole ledger. */
+  public static LedgerListing read(KafkaConnection kafka, int rowsShown) {
+    List<String> first = new ArrayList<>();
+    long[] sums = new long[3];
+    try (TopicReader ledger = new TopicReader(kafka, Topics.LEDGER)) {
+      ledger.read(
+          ledger.ends(),
+          record -> {
+            byte[] value = record.value();
+            if (value == null) {
+              return;
+            }
+            sums[0]++;
+            LedgerRow decoded = decode(value);
+            boolean saysMuch = !(decoded instanceof CloseRow close) || close.rows() > 0;
+            if (saysMuch && first.size() < rowsShown) {
+              first.add(new String(value, StandardCharsets.UTF_8));
+            }
+            if (decoded instanceof UsageRow row) {
+              sums[1] += row.count().callsAllowed();
+              sums[2] += row.count().callsDenied();
+            }
+          },
+          done -> {});
+    }
+    return new LedgerListing(sums[0], sums[1], sums[2], first);
+  }
+
+  private static LedgerRow decode(byte[] value) {
+    try {
+      return LedgerRowCodec.decode(value);
+    } catch (MalformedRecordException notARow) {
+      throw new IllegalStateException("the ledger holds what is no row", notARow);
+    }
+  }
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.verify;
+
+import java.nio.ByteBuffer;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.zip.CRC32C;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The records of {@code weir.quarantine.v1}: each must be explained by a refusal of the recount,
+ * and each refusal must be found among them. Not thread-safe.
+ */
+final class Quarantine {
+  private static final int MAX_PART_BYTES = 2 * 1024 * 1024;
+  private static final Pattern SOURCE = Pattern.compile("weir\\.calls\\.v1-(\\d{1,6})-(\\d{1,18})");
+  private static final Pattern LINE = Pattern.compile("\\d{1,9}");
+  private static final Pattern PART = Pattern.compile("(\\d{1,4})/\\d{1,4}");
+
+  private final Scratch scratch;
+  private final boolean mayRepeat;
+  private final Differences differences;
+
+  /**
+   * For each partition, the broker's time of calls before which their quarantine may have expired.
+   */
+  private final Map<Integer, Long> heldFrom = new HashMap<>();
+
+  /**
+   * Creates the content of the quarantine, identified by source.
+   *
+   * @param mayRepeat whether a record may occur twice, as after a reset of the aggregator
+   */
+  Quarantine(Scratch scratch, boolean mayRepeat, Differences differences) {
+    this.scratch = scratch;
+    this.mayRepeat = mayRepeat;
+    this.differences = differences;
+  }
+
+  /**
+   * Records that the first records of a partition have expired, so that those of earlier calls may
+   * be missing.
+   */
+  void expired(int partition) {
+    heldFrom.put(partition, Long.MAX_VALUE);
+  }
+
+  /** Adds a record of the quarantine. */
+  void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    heldFrom.computeIfPresent(
+        record.partition(), (partition, from) -> Math.min(from, record.timestamp()));
+    String where = "quarantine " + record.partition() + ":" + record.offset();
+    Matcher source = SOURCE.matcher(header(record, "weir-source"));
+    String line = header(record, "weir-line");
+    Matcher part = PART.matcher(header(record, "weir-part"));
+    byte[] value = record.value();
+    if (!source.matches() || (!line.isEmpty() && !LINE.matcher(line).matches()) || value == null) {
+      differences.add(where + " does not say which record or line it is");
+      return;
+    }
+    byte[] key =
+        key(
+            Integer.parseInt(source.group(1)),
+            Long.parseLong(source.group(2)),
+            line.isEmpty() ? 0 : Integer.parseInt(line),
+            part.matches() ? Integer.parseInt(part.group(1)) : 1);
+    if (scratch.get(key) != null && !mayRepeat) {
+      differences.add(where + " stands there again: " + source.group() + said(line));
+    }
+    scratch.put(key, checksum(value, 0, value.length));
+  }
+
+  private static String said(String line) {
+    return line.isEmpty() ? "" : " line " + line;
+  }
+
+  /**
+   * Records that the recount refuses a record, or a line of it.
+   *
+   * @param line from 1; 0 for the whole record
+   * @param reason why the recount refuses it
+   */
+  void refused(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      int line,
+      int start,
+      int length,
+      String reason) {
+    byte[] value = record.value() == null ? new byte[0] : record.value();
+    if (record.timestamp() < heldFrom.getOrDefault(record.partition(), Long.MIN_VALUE)) {
+      return;
+    }
+    int part = 1;
+    int from = 0;
+    do {
+      int bytes = Math.min(MAX_PART_BYTES, length - from);
+      byte[] key = key(record.partition(), record.offset(), line, part);
+      byte[] known = scratch.get(key);
+      String what = place(record.partition(), record.offset(), line);
+      if (known == null) {
+        differences.add(what + " is refused (" + reason + "), and is not in the quarantine");
+        return;
+      }
+      if (ByteBuffer.wrap(known).compareTo(ByteBuffer.wrap(checksum(value, start + from, bytes)))
+          != 0) {
+        differences.add(what + " is in the quarantine with other bytes");
+      }
+      scratch.delete(key);
+      from += bytes;
+      part++;
+    } while (from < length);
+  }
+
+  /**
+   * Returns whether the quarantine certainly still holds what was written to it because of a record
+   * of the calls topic.
+   */
+  boolean holdsWordsOf(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    return record.timestamp() >= heldFrom.getOrDefault(record.partition(), Long.MIN_VALUE);
+  }
+
+  /**
+   * Removes a line.
+   *
+   * @return whether it was present
+   */
+  boolean take(int partition, long offset, int line) {
+    byte[] key = key(partition, offset, line, 1);
+    boolean isThere = scratch.get(key) != null;
+    if (isThere) {
+      scratch.delete(key);
+    }
+    return isThere;
+  }
+
+  /**
+   * Reports the records that no refusal explains.
+   *
+   * @param begins the first offset held of each partition of the calls topic
+   * @param ends the offset after the last record that was recounted, by partition
+   */
+  void finish(Map<Integer, Long> begins, Map<Integer, Long> ends) {
+    scratch.scan(
+        new byte[] {Scratch.QUARANTINED},
+        new byte[] {Scratch.QUARANTINED + 1},
+        (key, value) -> {
+          ByteBuffer place = ByteBuffer.wrap(key, 1, key.length - 1);
+          int partition = place.getInt();
+          long offset = place.getLong();
+          int line = place.getInt();
+          if (offset >= begins.getOrDefault(partition, 0L)
+              && offset < ends.getOrDefault(partition, 0L)) {
+            differences.add(
+                place(partition, offset, line)
+                    + " is in the quarantine, and nothing is wrong with it");
+          }
+          return true;
+        });
+  }
+
+  private static String place(int partition, long offset, int line) {
+    return "calls " + partition + ":" + offset + (line == 0 ? "" : " line " + line);
+  }
+
+  private static byte[] key(int partition, long offset, int line, int part) {
+    return Scratch.key(Scratch.QUARANTINED, Long.BYTES + 3 * Integer.BYTES)
+        .putInt(partition)
+        .putLong(offset)
+        .putInt(line)
+        .putInt(part)
+        .array();
+  }
+
+  private static byte[] checksum(byte[] value, int start, int length) {
+    CRC32C checksum = new CRC32C();
+    checksum.update(value, start, length);
+    return ByteBuffer.allocate(Long.BYTES).putLong(checksum.getValue()).array();
+  }
+
+  private static String header(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record, String name) {
+    String text = Batch.text(record, name);
+    return text == null ? "" : text;
+  }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.verify;
+
+import io.weir.topics.model.UsagePosition;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+
+/**
+ * What the recount has read of one partition of the calls: the sums of its lines, the journals in
+ * it, and from when on the log holds it. Not thread-safe.
+ */
+final class RecountedPartition {
+  /** The aggregator rounds with more journals in a partition, or more runs in a journal. */
+  private static final int MAX_EXACT_JOURNALS = 1_000;
+
+  private static final int MAX_EXACT_RUNS = 64;
+
+  /** Maximum time for which the aggregator remembers a journal after it has left the log. */
+  private static final long FORGOTTEN_AFTER_MILLIS = 2 * 86_400_000L;
+
+  long received;
+  long counted;
+  long duplicate;
+  long refused;
+
+  private final BrokerTime broker;
+  private final Map<String, TreeMap<Long, Journal>> journals = new HashMap<>();
+  private boolean beginsMidway;
+  private long firstOffset;
+
+  /** The broker's time of the first record that the log holds. */
+  private long firstAtEpochMillis = Long.MIN_VALUE;
+
+  RecountedPartition(long latenessMillis) {
+    broker = new BrokerTime(latenessMillis);
+  }
+
+  /** Records the first record of the partition that is read; any later call changes nothing. */
+  void beginsWith(long offset, long atEpochMillis) {
+    if (firstAtEpochMillis == Long.MIN_VALUE) {
+      firstAtEpochMillis = atEpochMillis;
+      beginsMidway = offset > 0;
+      firstOffset = offset;
+    }
+  }
+
+  /** Returns the offset of the first record that was read. */
+  long firstOffset() {
+    return firstOffset;
+  }
+
+  /** Returns the broker's time of the records read. */
+  BrokerTime broker() {
+    return broker;
+  }
+
+  /** Returns the journal of a batch, which is new if the batch is the first one read of it. */
+  Journal journal(Batch batch, long lowWatermarkEpochMillis, long atEpochMillis) {
+    return journals
+        .computeIfAbsent(batch.node(), first -> new TreeMap<>())
+        .computeIfAbsent(
+            batch.epoch(),
+            first ->
+                new Journal(
+                    batch.epoch() <= heldFromEpochMillis()
+                        ? batch.linesBefore()
+                        : batch.linesBeforeEpoch(),
+                    batch.epoch(),
+                    lowWatermarkEpochMillis,
+                    atEpochMillis));
+  }
+
+  /** Returns whether a line was read, or is of a journal that the log may no longer hold. */
+  boolean mayHaveRead(UsagePosition line) {
+    Journal journal = journals.getOrDefault(line.node(), new TreeMap<>()).get(line.nodeEpoch());
+    return journal == null ? line.nodeEpoch() <= heldFromEpochMillis() : journal.has(line.line());
+  }
+
+  /**
+   * Returns the time from which on the log holds every recorded call.
+   *
+   * @return {@link Long#MIN_VALUE} if the log holds its first record
+   */
+  long heldFromEpochMillis() {
+    return beginsMidway ? firstAtEpochMillis + BrokerTime.MAX_AHEAD_MILLIS : Long.MIN_VALUE;
+  }
+
+  /**
+   * Returns whether {@link #mayLack} is exact before a time. It is inexact where the aggregator may
+   * remember a journal that the log no longer holds, or rounds because there are too many journals
+   * or holes.
+   */
+  boolean judgesMissing(long epochMillis) {
+    return journals.values().stream().mapToLong(TreeMap::size).sum() <= MAX_EXACT_JOURNALS
+        && journals.values().stream()
+            .flatMap(epochs -> epochs.values().stream())
+            .allMatch(journal -> journal.runs() <= MAX_EXACT_RUNS)
+        && (!beginsMidway || epochMillis > heldFromEpochMillis() + FORGOTTEN_AFTER_MILLIS);
+  }
+
+  /** Returns whether calls that were decided in an interval may be missing so far. */
+  boolean mayLack(long fromEpochMillis, long untilEpochMillis) {
+    for (TreeMap<Long, Journal> epochs : journals.values()) {
+      for (Map.Entry<Long, Journal> one : epochs.entrySet()) {
+        for (Journal.Doubt doubt : one.getValue().doubts(nextOpening(epochs, one.getKey()))) {
+          if (doubt.fromEpochMillis() < doubt.untilEpochMillis()
+              && doubt.overlaps(fromEpochMillis, untilEpochMillis)) {
+            return true;
+          }
+        }
+      }
+    }
+    return false;
+  }
+
+  /** Returns when the epoch after another first sent a record; the greatest time without one. */
+  private static long nextOpening(NavigableMap<Long, Journal> epochs, long epoch) {
+    Map.Entry<Long, Journal> next = epochs.higherEntry(epoch);
+    return next == null ? Long.MAX_VALUE : next.getValue().firstAtEpochMillis;
+  }
+
+  /** Returns the reasons for which calls that were decided in an interval may be missing. */
+  List<String> doubts(long fromEpochMillis, long untilEpochMillis, long aliveFromEpochMillis) {
+    List<String> whys = new ArrayList<>();
+    journals.forEach(
+        (node, epochs) ->
+            epochs.forEach(
+                (epoch, journal) -> {
+                  for (Journal.Doubt doubt : journal.doubts(nextOpening(epochs, epoch))) {
+                    boolean isAlive =
+                        doubt.isOpen() && doubt.fromEpochMillis() >= aliveFromEpochMillis;
+                    if (!isAlive && doubt.overlaps(fromEpochMillis, untilEpochMillis)) {
+                      whys.add("node " + node + ", epoch " + epoch + ": " + doubt.why());
+                    }
+                  }
+                }));
+    return whys;
+  }
+}

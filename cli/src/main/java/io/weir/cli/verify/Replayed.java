@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.verify;
+
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The headers of a batch of {@code weir.calls.v1} that state what it replays, by the rules of the
+ * reference.
+ *
+ * @param partition the partition in which it was refused
+ * @param offset offset of the refused record in that partition
+ * @param firstLine number, in that record, of the batch's first line; 0 if the whole record is
+ *     replayed
+ */
+record Replayed(int partition, long offset, int firstLine) {
+  private static final Pattern PLACE = Pattern.compile("(\\d{1,6})@(\\d{1,15})");
+  private static final Pattern LINE = Pattern.compile("[1-9]\\d{0,8}");
+
+  /** Reads the headers; returns null if the record is not a replay. */
+  static @Nullable Replayed of(ConsumerRecord<@Nullable String, byte @Nullable []> record)
+      throws UnreadableException {
+    String of = Batch.text(record, "replay_of");
+    if (of == null) {
+      return null;
+    }
+    Matcher place = PLACE.matcher(of);
+    String line = Batch.text(record, "replay_line");
+    if (!place.matches() || (line != null && !LINE.matcher(line).matches())) {
+      throw new UnreadableException("headers replay_of, replay_line name no place");
+    }
+    return new Replayed(
+        Integer.parseInt(place.group(1)),
+        Long.parseLong(place.group(2)),
+        line == null ? 0 : Integer.parseInt(line));
+  }
+}

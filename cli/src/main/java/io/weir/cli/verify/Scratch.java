@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.verify;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.rocksdb.BlockBasedTableConfig;
+import org.rocksdb.BloomFilter;
+import org.rocksdb.CompressionType;
+import org.rocksdb.IndexType;
+import org.rocksdb.LRUCache;
+import org.rocksdb.Options;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
+import org.rocksdb.WriteOptions;
+
+/**
+ * The storage of one verification, on disk, so that its memory does not grow with the number of
+ * calls, callers' ids, keys or windows. Entries sort by their bytes; the first byte is their kind.
+ * The folder is deleted at the end, also if the process is asked to end. Not thread-safe.
+ */
+final class Scratch implements AutoCloseable {
+  /** First byte of the keys of accounts; the bytes of a {@link Slot} follow. */
+  static final byte ACCOUNT = 'a';
+
+  /** First byte of the keys of ledger rows' checksums. */
+  static final byte ROW = 'r';
+
+  /** First byte of the keys of adjustments, by the record of the calls that they count. */
+  static final byte ADJUSTMENT = 'd';
+
+  /** First byte of the keys of CLOSE rows, by partition and time. */
+  static final byte CLOSE = 'c';
+
+  /** First byte of the keys of the quarantine's records that are not explained yet. */
+  static final byte QUARANTINED = 'q';
+
+  /** First byte of the keys of lines' checksums, by journal and position. */
+  static final byte LINES = 'l';
+
+  /** First byte of the keys of the final state of refused lines, by position. */
+  static final byte FATE = 'x';
+
+  /** First byte of the keys of callers' ids. */
+  static final byte ID = 'i';
+
+  /** First byte of the keys of refused lines' checksums, by their place. */
+  static final byte REFUSED = 'f';
+
+  /**
+   * First byte of the keys of lines that a replay has delivered, by the place where they were
+   * refused.
+   */
+  static final byte REPLAYED = 'p';
+
+  /** First byte of the keys of replayed settlements' current places. */
+  static final byte MOVED = 'm';
+
+  /** First byte of the keys of what the quarantine reports as counted by a replay. */
+  static final byte REPLAY_WORD = 'w';
+
+  /** First byte of the keys of settlements. */
+  static final byte SETTLEMENT = 's';
+
+  private static final long WRITE_BUFFER_BYTES = 16L * 1024 * 1024;
+  private static final long CACHE_BYTES = 48L * 1024 * 1024;
+  private static final int BLOOM_BITS = 10;
+  private static final int OPEN_FILES = 128;
+
+  static {
+    RocksDB.loadLibrary();
+  }
+
+  private final Path folder;
+
+  /** Not sharded: a shard that is smaller than a block could never keep that block. */
+  private final LRUCache cache = new LRUCache(CACHE_BYTES, 0);
+
+  private final BloomFilter bloom = new BloomFilter(BLOOM_BITS);
+  private final Options options;
+  private final WriteOptions writing = new WriteOptions().setDisableWAL(true);
+  private final RocksDB db;
+  private final Thread removal;
+
+  private Scratch(Path folder) throws RocksDBException {
+    this.folder = folder;
+    this.options =
+        new Options()
+            .setCreateIfMissing(true)
+            .setWriteBufferSize(WRITE_BUFFER_BYTES)
+            .setMaxOpenFiles(OPEN_FILES)
+            .setCompressionType(CompressionType.LZ4_COMPRESSION)
+            .setTableFormatConfig(
+                new BlockBasedTableConfig()
+                    .setBlockCache(cache)
+                    .setFilterPolicy(bloom)
+                    .setPartitionFilters(true)
+                    .setIndexType(IndexType.kTwoLevelIndexSearch)
+                    .setPinTopLevelIndexAndFilter(true)
+                    .setCacheIndexAndFilterBlocks(true));
+    this.db = RocksDB.open(options, folder.resolve("db").toString());
+    this.removal = new Thread(() -> removeOrLeave(folder), "weir-verify-removal");
+    Runtime.getRuntime().addShutdownHook(removal);
+  }
+
+  /**
+   * Creates the storage in a new folder.
+   *
+   * @param parent the folder in which to create it
+   */
+  static Scratch create(Path parent) throws IOException {
+    Path folder = Files.createTempDirectory(parent, "weir-verify-");
+    try {
+      return new Scratch(folder);
+    } catch (RocksDBException failed) {
+      throw new IOException(folder + ": " + failed.getMessage(), failed);
+    }
+  }
+
+  /** Returns a buffer for a key of a kind, with room for more bytes. */
+  static ByteBuffer key(byte kind, int room) {
+    return ByteBuffer.allocate(1 + room).put(kind);
+  }
+
+  /**
+   * Returns the path of a file beside the entries, for data that are only written and read in
+   * sequence.
+   */
+  Path file(String name) {
+    return folder.resolve(name);
+  }
+
+  byte @Nullable [] get(byte[] key) {
+    try {
+      return db.get(key);
+    } catch (RocksDBException failed) {
+      throw failure(failed);
+    }
+  }
+
+  void put(byte[] key, byte[] value) {
+    try {
+      db.put(writing, key, value);
+    } catch (RocksDBException failed) {
+      throw failure(failed);
+    }
+  }
+
+  void delete(byte[] key) {
+    try {
+      db.delete(writing, key);
+    } catch (RocksDBException failed) {
+      throw failure(failed);
+    }
+  }
+
+  /** Receives each entry; returns false to end the scan. */
+  interface Visitor {
+    boolean visit(byte[] key, byte[] value);
+  }
+
+  /** Visits the entries in [from, until), in the order of their keys. */
+  void scan(byte[] from, byte[] until, Visitor visitor) {
+    try (RocksIterator entries = db.newIterator()) {
+      entries.seek(from);
+      while (entries.isValid()
+          && Arrays.compareUnsigned(entries.key(), until) < 0
+          && visitor.visit(entries.key(), entries.value())) {
+        entries.next();
+      }
+      entries.status();
+    } catch (RocksDBException failed) {
+      throw failure(failed);
+    }
+  }
+
+  private UncheckedIOException failure(RocksDBException failed) {
+    return new UncheckedIOException(new IOException(folder + ": " + failed.getMessage(), failed));
+  }
+
+  @Override
+  public void close() throws IOException {
+    db.close();
+    options.close();
+    writing.close();
+    bloom.close();
+    cache.close();
+    remove(folder);
+    Runtime.getRuntime().removeShutdownHook(removal);
+  }
+
+  private static void remove(Path folder) throws IOException {
+    try (Stream<Path> paths = Files.walk(folder)) {
+      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(path);
+      }
+    }
+  }
+
+  /** Deletes the folder when the process is asked to end during the verification. */
+  private static void removeOrLeave(Path folder) {
+    try {
+      remove(folder);
+    } catch (IOException | UncheckedIOException failed) {
+      System.err.println("weir: " + folder + " could not be removed: " + failed.getMessage());
+    }
+  }
+}

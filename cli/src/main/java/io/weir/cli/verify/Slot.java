@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.verify;
+
+import io.weir.topics.model.UsageKey;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+
+/**
+ * One key and window, the unit for which the ledger has rows.
+ *
+ * @param endpoint what was called; empty, as no endpoint is, for all endpoints of the client and
+ *     meter that have no row of their own
+ * @param partition partition of the calls topic
+ * @param startEpochMillis start of the window
+ */
+record Slot(String client, String meter, String endpoint, long startEpochMillis, int partition) {
+  /** Bytes of window and partition, with which the bytes of a slot begin. */
+  static final int PLACE_BYTES = Long.BYTES + Integer.BYTES;
+
+  static Slot of(UsageKey key, long startEpochMillis, int partition) {
+    return new Slot(
+        key.client(), key.meter(), key.others() ? "" : key.endpoint(), startEpochMillis, partition);
+  }
+
+  /** Returns the slot of the endpoints without a row of their own, beside this one. */
+  Slot others() {
+    return new Slot(client, meter, "", startEpochMillis, partition);
+  }
+
+  boolean isOthers() {
+    return endpoint.isEmpty();
+  }
+
+  /**
+   * Returns bytes that sort by window, then partition, then names: others before the endpoints of
+   * the same client and meter.
+   */
+  byte[] toBytes() {
+    // no name contains a line feed
+    byte[] names = (client + '\n' + meter + '\n' + endpoint).getBytes(StandardCharsets.UTF_8);
+    return ByteBuffer.allocate(PLACE_BYTES + names.length)
+        .putLong(startEpochMillis)
+        .putInt(partition)
+        .put(names)
+        .array();
+  }
+
+  static Slot ofBytes(ByteBuffer bytes) {
+    long start = bytes.getLong();
+    int partition = bytes.getInt();
+    byte[] rest = new byte[bytes.remaining()];
+    bytes.get(rest);
+    String[] names = new String(rest, StandardCharsets.UTF_8).split("\n", 3);
+    return new Slot(names[0], names[1], names[2], start, partition);
+  }
+
+  /** Returns the window's start, client, meter and endpoint in readable form. */
+  @Override
+  public String toString() {
+    return Instant.ofEpochMilli(startEpochMillis)
+        + " "
+        + client
+        + " "
+        + meter
+        + " "
+        + (isOthers() ? "(others)" : endpoint);
+  }
+}

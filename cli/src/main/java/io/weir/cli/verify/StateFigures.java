@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.verify;
+
+import io.weir.topics.model.PartitionProgress;
+import io.weir.topics.model.UsageState;
+import io.weir.topics.settings.Settings;
+import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.PartitionProgressCodec;
+import io.weir.topics.wire.UsageStateCodec;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The newest figures of each key and window in {@code weir.usage.state.v1}, and how far each
+ * partition is counted. Not thread-safe.
+ */
+final class StateFigures {
+  private final long windowMillis;
+  private final Range range;
+  private final Accounts accounts;
+  private final Differences differences;
+  private final Map<Integer, PartitionProgress> progress = new HashMap<>();
+
+  StateFigures(long windowMillis, Range range, Accounts accounts, Differences differences) {
+    this.windowMillis = windowMillis;
+    this.range = range;
+    this.accounts = accounts;
+    this.differences = differences;
+  }
+
+  /** Adds the next record of a partition. */
+  void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    String type = Batch.text(record, "weir-type");
+    byte[] value = record.value();
+    try {
+      if (value == null) {
+        erase(record);
+      } else if (PartitionProgressCodec.TYPE.equals(type)) {
+        progress.put(record.partition(), PartitionProgressCodec.decode(value));
+      } else if (UsageStateCodec.TYPE.equals(type)) {
+        add(record, UsageStateCodec.decode(value));
+      } else if (isKeyOfRow(record.key())) {
+        differences.add(where(record) + " replaces a row, but its weir-type is '" + type + "'");
+      }
+    } catch (MalformedRecordException malformed) {
+      differences.add(where(record) + " is malformed: " + malformed.getMessage());
+    }
+  }
+
+  private static boolean isKeyOfRow(@Nullable String key) {
+    try {
+      return key != null && UsageStateCodec.decodeKey(key) != null;
+    } catch (MalformedRecordException foreign) {
+      return false;
+    }
+  }
+
+  private void add(ConsumerRecord<@Nullable String, byte @Nullable []> record, UsageState state) {
+    if (!range.holds(state.key().client(), state.window().startEpochMillis())) {
+      return;
+    }
+    if (state.window().sizeMillis() != windowMillis) {
+      // the window size belongs to the data; data read with another one cannot be compared
+      throw new Settings.InvalidSettingException(
+          "WEIR_WINDOW must be the window of what was counted, "
+              + Duration.ofMillis(state.window().sizeMillis())
+              + ", is "
+              + Duration.ofMillis(windowMillis));
+    }
+    if (!UsageStateCodec.key(state).equals(record.key())) {
+      differences.add(where(record) + " stands under the key of another: " + record.key());
+      return;
+    }
+    Account account =
+        accounts.of(Slot.of(state.key(), state.window().startEpochMillis(), record.partition()));
+    account.shown = new Tally();
+    account.shown.add(state.count());
+    account.shownRevision = state.revision();
+    account.shownComplete = state.complete();
+    account.shownPeriod = Billed.text(state.ownPeriod());
+  }
+
+  /** Takes back what a record before a tombstone has shown, if it was of a client. */
+  private void erase(ConsumerRecord<@Nullable String, byte @Nullable []> record)
+      throws MalformedRecordException {
+    String key = record.key();
+    if (key == null || !UsageStateCodec.isOfClient(key)) {
+      return;
+    }
+    UsageStateCodec.Row row = UsageStateCodec.decodeKey(key);
+    Account shown =
+        range.holds(row.key().client(), row.startEpochMillis())
+            ? accounts.find(Slot.of(row.key(), row.startEpochMillis(), record.partition()))
+            : null;
+    if (shown != null) {
+      shown.showNothing();
+    }
+  }
+
+  private static String where(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    return "state " + record.partition() + ":" + record.offset();
+  }
+
+  /** Returns how far a partition is counted, or null if no record states it. */
+  @Nullable PartitionProgress progress(int partition) {
+    return progress.get(partition);
+  }
+
+  /** Returns the offset of the last counted record of a partition; −1 if there is none. */
+  long countedOffset(int partition) {
+    PartitionProgress last = progress.get(partition);
+    return last == null ? -1 : last.offset();
+  }
+}

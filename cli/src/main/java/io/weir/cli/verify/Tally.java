@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.verify;
+
+import io.weir.topics.model.UsageCount;
+import java.nio.ByteBuffer;
+
+/** What one side states about one row, or about one key and window. Mutable; not thread-safe. */
+final class Tally {
+  static final int BYTES = 10 * Long.BYTES + 1;
+
+  long quantity;
+  long allowed;
+  long denied;
+  long failOpen;
+  long digest;
+  long firstOffset = Long.MAX_VALUE;
+  long lastOffset = -1;
+  long policiesVersion;
+  long duplicates;
+  long late;
+
+  /** Whether something was subtracted. Offsets and policies version are then only upper bounds. */
+  private boolean isReduced;
+
+  /** Adds the figures of a row. */
+  void add(UsageCount count) {
+    quantity = Math.addExact(quantity, count.quantity());
+    allowed += count.callsAllowed();
+    denied += count.callsDenied();
+    failOpen += count.callsFailOpen();
+    digest += count.eventsDigest();
+    firstOffset = Math.min(firstOffset, count.firstOffset());
+    lastOffset = Math.max(lastOffset, count.lastOffset());
+    policiesVersion = Math.max(policiesVersion, count.policiesVersion());
+    duplicates += count.duplicatesDropped();
+    late += count.lateCount();
+  }
+
+  /** Adds a line of the record with this offset. */
+  void add(CallLine line, long offset, long lineDigest) {
+    quantity += line.units();
+    digest += lineDigest;
+    firstOffset = Math.min(firstOffset, offset);
+    lastOffset = Math.max(lastOffset, offset);
+    policiesVersion = Math.max(policiesVersion, line.policiesVersion());
+    if (line.isSettlement()) {
+      return;
+    }
+    if (line.allowed()) {
+      allowed++;
+      failOpen += line.withoutCache() ? 1 : 0;
+    } else {
+      denied++;
+    }
+  }
+
+  /** Adds a settlement that was subtracted from another row. */
+  void add(Settlements.Settlement settlement) {
+    quantity += settlement.units();
+    digest += settlement.digest();
+    isReduced = true;
+  }
+
+  /** Subtracts a settlement. */
+  void subtract(Settlements.Settlement settlement) {
+    quantity -= settlement.units();
+    digest -= settlement.digest();
+    isReduced = true;
+  }
+
+  /** Returns whether the counts of calls are equal; dropped and late calls are not compared. */
+  boolean agreesWith(Tally other) {
+    return quantity == other.quantity
+        && allowed == other.allowed
+        && denied == other.denied
+        && failOpen == other.failOpen
+        && digest == other.digest
+        && (isReduced
+            || other.isReduced
+            || (firstOffset == other.firstOffset
+                && lastOffset == other.lastOffset
+                && policiesVersion == other.policiesVersion));
+  }
+
+  /** Returns whether all figures are equal. */
+  boolean equalsFully(Tally other) {
+    return agreesWith(other) && duplicates == other.duplicates && late == other.late;
+  }
+
+  boolean isReduced() {
+    return isReduced;
+  }
+
+  /** Returns whether a line or row was added. */
+  boolean hasAny() {
+    return lastOffset >= 0;
+  }
+
+  boolean isNothing() {
+    return agreesWith(new Tally());
+  }
+
+  void write(ByteBuffer to) {
+    to.putLong(quantity).putLong(allowed).putLong(denied).putLong(failOpen).putLong(digest);
+    to.putLong(firstOffset).putLong(lastOffset).putLong(policiesVersion);
+    to.putLong(duplicates).putLong(late).put((byte) (isReduced ? 1 : 0));
+  }
+
+  static Tally read(ByteBuffer from) {
+    Tally tally = new Tally();
+    tally.quantity = from.getLong();
+    tally.allowed = from.getLong();
+    tally.denied = from.getLong();
+    tally.failOpen = from.getLong();
+    tally.digest = from.getLong();
+    tally.firstOffset = from.getLong();
+    tally.lastOffset = from.getLong();
+    tally.policiesVersion = from.getLong();
+    tally.duplicates = from.getLong();
+    tally.late = from.getLong();
+    tally.isReduced = from.get() != 0;
+    return tally;
+  }
+
+  @Override
+  public String toString() {
+    if (isNothing()) {
+      return "nothing";
+    }
+    return "quantity "
+        + quantity
+        + ", allowed "
+        + allowed
+        + ", denied "
+        + denied
+        + ", fail-open "
+        + failOpen
+        + String.format(", digest %016x", digest)
+        + ", offsets "
+        + firstOffset
+        + " to "
+        + lastOffset
+        + ", policies version "
+        + policiesVersion;
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import io.weir.limits.BucketArithmetic;
+import io.weir.limits.BucketState;
+import io.weir.limits.TokenBucket;
+import io.weir.limits.check.CheckDecider;
+import io.weir.topics.wire.BatchHeaderCodec;
+import io.weir.topics.wire.BatchLines;
+import io.weir.topics.wire.CallLineCodec;
+import io.weir.topics.wire.CallSearch;
+import org.junit.jupiter.api.Test;
+
+/** The verifier would prove nothing if it counted with the aggregator's code. */
+final class ArchitectureTest {
+  @Test
+  void verify_sharesNothingWithTheAggregatorButTheTopics() {
+    noClasses()
+        .that()
+        .resideInAPackage("io.weir.cli.verify")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage(
+            "io.weir.aggregator..",
+            "io.weir.ingest..",
+            "io.weir.decision..",
+            "io.weir.topics.log..",
+            "org.apache.kafka.streams..")
+        .orShould()
+        .dependOnClassesThat()
+        .belongToAnyOf(
+            BatchHeaderCodec.class, BatchLines.class, CallLineCodec.class, CallSearch.class)
+        .check(
+            new ClassFileImporter()
+                .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+                .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_JARS)
+                .importPackages("io.weir.cli"));
+  }
+
+  /** A replay would prove nothing if it decided with the code that has decided. */
+  @Test
+  void replay_decidesByItsOwnArithmetic() {
+    noClasses()
+        .that()
+        .resideInAPackage("io.weir.cli.replay")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage(
+            "io.weir.aggregator..",
+            "io.weir.decision..",
+            "io.weir.ingest.gate..",
+            "io.weir.limits.correction..")
+        .orShould()
+        .dependOnClassesThat()
+        .belongToAnyOf(
+            BucketArithmetic.class,
+            BucketState.class,
+            CallLineCodec.class,
+            CheckDecider.class,
+            TokenBucket.class)
+        .check(
+            new ClassFileImporter()
+                .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+                .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_JARS)
+                .importPackages("io.weir.cli"));
+  }
+}

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.stripe;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.weir.topics.model.LedgerRow;
+import io.weir.topics.model.UsageRow;
+import io.weir.topics.wire.LedgerRowCodec;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * An export that is killed at any moment, also in the midst of a write, and goes on sooner or much
+ * later, while Stripe fails in every way and forgets identifiers after 24 hours, and the aggregator
+ * counts anew: no row is billed twice, and each is billed or kept; also while rows age and the
+ * mapping changes.
+ */
+final class ExportModelTest {
+  private static final Instant BEGIN = Instant.parse("2026-11-01T00:00:00Z");
+  private static final Duration FORGETS = Duration.ofHours(24);
+  private static final int MAX_ROWS = 250;
+
+  private static final List<String> MAPPINGS =
+      List.of(
+          "{customers: {client0: c0, client1: c1, client2: c2}, meters: {calls: api}}",
+          "{customers: {client0: c0, client2: c2}, meters: {calls: api}}",
+          "{customers: {client1: c1, client2: c2}, meters: {calls: api}}",
+          "{customers: {client0: c0, client1: c1, client2: c2}, meters: {bytes: api}}");
+
+  @TempDir private Path folder;
+  private final HandSetClock clock = new HandSetClock();
+  private final List<LedgerRow> topic = new ArrayList<>();
+  private final Map<String, Long> exportable = new TreeMap<>();
+  private Random random = new Random();
+  private String mapping = MAPPINGS.get(0);
+  private final Set<String> reasons = new TreeSet<>();
+
+  /** Each identifier's value, and when Stripe took it first. */
+  private final Map<String, Long> billed = new TreeMap<>();
+
+  private final Map<String, Instant> takenAt = new HashMap<>();
+
+  private static final class Killed extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+  }
+
+  private static final class HandSetClock extends Clock {
+    private Instant now = BEGIN;
+
+    @Override
+    public Instant instant() {
+      return now;
+    }
+
+    @Override
+    public ZoneId getZone() {
+      return ZoneOffset.UTC;
+    }
+
+    @Override
+    public Clock withZone(ZoneId zone) {
+      return this;
+    }
+  }
+
+  /** Stripe, which may fail before it takes an event, or behind. */
+  private synchronized Stripe.Answer take(MeterEvent event) {
+    int chance = random.nextInt(60);
+    if (chance == 0) {
+      throw new Killed();
+    }
+    if (chance == 1) {
+      return new Stripe.NoAnswer("cannot be reached", false);
+    }
+    Instant first = takenAt.get(event.identifier());
+    boolean isKnown = first != null && clock.now.isBefore(first.plus(FORGETS));
+    if (!isKnown) {
+      assertTrue(
+          billed.put(event.identifier(), event.value()) == null,
+          () -> event + " is billed twice, first at " + first + ", now at " + clock.now);
+      takenAt.put(event.identifier(), clock.now);
+    }
+    if (chance == 2) {
+      throw new Killed();
+    }
+    if (chance == 3) {
+      return new Stripe.NoAnswer("broken off", true);
+    }
+    return new Stripe.Accepted(isKnown);
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+  void killedAtAnyMoment_everyRowIsBilledOnceOrKept(long seed) throws Exception {
+    random = new Random(seed);
+    for (int window = 0; window < 30; window++) {
+      writeWindow(BEGIN.plus(LedgerOfCalls.WINDOW.multipliedBy(window)));
+      if (topic.size() < MAX_ROWS && random.nextInt(8) == 0) {
+        topic.addAll(List.copyOf(topic)); // the aggregator counts anew
+      }
+      run();
+      clock.now = clock.now.plus(Duration.ofMinutes(random.nextInt(20) == 0 ? 1_500 : 15));
+    }
+    while (!run()) {
+      clock.now = clock.now.plus(Duration.ofMinutes(1));
+    }
+
+    assertEachRowIsBilledOrKept("seed " + seed);
+    assertTrue(Set.of("UNCERTAIN").containsAll(reasons), reasons::toString);
+    assertTrue(
+        billed.size() > exportable.size() / 2, () -> "seed " + seed + " billed " + billed.size());
+  }
+
+  /** A row that Stripe may have is kept as UNCERTAIN, whatever else keeps it by now. */
+  @ParameterizedTest
+  @ValueSource(longs = {21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32})
+  void rowsAgeAndTheMappingChanges_noneThatStripeHasIsKeptForAnotherReason(long seed)
+      throws Exception {
+    random = new Random(seed);
+    clock.now = BEGIN.plus(Duration.ofDays(35)).minus(Duration.ofMinutes(20));
+    for (int window = 0; window < 30; window++) {
+      writeWindow(BEGIN.plus(LedgerOfCalls.WINDOW.multipliedBy(window)));
+      clock.now = clock.now.plus(Duration.ofMinutes(random.nextInt(30)));
+      mapping = MAPPINGS.get(random.nextInt(MAPPINGS.size()));
+      run();
+    }
+    while (!run()) {
+      clock.now = clock.now.plus(Duration.ofMinutes(random.nextInt(120)));
+      mapping = MAPPINGS.get(random.nextInt(MAPPINGS.size()));
+    }
+
+    assertEachRowIsBilledOrKept("seed " + seed);
+    assertTrue(billed.size() > 10 && reasons.size() > 2, () -> "seed " + seed + reasons);
+  }
+
+  /** What may be at Stripe is sent from the file of kept rows only when a person says so. */
+  @ParameterizedTest
+  @ValueSource(longs = {41, 42, 43})
+  void keptRowsAreSent_uncertainOnesOnlyOnDemand(long seed) throws Exception {
+    random = new Random(seed);
+    UsageRow row = LedgerOfCalls.row("client0", "GET /", BEGIN, 7);
+    Path path = folder.resolve("state");
+    try (StateFile file = new StateFile(path, false);
+        ExportState state = ExportState.open(file, "c", BEGIN)) {
+      state.begin(List.of(row.recordId()), clock.now); // and killed
+    }
+    add(row);
+    clock.now = clock.now.plus(Duration.ofHours(25));
+    while (!run()) {
+      clock.now = clock.now.plus(Duration.ofMinutes(1));
+    }
+    assertEachRowIsBilledOrKept("seed " + seed);
+    assertEquals(Set.of("UNCERTAIN"), reasons);
+
+    sendKept(false);
+    assertEquals(Map.of(), billed);
+    assertEquals(1, keptLines().size(), "it is kept again");
+    for (int i = 0; i < 20; i++) {
+      sendKept(true);
+    }
+    assertEquals(exportable, billed);
+  }
+
+  @Test
+  void topicThatWasMadeAnew_isAnError() throws Exception {
+    StripeExport.requireSameTopic(Map.of(0, 5L), Map.of(0, 5L, 1, 0L));
+    ExportFailedException failed =
+        assertThrows(
+            ExportFailedException.class,
+            () -> StripeExport.requireSameTopic(Map.of(0, 5L), Map.of(0, 4L)));
+    assertTrue(String.valueOf(failed.getMessage()).contains("recreated"), failed::toString);
+  }
+
+  /** Regression: the export stopped permanently at a record that is not a ledger row. */
+  @Test
+  void recordThatIsNoRow_isSkipped_named_andTheNextOneIsExported() throws Exception {
+    add(LedgerOfCalls.row("client0", "GET /", BEGIN, 7));
+    List<ConsumerRecord<@Nullable String, byte @Nullable []>> records = new ArrayList<>();
+    for (String value : List.of("", "{", "[]", "{\"schema_version\":1}", "7")) {
+      byte[] bytes = value.getBytes(StandardCharsets.UTF_8);
+      records.add(new ConsumerRecord<>("ledger", 0, records.size(), null, bytes));
+    }
+    records.add(new ConsumerRecord<>("ledger", 0, 5, null, LedgerRowCodec.encode(topic.get(0))));
+    ExportCounts counts = new ExportCounts();
+    try (StateFile file = new StateFile(folder.resolve("state"), false);
+        ExportState state = ExportState.open(file, "c", BEGIN);
+        Sender sender = new Sender(this::takeWell, state, 1)) {
+      exporter(state, sender, counts).exportRecords(records);
+      assertEquals(Map.of(0, 6L), state.next());
+    }
+
+    assertEquals(exportable, billed);
+    assertEquals(5, counts.skipped());
+    assertTrue(counts.shown(false).contains("skipped 5 records"), counts.shown(false));
+  }
+
+  /** A row of an unknown version is not skipped, since it would be missing in the bill. */
+  @Test
+  void rowOfALaterVersion_stopsTheExport() {
+    byte[] later = "{\"schema_version\":3}".getBytes(StandardCharsets.UTF_8);
+    assertThrows(ExportFailedException.class, () -> ExportedRow.of(later, "ledger-0@7"));
+  }
+
+  /** Regression: rows below the last offset of the previous topic were skipped. */
+  @Test
+  void topicThatWasRecreated_isReadFromItsBeginning_alsoAfterARestart() throws Exception {
+    Path path = folder.resolve("state");
+    try (StateFile file = new StateFile(path, false);
+        ExportState state = ExportState.open(file, "c", BEGIN)) {
+      assertFalse(state.ofTopic("first", 1));
+      state.read(0, 40);
+      state.commit();
+      assertFalse(state.ofTopic("first", 1));
+    }
+    try (StateFile file = new StateFile(path, false);
+        ExportState state = ExportState.open(file, "c", BEGIN)) {
+      assertEquals(Map.of(0, 40L), state.next());
+      assertTrue(state.ofTopic("second", 1));
+      assertEquals(Map.of(0, 0L), state.next());
+    }
+    try (StateFile file = new StateFile(path, false);
+        ExportState state = ExportState.open(file, "c", BEGIN)) {
+      assertFalse(state.ofTopic("second", 1));
+      assertEquals(Map.of(0, 0L), state.next());
+    }
+  }
+
+  /**
+   * Regression: the second start took the topic, and sent its rows under other partitions again.
+   */
+  @Test
+  void topicThatWasRecreatedWithOtherPartitions_isRefused_alsoAtTheNextStart() throws Exception {
+    Path path = folder.resolve("state");
+    try (StateFile file = new StateFile(path, false);
+        ExportState state = ExportState.open(file, "c", BEGIN)) {
+      state.ofTopic("first", 2);
+      state.read(1, 40);
+      state.commit();
+    }
+    for (int start = 0; start < 2; start++) {
+      for (int partitions : List.of(1, 3)) {
+        try (StateFile file = new StateFile(path, false);
+            ExportState state = ExportState.open(file, "c", BEGIN)) {
+          assertThrows(ExportFailedException.class, () -> state.ofTopic("second", partitions));
+          assertEquals(Map.of(1, 40L), state.next());
+        }
+      }
+    }
+  }
+
+  @Test
+  void eventThatStripeHadThoughItWasNeverTried_isWarnedOf() throws Exception {
+    add(LedgerOfCalls.row("client0", "GET /", BEGIN, 7));
+    ExportCounts counts = new ExportCounts();
+    try (StateFile file = new StateFile(folder.resolve("state"), false);
+        ExportState state = ExportState.open(file, "c", BEGIN);
+        Sender sender = new Sender(event -> new Stripe.Accepted(true), state, 1)) {
+      exporter(state, sender, counts).exportRecords(records(0, 1));
+    }
+    assertTrue(counts.warning().startsWith("WARNING: 1 event "), counts::warning);
+  }
+
+  private void sendKept(boolean resendsUncertain) throws IOException, ExportFailedException {
+    Path again = folder.resolve("again");
+    if (Files.exists(folder.resolve("kept"))) {
+      Files.move(folder.resolve("kept"), again, StandardCopyOption.REPLACE_EXISTING);
+    }
+    try (StateFile file = new StateFile(folder.resolve("state"), false);
+        ExportState state = ExportState.open(file, "c", BEGIN);
+        Sender sender = new Sender(this::takeWell, state, 1)) {
+      exporter(state, sender).exportKept(KeptRows.read(again), resendsUncertain);
+    }
+  }
+
+  private Stripe.Answer takeWell(MeterEvent event) {
+    assertTrue(billed.put(event.identifier(), event.value()) == null, "billed twice");
+    return new Stripe.Accepted(false);
+  }
+
+  private void assertEachRowIsBilledOrKept(String seed) throws IOException {
+    Map<String, Long> found = new TreeMap<>(billed);
+    for (JsonNode kept : keptLines()) {
+      String id = kept.path("row").path("record_id").asText();
+      String reason = kept.path("reason").asText();
+      reasons.add(reason);
+      assertTrue(
+          reason.equals("UNCERTAIN") || !billed.containsKey(id),
+          () -> seed + ": Stripe has " + kept);
+      found.putIfAbsent(id, kept.path("row").path("quantity").asLong());
+    }
+    assertEquals(exportable, found, seed);
+  }
+
+  private List<JsonNode> keptLines() throws IOException {
+    List<JsonNode> lines = new ArrayList<>();
+    Path kept = folder.resolve("kept");
+    for (String line : Files.exists(kept) ? Files.readAllLines(kept) : List.<String>of()) {
+      lines.add(new ObjectMapper().readTree(line));
+    }
+    return lines;
+  }
+
+  private void writeWindow(Instant start) {
+    for (int i = 0; i < 6; i++) {
+      add(LedgerOfCalls.row("client" + i % 3, "GET /" + i, start, 1 + random.nextInt(9)));
+      if (random.nextInt(4) == 0) {
+        add(LedgerOfCalls.row("client0", "GET /" + i, start, 3, 2 + random.nextInt(50), clock.now));
+      }
+    }
+    topic.add(LedgerOfCalls.close(start.plus(LedgerOfCalls.WINDOW)));
+  }
+
+  private void add(UsageRow row) {
+    topic.add(row);
+    exportable.put(row.recordId(), row.count().quantity());
+  }
+
+  /** Runs the export as a process that may be killed; returns whether it came to the end. */
+  private boolean run() throws IOException {
+    Path path = folder.resolve("state");
+    try (StateFile file = new StateFile(path, false);
+        ExportState state = ExportState.open(file, "c", BEGIN);
+        Sender sender = new Sender(this::take, state, 1)) {
+      RowExporter exporter = exporter(state, sender);
+      for (int from = next(state); from < topic.size(); from = next(state)) {
+        exporter.exportRecords(records(from, Math.min(topic.size(), from + 7)));
+        if (random.nextInt(30) == 0) {
+          cutOffTheLastLine(path);
+          return false;
+        }
+      }
+      return true;
+    } catch (ExportFailedException failed) {
+      return false;
+    } catch (IllegalStateException killed) {
+      assertTrue(String.valueOf(killed.getCause()).contains("Killed"), killed::toString);
+      return false;
+    }
+  }
+
+  private RowExporter exporter(ExportState state, Sender sender) throws ExportFailedException {
+    return exporter(state, sender, new ExportCounts());
+  }
+
+  private RowExporter exporter(ExportState state, Sender sender, ExportCounts counts)
+      throws ExportFailedException {
+    return new RowExporter(
+        state,
+        sender,
+        new RowJudge(mapping(), BEGIN),
+        clock,
+        new RowExporter.Results(folder.resolve("kept"), false, counts, new Silent()));
+  }
+
+  private static int next(ExportState state) {
+    return state.next().getOrDefault(0, 0L).intValue();
+  }
+
+  private List<ConsumerRecord<@Nullable String, byte @Nullable []>> records(int from, int to) {
+    List<ConsumerRecord<@Nullable String, byte @Nullable []>> records = new ArrayList<>();
+    for (int offset = from; offset < to; offset++) {
+      byte[] value = LedgerRowCodec.encode(topic.get(offset));
+      records.add(new ConsumerRecord<>("ledger", 0, offset, null, value));
+    }
+    return records;
+  }
+
+  /** As when the process is killed while it writes that a batch has ended. */
+  private void cutOffTheLastLine(Path path) throws IOException {
+    String text = Files.readString(path);
+    int line = text.lastIndexOf('\n', text.length() - 2) + 1;
+    Files.writeString(path, text.substring(0, line + random.nextInt(text.length() - line)));
+  }
+
+  private Mapping mapping() throws ExportFailedException {
+    try {
+      return Mapping.parse(mapping);
+    } catch (Mapping.WrongMappingException wrong) {
+      throw new ExportFailedException("wrong", wrong);
+    }
+  }
+
+  private static final class Silent implements StripeExport.Watcher {
+    @Override
+    public void wouldSend(Map<String, String> event) {}
+
+    @Override
+    public void kept(String reason, String detail, String place) {}
+
+    @Override
+    public void recreated() {}
+
+    @Override
+    public void skipped(String reason, String place) {}
+
+    @Override
+    public void progress(long rowsDone, long rowsInAll) {}
+  }
+}

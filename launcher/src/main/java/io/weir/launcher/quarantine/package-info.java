@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-/**
- * Lists the content of the quarantine, and replays it. Depends on the wire forms of the topics,
- * Kafka's clients, and the verifier's topic reader.
- */
-@NullMarked
-package io.weir.launcher.quarantine;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.bench;
+
+import io.weir.aggregator.Aggregator;
+import io.weir.aggregator.AggregatorStartException;
+import io.weir.cli.verify.LedgerListing;
+import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
+import io.weir.topics.kafka.KafkaConnection;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Calls a second through meter-core on one thread, under exactly-once, over a backlog in a real
+ * broker: from the start of the aggregator's work on it until the ledger holds every call.
+ */
+final class MeterBenchmark {
+  private static final int WINDOWS = 5;
+
+  /** Every window is closed when its end has passed. */
+  static final Map<String, String> SETTINGS = Map.of("WEIR_WINDOW", "PT1M", "WEIR_GRACE", "PT0S");
+
+  private final int calls;
+  private final PrintStream out;
+
+  MeterBenchmark(int calls, PrintStream out) {
+    this.calls = calls;
+    this.out = out;
+  }
+
+  void run(Path folder)
+      throws IOException, InterruptedException, TopicAdminException, AggregatorStartException {
+    try (Ground ground = Ground.start(folder, 1)) {
+      // a small backlog first, so that what is measured runs on warm code
+      int warm = calls / 4;
+      Backlog backlog = new Backlog(ground.kafka(), WINDOWS, 0);
+      backlog.write(warm);
+      try (Aggregator aggregator = ground.aggregator(SETTINGS)) {
+        awaitLedger(ground, warm);
+        long begun = System.nanoTime();
+        backlog.write(calls);
+        long written = System.nanoTime();
+        awaitLedger(ground, warm + calls);
+        long done = System.nanoTime();
+        out.printf(
+            "meter-core, one thread, exactly once, ledger written, %,d calls, batches of %d%n",
+            calls, Backlog.LINES_A_BATCH);
+        out.printf(
+            "%,.0f calls/s while the backlog was being written and counted (%.1f s; writing"
+                + " alone took %.1f s)%n",
+            calls * 1e9 / (done - begun), (done - begun) / 1e9, (written - begun) / 1e9);
+        out.println("reports are served on " + aggregator.reportsPort() + " meanwhile");
+      }
+    }
+    restart(folder);
+  }
+
+  /** The same backlog again from the start, by a new application: nothing writes meanwhile. */
+  private void restart(Path folder)
+      throws IOException, InterruptedException, AggregatorStartException, TopicAdminException {
+    Path second = folder.resolve("second");
+    try (Ground ground = Ground.start(second, 1)) {
+      new Backlog(ground.kafka(), WINDOWS, 0).write(calls);
+      long begun = System.nanoTime();
+      try (Aggregator aggregator = ground.aggregator(SETTINGS)) {
+        awaitLedger(ground, calls);
+        long done = System.nanoTime();
+        out.printf(
+            "%,.0f calls/s from a cold start of the aggregator on port %d to the last row"
+                + " (%.1f s, start and rebalance included)%n",
+            calls * 1e9 / (done - begun), aggregator.reportsPort(), (done - begun) / 1e9);
+      }
+    }
+  }
+
+  private static void awaitLedger(Ground ground, long calls) throws InterruptedException {
+    while (LedgerListing.read(KafkaConnection.to(ground.kafka()), 0).allowed() < calls) {
+      TimeUnit.MILLISECONDS.sleep(20);
+    }
+  }
+}

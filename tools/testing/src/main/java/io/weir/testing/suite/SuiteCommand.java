@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.testing.suite;
+
+import io.weir.testing.SuiteForm;
+import io.weir.testing.suite.TestResult.Outcome;
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code weir test}: runs the tests of all modules and prints the results. */
+@Command(
+    name = "weir test",
+    mixinStandardHelpOptions = true,
+    description =
+        "Runs every kind of test: of one class, over a real Kafka and a real Redis, of "
+            + "processes that are killed, and simulated histories. What takes longer is left out "
+            + "and listed at the end, with the reason; --all runs it, too.",
+    footer = {
+      "",
+      "Exit status: 0 every test passed; 1 a test failed, or the build did; 2 wrong",
+      "arguments. What Maven printed is in tools/testing/target/test.log, what a test",
+      "printed in MODULE/target/surefire-reports and failsafe-reports.",
+      "",
+      "Examples:",
+      "  ./weir test                            before every commit",
+      "  ./weir test --all                      everything, containers included",
+      "  ./weir test -pl topics -am             one module, and what it stands on",
+      "  ./weir test -Dtest=TokenBucketTest -Dit.test=NoIT    one class"
+    })
+public final class SuiteCommand implements Callable<Integer> {
+  private static final String THREADS = "3";
+
+  /** Name of the file that lists the modules that Maven has just built; the script reads it. */
+  private static final String BUILT = "weir.just-built";
+
+  /**
+   * The whole suite is compiled as in production, since a race may need the optimizing compiler.
+   */
+  private static final String OPTIMIZED = "-Dweir.jvm.quick=-XX:+UseSerialGC";
+
+  @Spec
+  @SuppressWarnings("NullAway.Init") // set by picocli before the command runs
+  private CommandSpec spec;
+
+  @Option(names = "--all", description = "run what is left out, too, and --containers after it")
+  private boolean all;
+
+  @Option(
+      names = "--containers",
+      description = "run the core of the suite over containers, where a Docker engine is there")
+  private boolean containers; // the script has done so already
+
+  @Option(
+      names = "--turn",
+      paramLabel = "N",
+      description = "0, 1 or 2: add this third of what is left out")
+  private @Nullable Integer turn;
+
+  @Option(
+      names = "--third",
+      paramLabel = "N",
+      description =
+          "0, 1 or 2: all unit tests and this third of the integration tests, as CI does on the"
+              + " oldest JDK, another third each day")
+  private @Nullable Integer third;
+
+  @Parameters(paramLabel = "MAVEN", description = "further arguments go to Maven as they are")
+  private List<String> mavenArguments = new ArrayList<>();
+
+  private final Path root;
+  private final boolean terminal;
+
+  SuiteCommand(Path root, boolean terminal) {
+    this.root = root;
+    this.terminal = terminal;
+  }
+
+  /**
+   * Runs the tests and exits with the status.
+   *
+   * @param arguments those of {@code ./weir test}; the script passes the repository's root and
+   *     whether the output is a terminal in the properties {@code weir.root} and {@code
+   *     weir.terminal}
+   */
+  public static void main(String[] arguments) {
+    SuiteCommand command =
+        new SuiteCommand(
+            Path.of(System.getProperty("weir.root", ".")).toAbsolutePath().normalize(),
+            Boolean.getBoolean("weir.terminal"));
+    System.exit(
+        new CommandLine(command).setUnmatchedOptionsArePositionalParams(true).execute(arguments));
+  }
+
+  @Override
+  public Integer call() throws IOException, InterruptedException {
+    if (containers) {
+      throw new ParameterException(
+          spec.commandLine(), "--containers stands alone; it takes no other argument");
+    }
+    SuiteForm form = form();
+    PrintWriter out = spec.commandLine().getOut();
+    Modules modules = new Modules(root);
+    Path log = Files.createDirectories(root.resolve("tools/testing/target")).resolve("test.log");
+    Path built = root.resolve("tools/testing/target").resolve(BUILT);
+    FileTime since = FileTime.from(Instant.now().minusSeconds(1));
+    long startNanos = System.nanoTime();
+    out.printf("weir test, form %s, Java %s%n", form, System.getProperty("java.version"));
+    out.flush();
+    MavenLog read;
+    Set<String> broken;
+    int status;
+    try (Progress progress = new Progress(out, modules.testClasses(), terminal)) {
+      read = new MavenLog(progress);
+      status = runMaven(command(form), log, read);
+      Files.write(built, progress.built());
+      broken = new TreeSet<>(progress.broken());
+    }
+    List<TestResult> results = ReportReader.read(modules.folders(), since);
+    Summary.printFailures(out, results);
+    Summary.printFlaky(out, results);
+    results.stream().filter(TestResult::isWrong).forEach(wrong -> broken.remove(wrong.module()));
+    if (!broken.isEmpty() || (status != 0 && results.stream().noneMatch(TestResult::isWrong))) {
+      out.printf(
+          "%n== FAILED, but not by a test: %s; Maven says (all of it is in %s):%n", broken, log);
+      read.errors().forEach(out::println);
+    }
+    Summary.printSlowest(out, results);
+    Summary.printLeftOut(out, results);
+    if (!runsChecks(form)) {
+      out.println("  checks: the strict compilation (every turn and --all; mvn -pl checks verify)");
+    }
+    if (third != null) {
+      out.println("  two thirds of the integration tests: ./weir test runs all");
+    }
+    Summary.printCounts(out, results);
+    out.printf(
+        "%nweir test: %s, %d tests, %d failed, %d flaky, %d left out, in %s%n",
+        status == 0 ? "passed" : "FAILED",
+        results.size(),
+        results.stream().filter(TestResult::isWrong).count(),
+        results.stream().filter(result -> result.outcome() == Outcome.FLAKY).count(),
+        results.stream().filter(result -> result.outcome() == Outcome.SKIPPED).count(),
+        Progress.clock(System.nanoTime() - startNanos).strip());
+    out.flush();
+    return status == 0 ? 0 : 1;
+  }
+
+  private SuiteForm form() {
+    if (turn == null && third == null) {
+      return all ? SuiteForm.all() : SuiteForm.ofShort();
+    }
+    if (all || (turn != null && third != null)) {
+      throw new ParameterException(
+          spec.commandLine(), "--all, --turn and --third stand alone: each says what is run");
+    }
+    return turn == null
+        ? SuiteForm.third(requireTurn("--third", Objects.requireNonNull(third)))
+        : SuiteForm.turn(requireTurn("--turn", turn));
+  }
+
+  private int requireTurn(String option, int number) {
+    if (number < 0 || number >= SuiteForm.TURNS) {
+      throw new ParameterException(
+          spec.commandLine(), option + " must be 0 to " + (SuiteForm.TURNS - 1) + ", is " + number);
+    }
+    return number;
+  }
+
+  /**
+   * Returns whether the run includes the strict compilation. The short form does not, since that
+   * takes both processors for a minute.
+   */
+  private boolean runsChecks(SuiteForm form) {
+    return !form.equals(SuiteForm.ofShort()) || mavenArguments.contains("-pl");
+  }
+
+  private List<String> command(SuiteForm form) {
+    List<String> command = new ArrayList<>();
+    command.addAll(List.of("mvn", "-B", "-ntp", "-T", THREADS, "--fail-at-end", "verify"));
+    command.add(form.mavenArgument());
+    if (form.equals(SuiteForm.all())) {
+      command.add(OPTIMIZED);
+    }
+    if (!runsChecks(form)) {
+      command.addAll(List.of("-pl", "!checks"));
+    }
+    command.addAll(mavenArguments);
+    return command;
+  }
+
+  /** Runs Maven until it ends, and returns its status. Maven is ended with this process. */
+  private int runMaven(List<String> command, Path log, MavenLog read)
+      throws IOException, InterruptedException {
+    Process maven =
+        new ProcessBuilder(command).directory(root.toFile()).redirectErrorStream(true).start();
+    Thread stop =
+        new Thread(
+            () -> {
+              maven.descendants().forEach(ProcessHandle::destroy);
+              maven.destroy();
+            },
+            "stop-maven");
+    Runtime.getRuntime().addShutdownHook(stop);
+    try (BufferedReader lines = maven.inputReader(StandardCharsets.UTF_8);
+        BufferedWriter kept = Files.newBufferedWriter(log)) {
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        kept.write(line);
+        kept.newLine();
+        read.line(line);
+      }
+    }
+    int status = maven.waitFor();
+    Runtime.getRuntime().removeShutdownHook(stop);
+    return status;
+  }
+}
