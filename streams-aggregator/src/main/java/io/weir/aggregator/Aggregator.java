@@ -41,19 +41,20 @@ import org.slf4j.LoggerFactory;
  * A running aggregator: the Streams application that counts, the table of newest figures, and the
  * reports API. Thread-safe.
  *
- * <p>An aggregator that is closed and started again under the same name gets its partitions back
- * without a rebalance.
+ * <p>An aggregator that restarts under the same name gets its partitions back without a rebalance.
  */
 public final class Aggregator implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Aggregator.class);
 
-  /** Longest wait for a clean stop. After it the transactions alone keep the counts right. */
+  /**
+   * Maximum wait for a clean stop. After a forced stop, Kafka transactions keep the counts correct.
+   */
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
-  /** Longest time a start waits for the part of the table that is on the local disk. */
-  private static final Duration TABLE_PATIENCE = Duration.ofSeconds(10);
+  /** Maximum time a start waits until the part of the table on the local disk is readable. */
+  private static final Duration TABLE_TIMEOUT = Duration.ofSeconds(10);
 
-  /** Longest time a request may wait for a position. */
+  /** Maximum time a request waits until the reports include its {@code Usage-Position}. */
   private static final Duration POSITION_WAIT = Duration.ofSeconds(5);
 
   private final KafkaStreams meterCore;
@@ -162,8 +163,8 @@ public final class Aggregator implements AutoCloseable {
             rankings.<TableObserver>map(observer -> observer).orElse(TableObserver.NONE),
             topics.tombstonesKept(),
             metrics.registry());
-    // reports are still answered while the counting stops, and the table is still followed while
-    // reports are answered
+    // Closing order: the counting stops first, then the reports API, then the follower of the
+    // table.
     parts.remove(reports);
     parts.push(follower);
     parts.push(reports);
@@ -233,18 +234,18 @@ public final class Aggregator implements AutoCloseable {
   }
 
   /**
-   * Waits until the stored table is readable, so that a restarted aggregator answers its first
-   * request from its own table.
+   * Waits until the stored table is readable. A restarted aggregator then answers its first request
+   * from its own table.
    */
   private static void awaitTable(TableFollower follower, ProgressSignal signal)
       throws AggregatorStartException {
     try {
-      if (!signal.await(follower::hasReadAllHeld, TABLE_PATIENCE)) {
-        LOG.warn("usage table is still being read, others are asked meanwhile");
+      if (!signal.await(follower::hasReadAllHeld, TABLE_TIMEOUT)) {
+        LOG.warn("usage table is still being read, other instances answer reports meanwhile");
       }
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
-      throw new AggregatorStartException("interrupted while the table was read", interrupted);
+      throw new AggregatorStartException("interrupted while reading the usage table", interrupted);
     }
   }
 
@@ -253,21 +254,21 @@ public final class Aggregator implements AutoCloseable {
     return reports.port();
   }
 
-  /** Returns whether all partitions of this instance are being counted and can be reported. */
+  /** Returns whether this instance counts, and can report, all its partitions. */
   public boolean ready() {
     return rebalances.isRunning() && follower.readable().containsAll(instances.here());
   }
 
   /**
-   * Returns whether counting or following has stopped permanently, because an invariant was broken,
-   * a dependency failed too often, or another process took the name. The process is then of no
-   * further use and should exit, so that its supervisor notices.
+   * Returns whether the counting or the follower of the table has stopped permanently. Causes are a
+   * broken invariant, a dependency that failed too often, or another process with the same name.
+   * The process should then exit, so that its supervisor restarts it.
    */
   public boolean failed() {
     return follower.hasFailed() || hasStoppedCounting();
   }
 
-  /** Returns why the aggregator has {@linkplain #failed failed}, in words; empty if it has not. */
+  /** Returns why the aggregator has {@linkplain #failed failed}, as text; empty if it has not. */
   public String failure() {
     return failed() ? failures.reason() : "";
   }
@@ -279,7 +280,10 @@ public final class Aggregator implements AutoCloseable {
     };
   }
 
-  /** Stops the aggregator: fails the readiness check, then ends counting, then ends answering. */
+  /**
+   * Stops the aggregator: fails the readiness check, then stops the counting, then closes the
+   * reports API.
+   */
   @Override
   public void close() {
     reports.drain();
@@ -292,7 +296,7 @@ public final class Aggregator implements AutoCloseable {
       try {
         part.close();
       } catch (Exception failed) {
-        LOG.error("a part did not stop in order", failed);
+        LOG.error("failed to close a component", failed);
       }
     }
   }

@@ -19,37 +19,39 @@ import java.util.Set;
 /**
  * The configuration of an aggregator process.
  *
- * @param kafka how to reach Kafka ({@code WEIR_KAFKA})
- * @param access who may use the reports API, and whether it speaks TLS
+ * @param kafka connection to Kafka ({@code WEIR_KAFKA})
+ * @param access access control and TLS of the reports API
  * @param dataFolder folder of the state stores ({@code WEIR_DATA}, default {@code .weir})
  * @param reportsHost address that the reports API binds ({@code WEIR_REPORTS_HOST}, 0.0.0.0)
  * @param reportsPort port of the reports API; 0 for any free one ({@code WEIR_REPORTS_PORT}, 8081)
- * @param maxConnections most open connections to the reports API ({@code WEIR_MAX_CONNECTIONS},
- *     10000; 1 to 1,000,000)
+ * @param maxConnections maximum number of open connections to the reports API ({@code
+ *     WEIR_MAX_CONNECTIONS}, 10000; 1 to 1,000,000)
  * @param window size of a ledger window; divides a day ({@code WEIR_WINDOW}, PT15M)
- * @param grace how far behind the watermark windows stay open ({@code WEIR_GRACE}, PT10M)
- * @param maxHold how long windows wait for a silent node ({@code WEIR_MAX_HOLD}, PT1H)
- * @param lateness how late a call may be; at most the retention of the audit log ({@code
- *     WEIR_LATENESS}, P35D)
+ * @param grace how long a window stays open after the watermark has passed its end ({@code
+ *     WEIR_GRACE}, PT10M)
+ * @param maxHold maximum time that windows wait for a silent node ({@code WEIR_MAX_HOLD}, PT1H)
+ * @param lateness maximum age of a call that is still counted; at most the retention of the calls
+ *     topic ({@code WEIR_LATENESS}, P35D)
  * @param streamThreads number of counting threads ({@code WEIR_STREAM_THREADS}, 1)
- * @param standbys number of copies of the state on other instances ({@code WEIR_STANDBYS}, 1)
+ * @param standbys number of other instances that keep a copy of the state ({@code WEIR_STANDBYS},
+ *     1)
  * @param instance name of this process, unique and unchanged by a restart ({@code WEIR_INSTANCE},
  *     default {@code HOSTNAME}, else {@code aggregator})
- * @param sessionTimeout how long the partitions of an instance that was killed or stopped wait for
- *     its return before other instances take them ({@code WEIR_SESSION_TIMEOUT}, PT10S)
+ * @param sessionTimeout how long a stopped instance keeps its partitions before other instances
+ *     take them ({@code WEIR_SESSION_TIMEOUT}, PT10S)
  * @param advertisedReports host:port where other instances reach the reports API ({@code
  *     WEIR_ADVERTISED_REPORTS}, default 127.0.0.1 and the reports port)
  * @param applicationPrefix prefix of the names of consumer groups and changelog topics ({@code
  *     WEIR_APPLICATION_PREFIX}, {@code weir-})
- * @param quarantineRecords records of the calls topic that an operator has given up because they
- *     make the counting fail; each goes into the quarantine as a whole ({@code
- *     WEIR_QUARANTINE_RECORDS}, none; partition@offset, separated by commas)
- * @param maxEndpoints how many endpoints of a client and meter have rows of their own in a window
- *     of the ledger ({@code WEIR_MAX_ENDPOINTS}, 1000; 1 to 100,000)
- * @param rankedWindows how many windows the heaviest clients and endpoints are known of, the
- *     running one included ({@code WEIR_RANKED_WINDOWS}, 12; 0 to 400)
- * @param singleCopy whether topics may have fewer copies than surviving the loss of a broker
- *     requires ({@code WEIR_SINGLE_COPY}, refuse)
+ * @param quarantineRecords records of the calls topic that make the counting fail. The aggregator
+ *     moves each whole record to the quarantine ({@code WEIR_QUARANTINE_RECORDS}, none;
+ *     partition@offset, separated by commas)
+ * @param maxEndpoints maximum number of endpoints of a client and meter with their own rows in a
+ *     window of the ledger ({@code WEIR_MAX_ENDPOINTS}, 1000; 1 to 100,000)
+ * @param rankedWindows number of windows, including the current one, for which the heaviest clients
+ *     and endpoints are ranked ({@code WEIR_RANKED_WINDOWS}, 12; 0 to 400)
+ * @param singleCopy whether topics may have fewer replicas than are needed to survive the loss of a
+ *     broker ({@code WEIR_SINGLE_COPY}, refuse)
  */
 public record AggregatorConfig(
     KafkaConnection kafka,
@@ -79,24 +81,29 @@ public record AggregatorConfig(
   private static final int MAX_STREAM_THREADS = 64;
   private static final int MAX_STANDBYS = 4;
 
-  /** Bounds the rows that are read to count them: of one client and meter, in one window. */
+  /**
+   * Upper limit of {@code WEIR_MAX_ENDPOINTS}: bounds the rows of a client, meter and window that
+   * the aggregator reads to count them.
+   */
   private static final int MAX_ENDPOINTS = 100_000;
 
-  /** Bounds memory, and what one request adds up. */
+  /** Upper limit of {@code WEIR_RANKED_WINDOWS}: bounds the memory, and the work of one request. */
   private static final int MAX_RANKED_WINDOWS = 400;
 
-  /** Bounds nothing: an age of 100 years. */
+  /** Upper limit of grace and hold: 100 years, which is no limit in practice. */
   private static final Duration LONGEST = Duration.ofDays(36_500);
 
-  /** Least session timeout that brokers accept by default, {@code group.min.session.timeout.ms}. */
+  /**
+   * Minimum session timeout that brokers accept by default ({@code group.min.session.timeout.ms}).
+   */
   private static final Duration MIN_SESSION_TIMEOUT = Duration.ofSeconds(6);
 
   private static final Duration MAX_SESSION_TIMEOUT = Duration.ofMinutes(5);
 
   /**
-   * Reads the configuration of a process.
+   * Reads the configuration from environment variables.
    *
-   * @param environment variables by name; an absent or empty one takes its default
+   * @param environment values by variable name; an absent or empty variable has its default
    * @throws Settings.InvalidSettingException if a value is invalid; the message names the variable
    */
   public static AggregatorConfig of(Map<String, String> environment) {

@@ -8,8 +8,8 @@ import io.weir.topics.metrics.LibraryMetrics;
 import org.apache.kafka.streams.KafkaStreams;
 
 /**
- * The registry of an aggregator's metrics, with those of the JVM and of Kafka Streams. Each part
- * declares its own metrics in the registry. Thread-safe.
+ * The registry of an aggregator's metrics. It includes metrics of the JVM and of Kafka Streams.
+ * Each component declares its own metrics in it. Thread-safe.
  */
 final class AggregatorMetrics implements AutoCloseable {
   private final PrometheusMeterRegistry registry =
@@ -17,9 +17,9 @@ final class AggregatorMetrics implements AutoCloseable {
   private final LibraryMetrics libraries = new LibraryMetrics(registry);
 
   /**
-   * Registers the metrics of an application, and of the Kafka clients in it.
+   * Registers the metrics of a Streams application and of its Kafka clients.
    *
-   * @return closes the binding; must be called before the application is closed
+   * @return the binding; close it before the application
    */
   AutoCloseable bind(KafkaStreams streams) {
     KafkaStreamsMetrics metrics = new KafkaStreamsMetrics(streams);
@@ -27,7 +27,7 @@ final class AggregatorMetrics implements AutoCloseable {
     return metrics;
   }
 
-  /** Returns the registry in which the parts of the aggregator declare their metrics. */
+  /** Returns the registry in which components declare their metrics. */
   PrometheusMeterRegistry registry() {
     return registry;
   }

@@ -19,17 +19,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Refuses to start under the name of a running aggregator. Kafka would let the newer process fence
- * off the older one, which would then take the name back, and so on. A predecessor over the same
- * folder does not count as another aggregator; Kafka forgets a predecessor whose folder is lost
- * after its session.
+ * Prevents two running aggregators with the same name. Kafka would let the newer process fence the
+ * older one, which would then fence the newer one, without end. A member that used the same data
+ * folder is an earlier run of this aggregator and is accepted. If the folder of an earlier run is
+ * lost, Kafka removes the member when its session times out.
  */
 final class NameCheck {
   private static final Logger LOG = LoggerFactory.getLogger(NameCheck.class);
 
-  /** How much longer than its session a dead member is waited for, to allow for a busy broker. */
+  /**
+   * Extra wait after the session timeout of a dead member, because a busy broker removes it later.
+   */
   private static final Duration MARGIN = Duration.ofSeconds(10);
 
+  /** Fixed session timeout of earlier versions. */
   private static final Duration FORMER_SESSION = Duration.ofSeconds(20);
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
@@ -37,8 +40,8 @@ final class NameCheck {
   private NameCheck() {}
 
   /**
-   * Returns the longest session a dead member may have joined with: another setting may have been
-   * in force, or the previous version with its fixed 20 s.
+   * Returns the longest session timeout with which a dead member may have joined: the current
+   * setting, or the fixed 20 s of earlier versions.
    */
   private static Duration longestSession(StreamsSettings settings) {
     Duration own = settings.sessionTimeout();
@@ -46,10 +49,10 @@ final class NameCheck {
   }
 
   /**
-   * Waits for a member of the same name over another folder to vanish.
+   * Waits until Kafka has removed every member with the same name and another data folder.
    *
-   * @throws AggregatorStartException if it does not vanish, which shows that it is alive, or if
-   *     Kafka does not answer
+   * @throws AggregatorStartException if Kafka does not remove the member, which means that it is
+   *     alive, or if Kafka does not answer
    */
   static void requireUnique(StreamsSettings settings) throws AggregatorStartException {
     try (Admin admin = connect(settings)) {
@@ -58,7 +61,7 @@ final class NameCheck {
       other.ifPresent(
           member ->
               LOG.warn(
-                  "waiting for another aggregator of the same name to vanish instance={} host={}",
+                  "waiting until Kafka removes another aggregator of the same name instance={} host={}",
                   settings.instance(),
                   member.host()));
       while (other.isPresent()) {
@@ -77,22 +80,23 @@ final class NameCheck {
       }
     } catch (ExecutionException failed) {
       throw new AggregatorStartException(
-          "Kafka does not tell the members of the group "
+          "Kafka did not return the members of the group "
               + settings.applicationId()
               + ": "
               + KafkaRefusal.explain(failed, "Describe", String.valueOf(failed.getCause())),
           failed);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
-      throw new AggregatorStartException("interrupted while the name was checked", interrupted);
+      throw new AggregatorStartException("interrupted while checking WEIR_INSTANCE", interrupted);
     }
   }
 
   /**
-   * Returns whether another process keeps the name of this Streams thread, which was fenced off. A
-   * consumer alone can be fenced by a join of its own, which it gave up and the broker processed
-   * later (KAFKA-20983). No process keeps such a member alive, so it vanishes within its session,
-   * and this method waits that long. Also returns false if Kafka does not answer.
+   * Returns whether another process uses the name of this Streams thread, which Kafka has fenced. A
+   * consumer can also be fenced by its own join request, which it abandoned and the broker
+   * processed later (KAFKA-20983). No process keeps such a member alive, so Kafka removes it when
+   * its session times out. This method waits for that time. Returns false also if Kafka does not
+   * answer.
    */
   static boolean isTaken(StreamsSettings settings) {
     String thread = Thread.currentThread().getName();
@@ -107,7 +111,10 @@ final class NameCheck {
               members(admin, settings).stream()
                   .anyMatch(each -> each.groupInstanceId().orElse("").equals(member));
         } catch (ExecutionException unanswered) {
-          LOG.warn("Kafka does not tell who is called member={}", member, unanswered);
+          LOG.warn(
+              "Kafka did not return the members of the group, looked for member={}",
+              member,
+              unanswered);
           isThere = false;
         }
       } while (isThere && System.nanoTime() - end < 0);

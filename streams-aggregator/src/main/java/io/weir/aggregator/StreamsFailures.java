@@ -19,14 +19,15 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Decides what happens when a Streams thread dies. A failure of Kafka or of the disk is transient:
- * a new thread takes over, a bounded number of times. A process whose name is kept by another one
- * stops, or the two would fence each other off in turn. Any other failure is a broken invariant and
- * stops the application: a stopped biller is better than a wrong bill. A record that makes the
- * counting fail stops only its partition, see {@link StoppedPartitions}.
+ * a new thread replaces the failed one, at most {@value #MAX_REPLACEMENTS} times. If another
+ * process uses the same name, this process stops; otherwise the two would fence each other in turn.
+ * Any other failure is a broken invariant and stops the application, because no bill is better than
+ * a wrong bill. A record that makes the counting fail stops only its partition, see {@link
+ * StoppedPartitions}.
  */
 final class StreamsFailures implements StreamsUncaughtExceptionHandler {
   /**
-   * Most threads replaced during the life of a process; more failures than this are not transient.
+   * Maximum number of threads replaced by one process. More failures than this are not transient.
    */
   static final int MAX_REPLACEMENTS = 50;
 
@@ -35,12 +36,12 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
   private final String application;
   private final BooleanSupplier isNameTaken;
   private final AtomicInteger replacements = new AtomicInteger();
-  private volatile String reason = "its log says why";
+  private volatile String reason = "see the log of the aggregator";
 
   /**
    * Creates the handler of an application.
    *
-   * @param isNameTaken asks Kafka whether another process keeps the name of this thread
+   * @param isNameTaken queries Kafka whether another process uses the name of this thread
    */
   StreamsFailures(String application, BooleanSupplier isNameTaken) {
     this.application = application;
@@ -48,8 +49,8 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
   }
 
   /**
-   * Returns why the application was stopped, in words, or where to find the reason if it is
-   * unknown.
+   * Returns why the application stopped, as text. If the reason is unknown, the text refers to the
+   * log.
    */
   String reason() {
     return reason;
@@ -62,7 +63,7 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
       root = root.getCause();
     }
     if (root instanceof PartitionStoppedException) {
-      // logged where the partition stopped; each partition stops once in the life of a process
+      // already logged where the partition stopped; a process stops each partition at most once
       return StreamThreadExceptionResponse.REPLACE_THREAD;
     }
     if (root instanceof FencedInstanceIdException && isNameTaken.getAsBoolean()) {
@@ -75,7 +76,7 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
     String change = changeOfData(root);
     if (change != null) {
       reason = change + "; set it back, or begin with other topics and another WEIR_DATA";
-      // whoever runs the application reports the reason when the process exits
+      // the main program logs the reason when the process exits
       LOG.debug("application stopped application={}: {}", application, reason);
       return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
     }
@@ -92,7 +93,7 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
     return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
   }
 
-  /** Returns which setting is another one than that of the data, or null if none is. */
+  /** Returns a message about a setting that differs from the stored data, or null if all agree. */
   private static @Nullable String changeOfData(Throwable root) {
     if (root instanceof OtherWindowException other) {
       return "the data were counted with WEIR_WINDOW=%s, and this process has %s"

@@ -19,7 +19,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Checks before anything is counted that the topics exist and have the same number of partitions.
+ * Checks, before the counting starts, that the topics exist and have the same number of partitions.
  */
 final class TopicCheck {
   private static final Logger LOG = LoggerFactory.getLogger(TopicCheck.class);
@@ -30,9 +30,8 @@ final class TopicCheck {
    * The result of the check.
    *
    * @param partitions number of partitions of each topic
-   * @param stateTopicId id of the state topic; a topic that was deleted and recreated has another
-   *     id
-   * @param tombstonesKept for how long Kafka keeps a tombstone of the state topic
+   * @param stateTopicId id of the state topic; a recreated topic has a new id
+   * @param tombstonesKept how long Kafka keeps a tombstone of the state topic
    */
   record Found(int partitions, String stateTopicId, Duration tombstonesKept) {}
 
@@ -55,7 +54,7 @@ final class TopicCheck {
   }
 
   /**
-   * Checks the number of copies of each topic. The internal topics of Streams are included if they
+   * Checks the number of replicas of each topic. Internal topics of Streams are checked if they
    * exist; otherwise Streams creates them as configured.
    */
   private static void requireCopies(TopicAdmin admin, AggregatorConfig config)
@@ -74,16 +73,16 @@ final class TopicCheck {
   }
 
   /**
-   * Returns for how long tombstones of the state topic are kept. An instance that was away for too
-   * long reads the topic anew, the earlier the shorter it is.
+   * Returns how long Kafka keeps tombstones of the state topic. An instance that was stopped for
+   * more than half of this time reads the whole topic again.
    */
   private static Duration tombstonesKept(TopicAdmin admin) throws TopicAdminException {
     String millis = admin.setting(Topics.STATE, TopicConfig.DELETE_RETENTION_MS_CONFIG);
     Duration kept = millis == null ? Duration.ZERO : Duration.ofMillis(Long.parseLong(millis));
     if (kept.compareTo(Topics.STATE.tombstonesKept()) < 0) {
       LOG.warn(
-          "topic {} keeps tombstones for {}, the catalogue says {}; an instance that was away for"
-              + " half as long reads the topic anew, see: weir topics check",
+          "topic {} keeps tombstones for {} instead of {}; an instance that was stopped for"
+              + " half as long reads the whole topic again, see: weir topics check",
           Topics.STATE.name(),
           kept,
           Topics.STATE.tombstonesKept());
@@ -98,7 +97,7 @@ final class TopicCheck {
     List<Integer> partitions = new ArrayList<>();
     for (Topic topic : Topics.all()) {
       if (topic.ownPartitions() > 0) {
-        continue; // of the ingest nodes
+        continue; // belongs to the ingest nodes
       }
       TopicDescription found = described.get(topic.name());
       if (found == null) {
@@ -121,13 +120,13 @@ final class TopicCheck {
     }
     if (partitions.stream().distinct().count() != 1) {
       throw new AggregatorStartException(
-          "topics must all have the same number of partitions, have " + partitions);
+          "topics must all have the same number of partitions, but have " + partitions);
     }
   }
 
   /**
-   * Requires the broker's clock for record timestamps: lateness is judged by them, and with a
-   * producer's clock they could be wrong.
+   * Requires that the broker's clock sets record timestamps. Lateness is computed from them, and a
+   * producer's clock could be wrong.
    */
   private static void requireAppendTime(TopicAdmin admin)
       throws AggregatorStartException, TopicAdminException {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The aggregator's process: configuration, start, health, stop; depends on the packages below. */
+/**
+ * The process of the aggregator: configuration, start, health and stop. Depends on its subpackages.
+ */
 @NullMarked
 package io.weir.aggregator;
 

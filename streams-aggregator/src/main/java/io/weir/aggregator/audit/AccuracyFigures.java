@@ -21,12 +21,13 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * The figures that say how often the cache's decisions in one partition were wrong, by policy.
- * Stored policy by policy, in the same transaction as what is judged. Not thread-safe.
+ * Counts, per policy, how often the cache's decisions in one partition were wrong. Each policy has
+ * an entry in the store, written in the same transaction as the audits. Not thread-safe.
  */
 final class AccuracyFigures {
   /**
-   * Most policies with figures of their own; those of further ones are summed as {@value #OTHER}.
+   * Maximum number of policies with their own figures; the figures of all others are summed as
+   * {@value #OTHER}.
    */
   static final int MAX_POLICIES = 1_000;
 
@@ -87,7 +88,10 @@ final class AccuracyFigures {
           decided, wronglyAdmitted, wronglyDenied, driftNowTokens, outageTokens, outageOpenTokens);
     }
 
-    /** Counts a charge: as decided by the cache, or as admitted without it. */
+    /**
+     * Counts a charge: a decision of the cache if it has a stamp, otherwise tokens admitted without
+     * the cache.
+     */
     void count(Charge charge) {
       if (charge.stamp() == null) {
         outageTokens += charge.cost();
@@ -96,7 +100,7 @@ final class AccuracyFigures {
       }
     }
 
-    /** Adds what a step of a bucket's audit changed. */
+    /** Adds the changes that one step of a bucket's audit caused. */
     void add(AuditEffect effect) {
       wronglyAdmitted += effect.wronglyAdmitted();
       wronglyDenied += effect.wronglyDenied();
@@ -105,7 +109,7 @@ final class AccuracyFigures {
     }
   }
 
-  /** Loads the figures. */
+  /** Loads the figures from a store. */
   AccuracyFigures(ByteStore store) {
     this.store = store;
     for (ByteStore.Entry entry : store.scan(FIRST_POLICY, BEHIND_LAST_POLICY, MAX_POLICIES + 1)) {
@@ -125,7 +129,7 @@ final class AccuracyFigures {
     }
   }
 
-  /** Returns the figures of a bucket's policy, and notes that they are about to change. */
+  /** Returns the figures of a bucket's policy and marks them as changed. */
   Policy ofBucket(String bucket) {
     String name = Objects.requireNonNullElse(BucketKey.policyShown(bucket), OTHER);
     Policy policy = policies.get(name);
@@ -145,7 +149,7 @@ final class AccuracyFigures {
     totalsTouched = true;
   }
 
-  /** Counts the time from a disturbance to the decision that showed its correction as applied. */
+  /** Counts the time from a fault of the cache to the decision that confirmed its correction. */
   void countDelay(long millis) {
     List<Long> bounds = PartitionAccuracy.DELAY_BOUNDS_MILLIS;
     int place = 0;
@@ -180,12 +184,12 @@ final class AccuracyFigures {
     return ("a" + policy).getBytes(StandardCharsets.UTF_8);
   }
 
-  /** Returns whether anything was saved since the last {@link #figures}. */
+  /** Returns whether figures were saved since the last call of {@link #figures}. */
   boolean hasChanged() {
     return changed;
   }
 
-  /** Returns the figures, to be published. */
+  /** Returns the figures for publication and clears {@link #hasChanged}. */
   PartitionAccuracy figures(int partition, long asOfMillis) {
     changed = false;
     Map<String, Figures> byPolicy = new HashMap<>();

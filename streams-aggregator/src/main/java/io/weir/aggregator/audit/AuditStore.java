@@ -13,11 +13,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The audits of all live buckets of a partition: a store, with the audits in use decoded in memory
- * before it. Not thread-safe.
+ * The audits of all live buckets of a partition: a store with an in-memory cache of decoded audits.
+ * Not thread-safe.
  */
 final class AuditStore {
-  /** Most audits kept decoded in memory; at some 900 bytes each, 18 MB a partition. */
+  /** Maximum number of decoded audits in memory; at about 900 bytes each, 18 MB per partition. */
   static final int MAX_AUDITS_IN_MEMORY = 20_000;
 
   private static final byte[] FIRST_KEY = {'b'};
@@ -31,7 +31,7 @@ final class AuditStore {
     this.store = store;
   }
 
-  /** Returns whether no bucket is stored. */
+  /** Returns whether the store contains no bucket. */
   boolean isEmpty() {
     return store.scan(FIRST_KEY, BEHIND_LAST_KEY, 1).isEmpty();
   }
@@ -51,14 +51,14 @@ final class AuditStore {
     return audit;
   }
 
-  /** Keeps an audit in memory, since it is about to change. */
+  /** Keeps an audit in memory because it is about to change. */
   void keep(BucketAudit audit) {
     inMemory.put(audit.bucket(), audit);
   }
 
   /**
-   * Returns the first stored audits of a range, in order of their keys. They are not kept in memory
-   * unless they were.
+   * Returns the first stored audits from a key on, in key order. Does not add them to the audits in
+   * memory.
    *
    * @param from the first key, inclusive
    */
@@ -82,19 +82,19 @@ final class AuditStore {
     store.delete(key(audit.bucket()));
   }
 
-  /** Empties the memory if it holds too many audits; every one must have been saved. */
+  /** Removes all audits from memory if there are too many; the caller must have saved every one. */
   void trim() {
     if (inMemory.size() > MAX_AUDITS_IN_MEMORY) {
       inMemory.clear();
     }
   }
 
-  /** Returns the key before all buckets, from which a scan begins. */
+  /** Returns the key at which a scan over all buckets begins. */
   static byte[] firstKey() {
     return FIRST_KEY.clone();
   }
 
-  /** Returns the first key after a bucket, from which a scan continues. */
+  /** Returns the first key after a bucket, at which a scan continues. */
   static byte[] keyBehind(String bucket) {
     return ByteStore.behind(key(bucket));
   }

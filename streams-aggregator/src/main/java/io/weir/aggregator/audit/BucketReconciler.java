@@ -19,27 +19,30 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reconciles the decision cache with the records of one partition: audits every live bucket, and
- * publishes corrections where cache and records disagree. A bucket leaves when it is full and its
- * newest stamp has been checked, so that state grows with the buckets in use. Not thread-safe.
+ * Reconciles the decision cache with the records of one partition. Audits every live bucket and
+ * publishes a correction where cache and records disagree. The audit of a bucket is deleted when
+ * the bucket is full and its newest stamp has been checked, so the state grows with the buckets in
+ * use. Not thread-safe.
  */
 public final class BucketReconciler {
   /**
-   * How much longer than its time to full a bucket is audited: longer than the cache keeps it, so
+   * How long an audit is kept after its bucket is full. Longer than the cache keeps the bucket, so
    * that no audit begins in the middle of an epoch.
    */
   static final long KEPT_AFTER_FULL_MILLIS = 15_000;
 
   /**
-   * How far behind the watermark a charge must be before it counts as never recorded. A node that
-   * has just started is not in the watermark until its first message has arrived.
+   * How far before the watermark a charge must be to count as never recorded. The watermark does
+   * not include a node that has just started until its first batch arrives.
    */
   static final long GAP_GRACE_MILLIS = 2_000;
 
-  /** Most by which the cache's clock differs from a broker's. */
+  /** Maximum difference between the clocks of the cache and of a broker. */
   private static final long CLOCKS_DIFFER_MILLIS = 10_000;
 
-  /** Most by which the newest low watermark of a node lags; it stands in for a broker's clock. */
+  /**
+   * Maximum lag of the newest low watermark of a node, which replaces an implausible broker time.
+   */
   private static final long NODE_LAG_MILLIS = 60_000;
 
   private static final long MICROS_PER_MILLI = 1_000;
@@ -57,18 +60,18 @@ public final class BucketReconciler {
   private final Set<BucketAudit> touched = new LinkedHashSet<>();
   private @Nullable CacheRestoration restoration;
 
-  /** Where the sweep over all buckets after a start continues; null when it is complete. */
+  /** Key at which the sweep over all buckets after a start continues; null when it is complete. */
   private byte @Nullable [] recoverFrom;
 
   /**
-   * Continues where the stores say.
+   * Creates a reconciler that continues from the stored state.
    *
    * @param partition the partition
-   * @param partitions how many there are
-   * @param buckets the store of the audits and their timers
-   * @param progress the store of the accuracy, and of a restoration in progress
+   * @param partitions the number of partitions
+   * @param buckets the store of audits and timers
+   * @param progress the store of accuracy figures and of a restoration in progress
    * @param time the partition's times
-   * @param output receives what is published
+   * @param output receives corrections, "restored" markers and accuracy figures
    */
   public BucketReconciler(
       int partition,
@@ -89,7 +92,7 @@ public final class BucketReconciler {
     this.restoration = CacheRestoration.load(progress);
   }
 
-  /** Takes what a call was charged by its buckets, or refused. */
+  /** Processes the charges of a call, and the costs that buckets denied. */
   public void take(CallEvent call) {
     for (Charge charge : call.charges()) {
       take(charge, call.cost(), call.decidedAtEpochMillis());
@@ -101,7 +104,7 @@ public final class BucketReconciler {
     BucketLimit limit = charge.limit();
     if (limit == null) {
       if (audit == null) {
-        return; // a record written before limits were recorded
+        return; // an old record, written before records contained limits
       }
       limit = audit.limit();
     }
@@ -118,8 +121,7 @@ public final class BucketReconciler {
       }
     }
     if (restoration != null) {
-      // the call may have been decided before the loss, and its bucket been published before the
-      // record came
+      // the call may be older than the loss, and its bucket published before this record arrived
       audit.requireCorrection(atMillis);
     }
     touch(audit);
@@ -141,8 +143,8 @@ public final class BucketReconciler {
   }
 
   /**
-   * Takes what a call turned out to cost more or less than it was charged. The cache has not seen
-   * the difference, which is therefore no stamp of the cache's and no outage.
+   * Processes the settlement of a call: its actual cost differs from the charge. The cache does not
+   * know the difference, so it has no stamp, and it does not count as an outage.
    */
   public void settle(CallEvent settlement) {
     for (Charge charge : settlement.charges()) {
@@ -162,8 +164,8 @@ public final class BucketReconciler {
     AccuracyFigures.Policy figures = accuracy.ofBucket(charge.bucket());
     BucketAudit audit = audits.find(charge.bucket());
     if (audit == null) {
-      // a bucket that is not live is full: nothing can be given back. Of one that does not refill
-      // nothing is known: it was counted before the first record that is left
+      // a bucket without an audit is full, so tokens cannot be returned; for a bucket that never
+      // refills, Kafka has already deleted the records
       if (differenceTokens < 0 || !limit.refills()) {
         return;
       }
@@ -192,12 +194,12 @@ public final class BucketReconciler {
         + GAP_GRACE_MILLIS;
   }
 
-  /** Returns the time before which a charge without a record counts as never recorded. */
+  /** Returns the gap watermark: an older charge without a record counts as never recorded. */
   private long gapWatermarkMillis() {
     return Math.max(0, time.watermarkEpochMillis() - GAP_GRACE_MILLIS);
   }
 
-  /** Publishes the corrections that are due, and writes every audit that was touched. */
+  /** Publishes the corrections that are due and stores every changed audit. */
   public void save() {
     publishDue();
     for (BucketAudit audit : touched) {
@@ -223,7 +225,7 @@ public final class BucketReconciler {
     }
   }
 
-  /** Publishes the correction of each bucket that was touched, or lets it wait. */
+  /** Publishes the due correction of each changed bucket, or adds it to the waiting corrections. */
   private void publishTouched() {
     for (BucketAudit audit : List.copyOf(touched)) {
       Cause cause = audit.dueCause();
@@ -256,9 +258,9 @@ public final class BucketReconciler {
   }
 
   /**
-   * Publishes how often the cache's decisions were wrong, if that has changed.
+   * Publishes the accuracy figures if they have changed.
    *
-   * @param asOfEpochMillis the time of the newest record that is included
+   * @param asOfEpochMillis the time of the newest record included
    */
   public void publishAccuracy(long asOfEpochMillis) {
     if (accuracy.hasChanged()) {
@@ -267,11 +269,11 @@ public final class BucketReconciler {
   }
 
   /**
-   * Examines the buckets whose timers are due: finds charges that were never recorded, and forgets
-   * buckets that are over. After a start it first visits every bucket, since the store does not say
-   * which corrections are due.
+   * Examines the buckets whose timers are due: finds charges that were never recorded and deletes
+   * audits that have expired. After a start it first visits every bucket to find due corrections,
+   * which are not stored.
    *
-   * @return whether no bucket is left to examine now
+   * @return whether all buckets that are due have been examined
    */
   public boolean sweep(Budget budget) {
     while (!budget.isSpent()) {
@@ -335,10 +337,10 @@ public final class BucketReconciler {
   }
 
   /**
-   * Begins a restoration: every live bucket is published again; one in progress is included. Calls
-   * decided before the loss are dated before the time at which a node found it, which is by the
-   * cache's clock, too. A time that is further ahead than clocks differ comes from a node that does
-   * not know that clock.
+   * Begins a restoration, which publishes every live bucket again. A restoration in progress is
+   * merged into it. Calls decided before the loss have times before {@code
+   * loss.foundAtEpochMillis()}, because both come from the cache's clock. If that time is too far
+   * ahead, the node did not know the cache's clock, and the time is bounded.
    */
   public void beginRestoration(CacheLoss loss) {
     long now = time.nowEpochMillis();
@@ -352,8 +354,8 @@ public final class BucketReconciler {
   }
 
   /**
-   * Continues a restoration: publishes live buckets and, once the watermark has passed the loss,
-   * that all of them are published.
+   * Continues a restoration. Publishes live buckets and, when the watermark has passed the loss,
+   * the "restored" marker.
    *
    * @return whether nothing is left to do now
    */
@@ -363,7 +365,7 @@ public final class BucketReconciler {
       return true;
     }
     if (recoverFrom != null) {
-      return false; // which corrections wait is not known again yet
+      return false; // the sweep after a start has not found all due corrections yet
     }
     while (!current.isAllPublished()) {
       if (budget.isSpent()) {

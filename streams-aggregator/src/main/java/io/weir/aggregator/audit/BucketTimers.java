@@ -9,9 +9,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The queue of buckets by the watermark at which each is to be examined next; the order of the
- * store's keys is the order of the queue. A timer other than the one that its bucket remembers is
- * outdated and has no meaning. Not thread-safe.
+ * The queue of buckets, ordered by the watermark at which each must be examined next. The key order
+ * of the store is the order of the queue. A timer that differs from the one in the bucket's audit
+ * is outdated and ignored. Not thread-safe.
  */
 final class BucketTimers {
   private static final byte KIND = 't';
@@ -20,7 +20,10 @@ final class BucketTimers {
 
   private final ByteStore store;
 
-  /** Where the next scan begins: no timer is left before this key, only deleted ones. */
+  /**
+   * The first key of the next scan. Only deleted timers precede it, and scanning their tombstones
+   * is slow.
+   */
   private byte[] from = key(0, "");
 
   /**
@@ -51,7 +54,7 @@ final class BucketTimers {
     }
   }
 
-  /** Removes and returns the first timers that a watermark has reached, at most so many. */
+  /** Removes and returns the timers that a watermark has reached, at most {@code maxTimers}. */
   List<Timer> due(long watermarkMillis, int maxTimers) {
     List<Timer> due = new ArrayList<>();
     for (ByteStore.Entry entry : store.scan(from, key(watermarkMillis + 1, ""), maxTimers)) {

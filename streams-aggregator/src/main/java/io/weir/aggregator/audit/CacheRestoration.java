@@ -10,20 +10,22 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The progress of one restoration of a cache that lost its state: a correction of every live bucket
- * is published again. It continues after a restart of the process. A restoration that is begun
- * while another is in progress, since another server of the cache has lost its state, too, or the
- * same one again, begins with the first bucket and is for both: whatever is published after the
- * later loss is published after the earlier one. Not thread-safe.
+ * The progress of restoring a cache that lost its state, by publishing a correction of every live
+ * bucket. It continues after a restart of the process. If a server loses its state during a
+ * restoration, the restoration starts again with the first bucket and covers both losses. Each
+ * correction is then published after both. Not thread-safe.
  */
 final class CacheRestoration {
   private static final int VERSION = 1;
   private static final byte[] KEY = {'r'};
 
-  /** Separates generations, of which none contains it. */
+  /** Separator of generations; no generation contains it. */
   private static final String SEPARATOR = ",";
 
-  /** More than a cache has servers; the oldest generations give up their place to newer ones. */
+  /**
+   * Maximum number of generations, more than a cache has servers. Newer generations replace the
+   * oldest.
+   */
   private static final int MAX_GENERATIONS = 1_000;
 
   private final List<String> generations;
@@ -40,9 +42,9 @@ final class CacheRestoration {
   /**
    * Begins a restoration.
    *
-   * @param before the one in progress, which this one includes; null if there is none
-   * @param generation identifies the run of the cache's server that has lost its state
-   * @param lostAtMillis every call decided before the loss was decided before this time
+   * @param before the restoration in progress, which the new one includes; null if there is none
+   * @param generation the generation of the cache that lost its state
+   * @param lostAtMillis a time after every call that was decided before the loss
    */
   static CacheRestoration begin(
       @Nullable CacheRestoration before, String generation, long lostAtMillis) {
@@ -57,7 +59,7 @@ final class CacheRestoration {
         Math.max(before.lostAtMillis, lostAtMillis));
   }
 
-  /** Loads the restoration that is in progress, or returns null if there is none. */
+  /** Loads the restoration in progress; returns null if there is none. */
   static @Nullable CacheRestoration load(ByteStore store) {
     byte[] bytes = store.get(KEY);
     if (bytes == null) {
@@ -86,37 +88,37 @@ final class CacheRestoration {
             .toBytes());
   }
 
-  /** Deletes the progress of a restoration that is complete. */
+  /** Deletes the stored progress of a complete restoration. */
   void delete(ByteStore store) {
     store.delete(KEY);
   }
 
-  /** Returns the runs of the cache's servers that have lost their state, the oldest loss first. */
+  /** Returns the generations of the cache that lost their state, the oldest loss first. */
   List<String> generations() {
     return generations;
   }
 
-  /** Returns a time before which every call decided before the loss was decided. */
+  /** Returns a time after every call that was decided before the loss. */
   long lostAtMillis() {
     return lostAtMillis;
   }
 
-  /** Returns whether a correction of every live bucket was published. */
+  /** Returns whether a correction has been published for every live bucket. */
   boolean isAllPublished() {
     return isAllPublished;
   }
 
-  /** Returns the number of buckets of which a correction was published. */
+  /** Returns the number of buckets whose correction has been published. */
   long buckets() {
     return buckets;
   }
 
-  /** Counts a bucket of which a correction was published. */
+  /** Counts a bucket whose correction has been published. */
   void countBucket() {
     buckets++;
   }
 
-  /** Notes that a chunk of buckets is done, and whether it was the last. */
+  /** Records that a chunk of buckets is complete, and whether it was the last. */
   void advance(List<BucketAudit> chunk, boolean isLast) {
     if (!chunk.isEmpty()) {
       publishedThrough = chunk.get(chunk.size() - 1).bucket();
@@ -124,7 +126,7 @@ final class CacheRestoration {
     isAllPublished = isLast;
   }
 
-  /** Returns the first key of the store whose bucket is not done yet. */
+  /** Returns the key in the store at which the next chunk begins. */
   byte[] nextKey() {
     return publishedThrough.isEmpty()
         ? AuditStore.firstKey()

@@ -7,9 +7,9 @@ import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The buckets whose correction waits for the one before to be confirmed, by the time at which the
- * wait ends. Kept in memory only: after a start the first sweep finds the due corrections again.
- * Not thread-safe.
+ * A queue of buckets whose correction waits until the previous correction is confirmed, ordered by
+ * the end of the wait. Kept in memory only: after a start the first sweep finds the due corrections
+ * again. Not thread-safe.
  */
 final class WaitingCorrections {
   private final PriorityQueue<Waiting> queue =
@@ -23,7 +23,9 @@ final class WaitingCorrections {
     queue.add(new Waiting(untilMillis, bucket));
   }
 
-  /** Removes and returns the first bucket, waiting or not; null if there is none. */
+  /**
+   * Removes and returns the first bucket, even if its wait has not ended; null if there is none.
+   */
   @Nullable String next() {
     Waiting first = queue.poll();
     return first == null ? null : first.bucket;
@@ -35,7 +37,10 @@ final class WaitingCorrections {
     return first != null && hasEnded(first, nowMillis) ? next() : null;
   }
 
-  /** A wait that would end far in the future was begun by a clock that was wrong. */
+  /**
+   * Returns whether a wait has ended. An end far in the future means that a wrong clock began the
+   * wait; it counts as ended.
+   */
   private static boolean hasEnded(Waiting one, long nowMillis) {
     return one.untilMillis <= nowMillis
         || one.untilMillis > nowMillis + 2 * BucketAudit.UNCONFIRMED_INTERVAL_MILLIS;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The audit of the decision cache over all buckets of a partition: keeps the audit of each bucket,
- * publishes the corrections that are due, restores a cache that has lost its state, and sums up how
- * often the cache was wrong. What is known of one bucket is the matter of {@code bucket}. Pure:
- * depends on limits, the topics' model and {@code state}, not on {@code count}, and knows no Kafka,
- * thread, file or clock.
+ * The audit of the decision cache for all buckets of a partition. It stores the audit of each
+ * bucket, publishes due corrections, restores a cache that lost its state, and counts wrong
+ * decisions. The package {@code bucket} audits a single bucket. Pure: depends on limits, the
+ * topics' model and {@code state}, not on {@code count}, and uses no Kafka, thread, file or clock.
  */
 @NullMarked
 package io.weir.aggregator.audit;
