@@ -188,7 +188,7 @@ final class DocsTest {
     Path docs = Markdown.ROOT.resolve("docs");
     List<Path> pages = new ArrayList<>(Markdown.pagesIn(Markdown.API));
     pages.addAll(Markdown.pagesIn(Markdown.TOPICS));
-    for (String page : List.of("README", "commands", "configuration", "policies")) {
+    for (String page : List.of("README", "choosing", "commands", "configuration", "policies")) {
       pages.add(docs.resolve(page + ".md"));
     }
     for (Path page : pages) {
