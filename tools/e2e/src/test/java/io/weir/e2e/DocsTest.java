@@ -41,6 +41,7 @@ final class DocsTest {
   private static final List<String> SHORT_PAGES =
       List.of(
           "README",
+          "billing",
           "choosing",
           "commands",
           "concepts",
@@ -202,9 +203,12 @@ final class DocsTest {
     }
     for (Path page : pages) {
       int count = 0;
+      boolean isCode = false;
       for (String line : Files.readAllLines(page)) {
         count += wordsOf(line);
-        assertTrue(line.length() <= MAX_LINE, () -> page + " has a long line: " + line);
+        isCode ^= line.startsWith("```");
+        boolean isShort = isCode || line.length() <= MAX_LINE; // code is quoted as it is
+        assertTrue(isShort, () -> page + " has a long line: " + line);
         if (line.startsWith("|")) {
           for (String cell : line.split("\\|", -1)) {
             assertTrue(wordsOf(cell) <= MAX_CELL_WORDS, () -> page + " has a long cell: " + cell);
