@@ -46,6 +46,7 @@ final class DocsTest {
           "commands",
           "concepts",
           "configuration",
+          "gateways",
           "policies");
 
   private static final int MAX_LINE = 120;
