@@ -47,6 +47,7 @@ final class DocsTest {
           "concepts",
           "configuration",
           "gateways",
+          "java",
           "policies");
 
   private static final int MAX_LINE = 120;
