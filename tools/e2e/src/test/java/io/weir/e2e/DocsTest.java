@@ -46,6 +46,7 @@ final class DocsTest {
           "commands",
           "concepts",
           "configuration",
+          "envoy",
           "gateways",
           "java",
           "policies");
