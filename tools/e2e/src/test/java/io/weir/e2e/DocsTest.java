@@ -49,7 +49,9 @@ final class DocsTest {
           "envoy",
           "gateways",
           "java",
-          "policies");
+          "policies",
+          "problems",
+          "security");
 
   private static final int MAX_LINE = 120;
   private static final int MAX_CELL_WORDS = 30;
