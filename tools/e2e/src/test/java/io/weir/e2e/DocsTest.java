@@ -41,6 +41,7 @@ final class DocsTest {
   private static final List<String> SHORT_PAGES =
       List.of(
           "README",
+          "algorithms",
           "billing",
           "choosing",
           "commands",
