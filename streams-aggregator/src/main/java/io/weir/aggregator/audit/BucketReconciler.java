@@ -99,7 +99,7 @@ public final class BucketReconciler {
     }
   }
 
-  private void take(Charge charge, long askedTokens, long atMillis) {
+  private void take(Charge charge, long requestedTokens, long atMillis) {
     BucketAudit audit = audits.find(charge.bucket());
     BucketLimit limit = charge.limit();
     if (limit == null) {
@@ -114,7 +114,8 @@ public final class BucketReconciler {
       audit = begin(charge, limit, atMillis);
       figures.add(AuditEffect.ofDifferences(audit.openDriftTokens(), audit.openOutageTokens()));
     } else {
-      AuditEffect effect = audit.take(charge, limit, askedTokens, atMillis, time.nowEpochMillis());
+      AuditEffect effect =
+          audit.take(charge, limit, requestedTokens, atMillis, time.nowEpochMillis());
       figures.add(effect);
       if (effect.confirmedAfterMillis() >= 0) {
         accuracy.countDelay(effect.confirmedAfterMillis());
@@ -150,13 +151,13 @@ public final class BucketReconciler {
     for (Charge charge : settlement.charges()) {
       BucketLimit limit = charge.limit();
       boolean wasCharged = charge.cost() > 0 && settlement.quantity() != 0;
-      if (limit != null && wasCharged && !isPeriodOver(limit)) {
+      if (limit != null && wasCharged && !hasPeriodEnded(limit)) {
         settle(charge, limit, settlement.quantity(), settlement.decidedAtEpochMillis());
       }
     }
   }
 
-  private boolean isPeriodOver(BucketLimit limit) {
+  private boolean hasPeriodEnded(BucketLimit limit) {
     return limit.isOverAt(time.nowEpochMillis() * MICROS_PER_MILLI);
   }
 
@@ -312,7 +313,7 @@ public final class BucketReconciler {
 
   private void examine(BucketAudit audit) {
     long watermark = gapWatermarkMillis();
-    if (audit.isOver(watermark, KEPT_AFTER_FULL_MILLIS)) {
+    if (audit.hasExpired(watermark, KEPT_AFTER_FULL_MILLIS)) {
       forget(audit);
       return;
     }

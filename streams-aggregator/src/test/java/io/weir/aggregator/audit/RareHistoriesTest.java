@@ -37,7 +37,7 @@ final class RareHistoriesTest extends ReconcilerFixture {
     assertEquals((T + 33_000) * 1_000, last().fullAtEpochMicros());
   }
 
-  /** The first stamp that is known is believed, but contains no more than its counter says. */
+  /** The first stamp is trusted, but contains no more than its counter says. */
   @Test
   void cacheWentBackBeforeABelievedStamp_recordsOfBeforeAreOwed() {
     // charged 1..30 until T - 600; goes back to 10 at T - 500; 21 more until T: charged 31

@@ -8,10 +8,10 @@ import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.Stamp;
 
 /**
- * What the records say of one bucket: its limit, its epochs, its time to full, its total, and the
- * corrections of it. Offers the changes that touch several of these at once; which of them a record
- * causes is decided by {@link StampComparison}, {@link EpochStart}, {@link LimitFollowing} and
- * {@link BucketAudit}. Not thread-safe.
+ * The state of one bucket according to the records: its limit, epochs, time to full, total and
+ * corrections. Its methods change several of these together. {@link StampComparison}, {@link
+ * EpochStart}, {@link LimitFollowing} and {@link BucketAudit} decide which change a record causes.
+ * Not thread-safe.
  */
 final class BucketAccount {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -21,10 +21,10 @@ final class BucketAccount {
   private final CorrectionCycle corrections;
   private BucketLimit limit;
 
-  /** When the newest known charge was made, by the cache or without it. */
+  /** Time of the newest known charge, with or without the cache. */
   private long chargedAtMicros;
 
-  /** Σ cost of all records since the bucket was last known to be full. */
+  /** Σ cost of all records since the bucket was last full. */
   private long totalTokens;
 
   BucketAccount(
@@ -42,27 +42,27 @@ final class BucketAccount {
     this.corrections = corrections;
   }
 
-  /** Returns the limit that the bucket follows. */
+  /** Returns the limit in force for the bucket. */
   BucketLimit limit() {
     return limit;
   }
 
-  /** Replaces the limit that the bucket follows. */
+  /** Replaces the limit in force for the bucket. */
   void setLimit(BucketLimit changed) {
     limit = changed;
   }
 
-  /** Returns when the newest known charge was made, in microseconds since 1970. */
+  /** Returns the time of the newest known charge, in microseconds since 1970. */
   long chargedAtMicros() {
     return chargedAtMicros;
   }
 
-  /** Sets when the newest known charge was made. */
+  /** Sets the time of the newest known charge. */
   void setChargedAt(long atMicros) {
     chargedAtMicros = atMicros;
   }
 
-  /** Returns Σ cost of all records since the bucket was last known to be full. */
+  /** Returns Σ cost of all records since the bucket was last full. */
   long totalTokens() {
     return totalTokens;
   }
@@ -72,7 +72,7 @@ final class BucketAccount {
     totalTokens = Saturating.add(totalTokens, tokens);
   }
 
-  /** Begins the total anew, since the bucket was full. */
+  /** Restarts the total because the bucket was full before this charge. */
   void restartTotal(long costTokens) {
     totalTokens = costTokens;
   }
@@ -82,7 +82,7 @@ final class BucketAccount {
     return epochs;
   }
 
-  /** Returns when the bucket is full. */
+  /** Returns the bucket's times to full. */
   TimeToFull timeToFull() {
     return timeToFull;
   }
@@ -98,8 +98,9 @@ final class BucketAccount {
   }
 
   /**
-   * Returns whether only refusals were known of the bucket before this record, which is not taken
-   * yet. A total of 0 may also be that of a charge and its refund, of which the cache may not know.
+   * Returns whether this record, not yet processed, is the first charge: only denials were known
+   * before. A total of 0 is not enough: a charge and its refund also sum to 0, and the cache may
+   * not know the refund.
    */
   boolean isFirstCharge(Stamp stamp, long costTokens) {
     return costTokens > 0
@@ -110,7 +111,7 @@ final class BucketAccount {
         && stamp.epoch() == epoch().epoch();
   }
 
-  /** Takes a charge that the cache does not know of, and that may be older than others. */
+  /** Adds a debt: a charge that the cache does not know, possibly older than known charges. */
   void owe(long costTokens, long atMillis, Cause cause) {
     long at = atMillis * MICROS_PER_MILLI;
     chargedAtMicros = Math.max(chargedAtMicros, at);
@@ -122,8 +123,8 @@ final class BucketAccount {
   }
 
   /**
-   * Takes what is recorded of an epoch beyond what the cache has charged. What a gap had given up
-   * was charged, and is taken back; the rest the cache does not know of.
+   * Adds the overlap of an epoch as a debt: the tokens recorded beyond the cache's counter. Tokens
+   * of a gap were charged, so their credit is taken back; the cache does not know the rest.
    */
   void oweOverlap(EpochAccount epoch, long atMillis) {
     long tokens = epoch.acceptOverlap();
@@ -133,8 +134,8 @@ final class BucketAccount {
   }
 
   /**
-   * Takes what a check finds recorded beyond what the cache has charged up to the check's stamp,
-   * while charges since are in flight.
+   * Adds an overlap that a check found as a debt: tokens recorded beyond the counter in the check's
+   * stamp. Later charges may be in flight.
    */
   void oweCheckedOverlap(long tokens) {
     if (tokens > 0) {
@@ -144,19 +145,19 @@ final class BucketAccount {
   }
 
   private void takeOverlap(EpochAccount epoch, long tokens, long atMicros) {
-    long ofGaps = epoch.ofGaps(tokens);
-    takeBackCredit(epoch, ofGaps);
-    if (tokens > ofGaps) {
-      chargeLate(tokens - ofGaps, atMicros);
+    long gapTokens = epoch.gapTokensIn(tokens);
+    takeBackCredit(epoch, gapTokens);
+    if (tokens > gapTokens) {
+      chargeLate(tokens - gapTokens, atMicros);
     }
     chargedAtMicros = Math.max(chargedAtMicros, atMicros);
     corrections.disturb(Cause.OVERLAP, tokens, atMicros / MICROS_PER_MILLI);
   }
 
   /**
-   * Takes back what gaps were credited with, as far as it was credited: where the bucket had
-   * refilled there was nothing to credit (simulation, seeds 500 and 3573). While the bucket stood
-   * full by the credit, it would have refilled what is taken back (simulation, seed 1017828).
+   * Takes back the credit of gaps. A gap was credited only as far as the bucket had not refilled
+   * (simulation, seeds 500 and 3573). While the credit kept the bucket full, the bucket would have
+   * refilled the tokens, so that part is not taken back (simulation, seed 1017828).
    */
   private void takeBackCredit(EpochAccount epoch, long tokens) {
     Refill refill = limit.refill();
@@ -172,7 +173,7 @@ final class BucketAccount {
     }
   }
 
-  /** Takes a charge at its time, if the bucket refills. */
+  /** Adds a charge at its time if the bucket refills. */
   void charge(long tokens, long atMicros) {
     Refill refill = limit.refill();
     if (refill != null) {
@@ -180,7 +181,7 @@ final class BucketAccount {
     }
   }
 
-  /** Gives tokens of a charge back, if the bucket refills. */
+  /** Refunds tokens of a charge if the bucket refills. */
   void refund(long tokens) {
     Refill refill = limit.refill();
     if (refill != null) {
@@ -189,10 +190,10 @@ final class BucketAccount {
   }
 
   /**
-   * Gives up tokens of an epoch that will never be recorded.
+   * Credits a gap: tokens of an epoch that will never be recorded.
    *
    * @param watermarkMicros every call decided before this time is known
-   * @return the refusals that the missing charges may have caused
+   * @return the number of denials that the missing charges may have caused
    */
   long creditGap(EpochAccount epoch, long missingTokens, long watermarkMicros) {
     if (missingTokens <= 0) {
@@ -217,8 +218,8 @@ final class BucketAccount {
   }
 
   /**
-   * Notes how far from full the bucket was just before a charge of its own, with all that the cache
-   * has charged besides.
+   * Records how far from full the bucket was just before a charge, including all other charges of
+   * the cache.
    */
   void noteHeadroom(long costTokens, long atMicros) {
     Refill refill = limit.refill();
@@ -229,9 +230,8 @@ final class BucketAccount {
   }
 
   /**
-   * Notes how far from full the bucket was at the time of a stamp. A call that the cache did not
-   * decide may be newer than that, and charges before it may not be known yet: then the distances
-   * that are known stay known.
+   * Records how far from full the bucket was at the time of a stamp. If a debt is newer than the
+   * stamp, earlier charges may still be in flight, so the known distances are kept.
    */
   void noteDistance(long fromFullMicros, long atMicros) {
     if (timeToFull.isOwedBefore(atMicros)) {
@@ -242,23 +242,23 @@ final class BucketAccount {
   }
 
   /**
-   * Takes the time to full in the stamp of a charge for the cache's and the truth. What the cache
-   * has charged since that stamp is counted at once; what is not known yet is left out.
+   * Trusts the time to full in the stamp of a charge, for the cache and for the truth. Adds the
+   * known charges since that stamp at once; unknown charges are left out.
    */
-  void believe(Stamp stamp) {
+  void trust(Stamp stamp) {
     Refill refill = limit.refill();
     long since =
         refill == null ? 0 : refill.boundedMicrosFor(epoch().chargedTokens() - stamp.charged());
-    timeToFull.believe(stamp, since);
+    timeToFull.trust(stamp, since);
   }
 
-  /** Converts the times that stand for tokens to those of a limit that is followed from now on. */
+  /** Converts durations that represent tokens to the refill rate of a changed limit. */
   void followTimes(LimitChange change, long atMicros) {
     timeToFull.followOwed(change, atMicros);
     epochs.follow(change);
   }
 
-  /** Returns the tokens that the cache has forgotten. */
+  /** Returns the number of tokens that the cache has lost. */
   long lostTokens() {
     Refill refill = limit.refill();
     return refill != null

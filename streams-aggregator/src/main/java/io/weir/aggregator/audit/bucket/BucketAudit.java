@@ -9,23 +9,26 @@ import io.weir.topics.model.Stamp;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The audit of one bucket: whether the cache's state of the bucket agrees with the records, and
- * what it should be where it does not. Decision record 0005 has the arithmetic and its proof. Only
- * records and low watermarks are taken into account, so that a replay of the topic comes to the
- * same result. Not thread-safe.
+ * The audit of one bucket: compares the cache's state of the bucket with the records, and computes
+ * the correct state where they differ. Decision record 0005 has the arithmetic and its proof. The
+ * audit depends only on records and low watermarks, so a replay of the topic has the same result.
+ * Not thread-safe.
  *
- * <p>While cache and records agree, the true time to full is that of the newest stamp. Once they do
- * not, it follows its own arithmetic until a stamp shows the correction that was published.
+ * <p>While cache and records agree, the true time to full is that of the newest stamp. When they
+ * differ, the audit computes the true time itself, until a stamp confirms the published correction.
  *
- * <p>Each step returns its effect on the figures of the bucket's policy as a value; nothing is
- * published or counted here.
+ * <p>Each step returns its effect on the figures of the bucket's policy as a value. This class does
+ * not publish or count anything.
  */
 public final class BucketAudit {
-  /** Least time between two corrections of a bucket while no stamp shows the first as applied. */
+  /** Minimum time between two corrections of a bucket while the first is not confirmed. */
   public static final long UNCONFIRMED_INTERVAL_MILLIS =
       CorrectionCycle.UNCONFIRMED_INTERVAL_MILLIS;
 
-  /** A bucket that is called less often shows too late when its correction was applied. */
+  /**
+   * Maximum time between two stamps for a measured delay. Rarer stamps show too late when the
+   * correction was applied.
+   */
   private static final long DELAY_RESOLUTION_MILLIS = 500;
 
   private static final long MICROS_PER_MILLI = 1_000;
@@ -48,18 +51,18 @@ public final class BucketAudit {
   }
 
   /**
-   * Begins the audit of a bucket with its first stamp, which is believed.
+   * Begins the audit of a bucket with its first stamp, which is trusted.
    *
-   * @param mayLackRecords whether records of this epoch may be gone from the topic, so that what
-   *     the cache charged before is not in flight
+   * @param mayLackRecords whether Kafka may have deleted records of this epoch; earlier charges
+   *     then are not in flight
    */
   public static BucketAudit ofStamp(
       Charge charge, BucketLimit limit, Stamp stamp, long atMillis, boolean mayLackRecords) {
     long at = atMillis * MICROS_PER_MILLI;
-    boolean believed = mayLackRecords || stamp.version() > 0;
+    boolean isTrusted = mayLackRecords || stamp.version() > 0;
     EpochAccount epoch =
-        believed
-            ? EpochAccount.ofBelieved(stamp, charge.cost(), at)
+        isTrusted
+            ? EpochAccount.ofTrusted(stamp, charge.cost(), at)
             : new EpochAccount(stamp.epoch(), stamp.charged(), at, charge.cost(), 0);
     CorrectionCycle corrections = new CorrectionCycle();
     corrections.beginEpoch(stamp.version());
@@ -67,18 +70,18 @@ public final class BucketAudit {
         new BucketAccount(
             limit,
             at,
-            believed ? stamp.charged() : charge.cost(),
+            isTrusted ? stamp.charged() : charge.cost(),
             new EpochAccounts(epoch),
             new TimeToFull(stamp.fullAtEpochMicros(), at),
             corrections);
     account.noteHeadroom(charge.cost(), at);
-    if (!believed && limit.refills()) {
+    if (!isTrusted && limit.refills()) {
       account.timeToFull().noteFull(0, Math.min(stamp.epoch(), at));
     }
     return new BucketAudit(charge.bucket(), account, new DecisionJudge(0));
   }
 
-  /** Begins the audit of a bucket with a charge that has no stamp: the bucket was full before. */
+  /** Begins the audit of a bucket with a charge without a stamp; the bucket was full before. */
   public static BucketAudit ofUnstamped(Charge charge, BucketLimit limit, long atMillis) {
     BucketAudit audit = ofFull(charge.bucket(), limit, atMillis);
     audit.takeUnstamped(charge.cost(), atMillis);
@@ -99,7 +102,7 @@ public final class BucketAudit {
         new DecisionJudge(0));
   }
 
-  /** Restores an audit. */
+  /** Restores an audit from its stored state. */
   static BucketAudit of(BucketAuditState state) {
     BucketAccount account =
         new BucketAccount(
@@ -115,7 +118,7 @@ public final class BucketAudit {
     return audit;
   }
 
-  /** Returns the whole state, to be stored. */
+  /** Returns the whole state for the store. */
   BucketAuditState state() {
     return new BucketAuditState(
         bucket,
@@ -136,31 +139,32 @@ public final class BucketAudit {
     return bucket;
   }
 
-  /** Returns the limit that the bucket follows. */
+  /** Returns the limit in force for the bucket. */
   public BucketLimit limit() {
     return account.limit();
   }
 
-  /** Returns the tokens by which cache and records differ since they last agreed. */
+  /** Returns by how many tokens cache and records have differed since they last agreed. */
   public long openDriftTokens() {
     return corrections.openDriftTokens();
   }
 
-  /** Returns the tokens admitted without the cache since cache and records last agreed. */
+  /**
+   * Returns how many tokens were admitted without the cache since cache and records last agreed.
+   */
   public long openOutageTokens() {
     return corrections.openOutageTokens();
   }
 
   /**
-   * Takes the charge of a recorded call.
+   * Processes the charge of a recorded call.
    *
-   * @param limit the limit by which the call was decided
-   * @param askedTokens the cost of the call
-   * @param atMillis when it was decided
-   * @param nowMillis the partition's time
+   * @param limit the limit that decided the call
+   * @param requestedTokens the cost of the call
+   * @param atMillis when the call was decided @param nowMillis the current time of the partition
    */
   public AuditEffect take(
-      Charge charge, BucketLimit limit, long askedTokens, long atMillis, long nowMillis) {
+      Charge charge, BucketLimit limit, long requestedTokens, long atMillis, long nowMillis) {
     Stamp stamp = charge.stamp();
     limits.follow(limit, stamp, charge.cost(), atMillis);
     long driftBefore = corrections.openDriftTokens();
@@ -172,7 +176,7 @@ public final class BucketAudit {
     } else {
       boolean wasUnconfirmed = corrections.isUnconfirmed();
       boolean isWatched = atMillis - stampedAtMillis() <= DELAY_RESOLUTION_MILLIS;
-      judgement = stamps.take(stamp, limit, charge.cost(), askedTokens, atMillis);
+      judgement = stamps.take(stamp, limit, charge.cost(), requestedTokens, atMillis);
       if (wasUnconfirmed && !corrections.isUnconfirmed() && isWatched) {
         confirmedAfter = corrections.awaitedMillis(atMillis);
       }
@@ -185,7 +189,7 @@ public final class BucketAudit {
         confirmedAfter);
   }
 
-  /** Closes the open differences if cache and records agree, or repeats an overdue correction. */
+  /** Clears the open differences if cache and records agree, or repeats an overdue correction. */
   private void settleAgreement(long atMillis, long nowMillis) {
     if (corrections.isAgreed()) {
       corrections.closeDifferences();
@@ -202,10 +206,10 @@ public final class BucketAudit {
   }
 
   /**
-   * Takes the difference between what a call turned out to cost and what it was charged.
+   * Processes a settlement: the difference between the actual cost of a call and its charge.
    *
-   * @param differenceTokens positive when the call cost more; a refund cannot give back what the
-   *     bucket has refilled already
+   * @param differenceTokens positive if the call cost more; a refund cannot return tokens that the
+   *     bucket has already refilled
    * @param decidedAtMillis when the call was decided
    */
   public AuditEffect settle(long differenceTokens, long decidedAtMillis) {
@@ -220,22 +224,23 @@ public final class BucketAudit {
     return AuditEffect.ofDifferences(corrections.openDriftTokens() - driftBefore, 0);
   }
 
-  /** Makes a correction due without a disturbance, if none is due. */
+  /** Makes a correction due, without a disturbance, if none is due. */
   public void requireCorrection(long atMillis) {
     if (corrections.dueCause() == null) {
       corrections.disturb(Cause.RESTORE, 0, atMillis);
     }
   }
 
-  /** Returns whether a check has anything to find, or to note, at this watermark. */
+  /** Returns whether a check is needed at this watermark. */
   public boolean needsCheck(long watermarkMillis) {
     return corrections.dueCause() != null
         || account.epochs().needsCheck(watermarkMillis * MICROS_PER_MILLI);
   }
 
   /**
-   * Gives up charges that will never be recorded, since every call before the watermark is known,
-   * and takes back what was given up and has come after all.
+   * Checks for gaps and overlaps. Every call before the watermark is known, so charges still
+   * missing will never be recorded, and the bucket is credited. Credits for charges recorded after
+   * all are taken back.
    */
   public AuditEffect check(long watermarkMillis) {
     long watermark = watermarkMillis * MICROS_PER_MILLI;
@@ -253,31 +258,33 @@ public final class BucketAudit {
     return AuditEffect.ofGaps(corrections.openDriftTokens() - driftBefore, wrongRefusals);
   }
 
-  /** Returns why a correction is due, or null if none is. */
+  /** Returns the cause of the due correction, or null if none is due. */
   public @Nullable Cause dueCause() {
     return corrections.dueCause();
   }
 
-  /** Returns whether a correction that is due may be published now. */
+  /** Returns whether a due correction may be published now. */
   public boolean mayPublish(long nowMillis) {
     return corrections.mayPublish(nowMillis);
   }
 
-  /** Returns until when a correction that is due waits for the newest to be confirmed. */
+  /** Returns until when a due correction waits for the confirmation of the newest. */
   public long waitsUntilMillis() {
     return corrections.waitsUntilMillis();
   }
 
-  /** Begins to wait until that time; returns false if the correction waits already. */
+  /**
+   * Begins to wait until {@link #waitsUntilMillis}; returns false if the correction already waits.
+   */
   public boolean beginWaiting() {
     return corrections.beginWaiting();
   }
 
   /**
    * Advances the bucket to its next version and returns the correction to publish. Returns null if
-   * the bucket cannot be corrected: of a bucket of capacity 0 only refusals are known, and neither
-   * what it holds nor of how much. What is owed stays owed, since no stamp shows that version: the
-   * bucket is published when it has another limit.
+   * the capacity is 0: only denials are known then, and neither the content nor the size of the
+   * bucket. The debt remains, because no stamp shows that version. The bucket is published when its
+   * limit changes.
    */
   public @Nullable Correction publish(Cause cause, long nowMillis) {
     if (account.limit().capacityTokens() == 0) {
@@ -303,7 +310,7 @@ public final class BucketAudit {
         account.timeToFull().knownThroughMicros());
   }
 
-  /** Returns the watermark at which the bucket is examined next; 0 when it has no timer. */
+  /** Returns the watermark at which the bucket is examined next; 0 if it has no timer. */
   public long timerAtMillis() {
     return timerAtMillis;
   }
@@ -314,9 +321,10 @@ public final class BucketAudit {
   }
 
   /**
-   * Returns the next watermark at which there may be something to find, or the bucket is over.
+   * Returns the next watermark at which a check may find something, or at which the bucket has
+   * expired.
    *
-   * @param marginMillis as of {@link #isOver}
+   * @param marginMillis as in {@link #hasExpired}
    */
   public long nextExaminationMillis(long watermarkMillis, long marginMillis) {
     long at = (latestFullAtMicros() / MICROS_PER_MILLI) + marginMillis + 1;
@@ -333,17 +341,18 @@ public final class BucketAudit {
   }
 
   /**
-   * Returns whether the bucket is full, or its period over, and nothing of it is left to publish.
+   * Returns whether the audit is complete: the bucket is full or its period has ended, and no
+   * correction is due.
    *
-   * @param marginMillis how long the watermark must have passed the time to full
+   * @param marginMillis how far the watermark must be after the time to full
    */
-  public boolean isOver(long watermarkMillis, long marginMillis) {
+  public boolean hasExpired(long watermarkMillis, long marginMillis) {
     return corrections.dueCause() == null
         && account.epoch().pendingTokens() == 0
         && watermarkMillis - marginMillis > latestFullAtMicros() / MICROS_PER_MILLI;
   }
 
-  /** Returns whether the bucket holds less than its capacity at a time. */
+  /** Returns whether the bucket is not full at a time. */
   public boolean isUsed(long atMillis) {
     TimeToFull time = account.timeToFull();
     return Math.max(time.trueMicros(), time.cacheMicros()) > atMillis * MICROS_PER_MILLI;
@@ -353,7 +362,7 @@ public final class BucketAudit {
     return account.epoch().stampedAtMicros() / MICROS_PER_MILLI;
   }
 
-  /** Returns how the bucket stands, for reports. */
+  /** Returns the state of the bucket for reports. */
   BucketSnapshot snapshot() {
     EpochAccount epoch = account.epoch();
     return new BucketSnapshot(

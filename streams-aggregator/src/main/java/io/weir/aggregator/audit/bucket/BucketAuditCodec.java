@@ -13,46 +13,55 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The stored form of a bucket's audit, version 9; versions 3 to 8 are read. Stateless. */
+/**
+ * Encodes and decodes the stored form of a bucket's audit. Writes version 10 and reads versions 3
+ * to 10. Stateless.
+ */
 public final class BucketAuditCodec {
   private static final int VERSION = 10;
 
-  /** The newest version without the cache's clock in the newest stamp. */
+  /** The newest version that lacks the cache's clock in the newest stamp. */
   private static final int VERSION_WITHOUT_CLOCK = 9;
 
   /**
-   * Stands for a time that is not known: of a credit, by which nothing counts as refilled then;
-   * until when charges are in flight, which they then are until the next checks; or until when what
-   * is owed was charged.
+   * An unknown time. For a credit: nothing counts as refilled by it. For charges in flight: they
+   * are in flight until the next checks. For a debt: its newest charge has no known time.
    */
   private static final long UNKNOWN_TIME = Long.MAX_VALUE;
 
-  /** Stands for what is owed since the confirmed correction, which then bounds nothing. */
+  /** An unknown debt since the confirmed correction; it is so large that it bounds nothing. */
   private static final long UNKNOWN_OWED = Numbers.MAX;
 
-  /** Lacks until when what is owed was charged, and what was certainly not refilled. */
+  /**
+   * The newest version that lacks the time of the newest debt, and the time certainly not refilled.
+   */
   private static final int VERSION_WITHOUT_OWED_UNTIL = 8;
 
   /**
-   * Also lacks what is owed since the confirmed correction, and what the first stamp was believed.
+   * The newest version that also lacks the debt since the confirmed correction, and the tokens
+   * trusted with the first stamp.
    */
   private static final int VERSION_WITHOUT_CONFIRMED = 7;
 
-  /** Also lacks what has come of the time of gaps, and until when charges are in flight. */
-  private static final int VERSION_WITHOUT_COME = 6;
+  /**
+   * The newest version that also lacks the records that arrived after a gap, and until when charges
+   * are in flight.
+   */
+  private static final int VERSION_WITHOUT_ARRIVED = 6;
 
   /**
-   * Also lacks how near to full charges in flight may have found a bucket, and when it was
-   * credited.
+   * The newest version that also lacks the least distance from full before charges in flight, and
+   * the time of a credit.
    */
   private static final int VERSION_WITHOUT_FLIGHT = 5;
 
   /**
-   * Also lacks the algorithm of the limit, the full times, and what is owed since the correction.
+   * The newest version that also lacks the algorithm of the limit, the full times, and the debt
+   * since the newest correction.
    */
   private static final int VERSION_WITHOUT_FULL_TIMES = 4;
 
-  /** The oldest version that is read: also lacks what gaps were credited with. */
+  /** The oldest version that can be read; it also lacks the credits of gaps. */
   private static final int VERSION_WITHOUT_CREDITS = 3;
 
   private BucketAuditCodec() {}
@@ -186,7 +195,7 @@ public final class BucketAuditCodec {
 
   private static GapCheck.State gapCheck(Unpacker value) {
     boolean hasFlight = value.version() > VERSION_WITHOUT_FLIGHT;
-    boolean hasTimes = value.version() > VERSION_WITHOUT_COME;
+    boolean hasTimes = value.version() > VERSION_WITHOUT_ARRIVED;
     boolean hasCertain = value.version() > VERSION_WITHOUT_OWED_UNTIL;
     return new GapCheck.State(
         value.integer(),
@@ -211,7 +220,10 @@ public final class BucketAuditCodec {
     }
   }
 
-  /** Decodes what follows the two times; an older version assumes that all between is owed. */
+  /**
+   * Decodes the members after the two times. For an old version, their whole difference counts as
+   * debt.
+   */
   private static TimeToFull.State timeToFull(Unpacker value, long cacheMicros, long trueMicros) {
     FullTimes fullTimes = new FullTimes();
     if (value.version() <= VERSION_WITHOUT_FULL_TIMES) {
@@ -250,16 +262,16 @@ public final class BucketAuditCodec {
         .integer(epoch.creditedMicros())
         .integer(epoch.creditedFromMicros())
         .integer(epoch.gapUntilMicros())
-        .integer(epoch.cameTokens())
-        .integer(epoch.believedTokens())
-        .integer(epoch.believedAtMicros())
-        .integer(epoch.believedLeftTokens());
+        .integer(epoch.arrivedTokens())
+        .integer(epoch.trustedTokens())
+        .integer(epoch.trustedAtMicros())
+        .integer(epoch.trustedLeftTokens());
   }
 
   private static EpochAccount.State epoch(Unpacker value) {
     boolean hasCredits = value.version() > VERSION_WITHOUT_CREDITS;
-    boolean hasCome = value.version() > VERSION_WITHOUT_COME;
-    boolean hasBelieved = value.version() > VERSION_WITHOUT_CONFIRMED;
+    boolean hasArrived = value.version() > VERSION_WITHOUT_ARRIVED;
+    boolean hasTrusted = value.version() > VERSION_WITHOUT_CONFIRMED;
     long epoch = value.integer();
     long chargedTokens = value.integer();
     long stampedAtMicros = value.integer();
@@ -277,10 +289,10 @@ public final class BucketAuditCodec {
         gapTokens,
         hasCredits ? value.integer() : 0,
         value.version() > VERSION_WITHOUT_FLIGHT ? value.integer() : UNKNOWN_TIME,
-        hasCome ? value.integer() : stampedAtMicros,
-        hasCome ? value.integer() : gapTokens,
-        hasBelieved ? value.integer() : 0,
-        hasBelieved ? value.integer() : 0,
-        hasBelieved ? value.integer() : 0);
+        hasArrived ? value.integer() : stampedAtMicros,
+        hasArrived ? value.integer() : gapTokens,
+        hasTrusted ? value.integer() : 0,
+        hasTrusted ? value.integer() : 0,
+        hasTrusted ? value.integer() : 0);
   }
 }

@@ -5,19 +5,19 @@ import io.weir.limits.BucketLimit;
 import java.util.List;
 
 /**
- * The whole state of one bucket's audit, as it is stored. A value taken from an audit holds until
- * the next change of that audit.
+ * The whole stored state of one bucket's audit. A value shares mutable parts with its audit, so it
+ * is valid until that audit changes.
  *
  * @param bucket the bucket's key in the decision cache
- * @param limit the limit that it follows
+ * @param limit the limit in force
  * @param epoch the account of the newest epoch
- * @param previousEpochs the accounts of ended epochs with charges in flight, the newest last
- * @param timeToFull when the bucket is full, by the cache and by the records
- * @param chargedAtMicros when the newest known charge was made, in microseconds since 1970
- * @param totalTokens Σ cost of all records since the bucket was last known to be full
- * @param corrections the corrections published, confirmed and due
- * @param forgoneTokens cost of the calls wrongly denied since cache and records last agreed
- * @param timerAtMillis the watermark at which the bucket is examined next; 0 when it has no timer
+ * @param previousEpochs the accounts of previous epochs with charges in flight, the newest last
+ * @param timeToFull when the bucket is full, according to the cache and to the records
+ * @param chargedAtMicros time of the newest known charge, in microseconds since 1970
+ * @param totalTokens Σ cost of all records since the bucket was last full
+ * @param corrections the published, confirmed and due corrections
+ * @param forgoneTokens Σ cost of the calls wrongly denied since cache and records last agreed
+ * @param timerAtMillis the watermark at which the bucket is examined next; 0 if it has no timer
  * @param gapCheck the search for charges that were never recorded
  */
 record BucketAuditState(

@@ -6,17 +6,17 @@ import io.weir.topics.model.CallEvent;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The corrections of one bucket, from the disturbance that makes one due, through its publication,
- * to the stamp that shows it as applied. Not thread-safe.
+ * The cycle of a bucket's corrections: a disturbance makes one due, the audit publishes it, and a
+ * stamp confirms it. Not thread-safe.
  *
- * <p>The cache and the records <em>agree</em> while a stamp has shown the newest correction that
- * was published and no correction is due.
+ * <p>The cache and the records <em>agree</em> if a stamp has confirmed the newest published
+ * correction and no correction is due.
  */
 final class CorrectionCycle {
-  /** Least time between two corrections of a bucket while no stamp shows the first as applied. */
+  /** Minimum time between two corrections of a bucket while the first is not confirmed. */
   static final long UNCONFIRMED_INTERVAL_MILLIS = 1_000;
 
-  /** A correction that no stamp shows as applied after this long is published again. */
+  /** Time after which a correction that is not confirmed is published again. */
   static final long REPEAT_AFTER_MILLIS = 5_000;
 
   private long version;
@@ -28,22 +28,23 @@ final class CorrectionCycle {
   private long openDriftTokens;
   private long openOutageTokens;
 
-  /** Until when the correction that is due waits for the one before; of this process only. */
+  /** Until when the due correction waits for the previous one. In memory only. */
   private long waitsUntilMillis;
 
   /**
    * The cycle as a value.
    *
-   * @param version version of the newest correction that was published
-   * @param confirmedVersion version of the newest correction that a stamp has shown as applied
-   * @param dueCause why a correction is due; null when none is
-   * @param disturbedAtMillis when the oldest call was decided that the next correction is the first
-   *     to take into account
-   * @param awaitedSinceMillis the same of the newest correction that was published; 0 when it had
-   *     no such call
-   * @param publishedAtMillis when the newest correction was published, by the partition's time
-   * @param openDriftTokens tokens by which cache and records differ since the last confirmation
-   * @param openOutageTokens tokens admitted without the cache since the last confirmation
+   * @param version version of the newest published correction @param confirmedVersion version of
+   *     the newest confirmed correction @param dueCause cause of the due correction; null if none
+   *     is due
+   * @param disturbedAtMillis decision time of the oldest call included in the next correction and
+   *     in no earlier one
+   * @param awaitedSinceMillis the same time of the newest published correction; 0 if there was no
+   *     such call
+   * @param publishedAtMillis when the newest correction was published, in the partition's time
+   * @param openDriftTokens number of tokens by which cache and records have differed since the last
+   *     confirmation @param openOutageTokens number of tokens admitted without the cache since the
+   *     last confirmation
    */
   record State(
       long version,
@@ -82,17 +83,17 @@ final class CorrectionCycle {
         openOutageTokens);
   }
 
-  /** Returns the version of the newest correction that was published. */
+  /** Returns the version of the newest published correction. */
   long version() {
     return version;
   }
 
-  /** Returns the version of the newest correction that a stamp has shown as applied. */
+  /** Returns the version of the newest confirmed correction. */
   long confirmedVersion() {
     return confirmedVersion;
   }
 
-  /** Returns why a correction is due, or null if none is. */
+  /** Returns the cause of the due correction, or null if none is due. */
   @Nullable Cause dueCause() {
     return dueCause;
   }
@@ -102,26 +103,26 @@ final class CorrectionCycle {
     return version == confirmedVersion && dueCause == null;
   }
 
-  /** Returns whether a correction was published that no stamp has shown yet. */
+  /** Returns whether a published correction is not confirmed yet. */
   boolean isUnconfirmed() {
     return confirmedVersion < version;
   }
 
-  /** Returns the tokens by which cache and records differ since the last confirmation. */
+  /** Returns by how many tokens cache and records have differed since the last confirmation. */
   long openDriftTokens() {
     return openDriftTokens;
   }
 
-  /** Returns the tokens admitted without the cache since the last confirmation. */
+  /** Returns how many tokens were admitted without the cache since the last confirmation. */
   long openOutageTokens() {
     return openOutageTokens;
   }
 
   /**
-   * Makes a correction due, if none is; the first cause stands.
+   * Makes a correction due if none is due. If one is due, its cause does not change.
    *
-   * @param driftTokens by how many tokens cache and records differ more than before
-   * @param atMillis when the call was decided that disturbed the bucket
+   * @param driftTokens number of tokens by which the difference of cache and records grows
+   * @param atMillis decision time of the call that disturbed the bucket
    */
   void disturb(Cause cause, long driftTokens, long atMillis) {
     openDriftTokens = Saturating.add(openDriftTokens, driftTokens);
@@ -137,37 +138,37 @@ final class CorrectionCycle {
     openOutageTokens = Saturating.add(openOutageTokens, tokens);
   }
 
-  /** Forgets the open differences, since cache and records agree. */
+  /** Clears the open differences because cache and records agree. */
   void closeDifferences() {
     openDriftTokens = 0;
     openOutageTokens = 0;
   }
 
-  /** Follows the version in the first stamp of an epoch: the versions of an epoch are its own. */
+  /** Sets the version to that in the first stamp of an epoch; each epoch has its own versions. */
   void beginEpoch(long stampVersion) {
     version = stampVersion;
     confirmedVersion = stampVersion;
   }
 
   /**
-   * Confirms the corrections up to the version that the newest stamp shows. After a reset of the
-   * aggregator that may be one of before, which the next correction has to exceed.
+   * Confirms the corrections up to the version in the newest stamp. After a reset of the aggregator
+   * that version may be older than the reset; the next correction must exceed it.
    */
   void confirm(long stampVersion) {
     version = Math.max(version, stampVersion);
     confirmedVersion = Math.max(confirmedVersion, stampVersion);
   }
 
-  /** Lowers the confirmed version to that of a stamp of a cache that has gone back. */
+  /** Lowers the confirmed version to that in a stamp, because the cache has gone back. */
   void goBack(long stampVersion) {
     confirmedVersion = Math.min(confirmedVersion, stampVersion);
   }
 
   /**
-   * Advances to the next version, which is published now and answers the due disturbance.
+   * Advances to the next version, which is published now and clears the due correction.
    *
-   * @return when the oldest call was decided that this correction is the first to take into
-   *     account; now when no correction was due
+   * @return decision time of the oldest call included in this correction and in no earlier one;
+   *     {@code nowMillis} if no correction was due
    */
   long publish(long nowMillis) {
     long pendingSinceMillis = dueCause == null ? nowMillis : disturbedAtMillis;
@@ -179,38 +180,43 @@ final class CorrectionCycle {
   }
 
   /**
-   * Returns how long the newest correction was awaited until now, in milliseconds, or a negative
-   * number if no disturbance asked for it.
+   * Returns the time from the disturbance to a confirmation of the newest correction, in
+   * milliseconds; negative if no disturbance caused it.
    */
   long awaitedMillis(long atMillis) {
     return awaitedSinceMillis > 0 ? Math.max(0, atMillis - awaitedSinceMillis) : -1;
   }
 
-  /** Returns whether the next correction may be published now, or has to wait for the newest. */
+  /**
+   * Returns whether the next correction may be published now; otherwise it waits for the newest.
+   */
   boolean mayPublish(long nowMillis) {
     return confirmedVersion == version
         || isLongerAgo(publishedAtMillis, UNCONFIRMED_INTERVAL_MILLIS - 1, nowMillis);
   }
 
-  /** Returns whether the newest correction should have been shown by now, and none is due. */
+  /** Returns whether the confirmation of the newest correction is overdue, and none is due. */
   boolean isOverdue(long nowMillis) {
     return dueCause == null && isLongerAgo(publishedAtMillis, REPEAT_AFTER_MILLIS, nowMillis);
   }
 
   /**
-   * Returns whether a time differs from now by more than an interval. A time in the future was
-   * stamped by a clock that was wrong.
+   * Returns whether a time differs from now by more than an interval. A wrong clock may have set a
+   * time in the future.
    */
   private static boolean isLongerAgo(long epochMillis, long intervalMillis, long nowMillis) {
     return Math.abs(nowMillis - epochMillis) > intervalMillis;
   }
 
-  /** Returns until when the next correction waits for the newest to be confirmed. */
+  /** Returns until when the next correction waits for the confirmation of the newest. */
   long waitsUntilMillis() {
     return publishedAtMillis + UNCONFIRMED_INTERVAL_MILLIS;
   }
 
-  /** Begins to wait until that time; returns false if the correction waits already. */
+  /**
+   * Begins to wait until {@link #waitsUntilMillis()}; returns false if the correction already
+   * waits.
+   */
   boolean beginWaiting() {
     boolean begins = waitsUntilMillis != waitsUntilMillis();
     waitsUntilMillis = waitsUntilMillis();

@@ -5,24 +5,24 @@ import io.weir.limits.BucketLimit;
 import io.weir.limits.Refill;
 
 /**
- * Judges single decisions of the cache on one bucket by what the true bucket held. Remembers the
- * cost of the calls it found wrongly denied, since the true bucket would have paid for them: it
- * holds that much less for the next. Not thread-safe.
+ * Judges decisions of the cache for one bucket against the content of the true bucket. Remembers
+ * the cost of wrongly denied calls: the true bucket would have admitted them, so it holds that much
+ * less for later calls. Not thread-safe.
  */
 final class DecisionJudge {
   private long forgoneTokens;
 
-  /** Creates a judge that remembers a cost of wrongly denied calls. */
+  /** Creates a judge with a remembered cost of wrongly denied calls. */
   DecisionJudge(long forgoneTokens) {
     this.forgoneTokens = forgoneTokens;
   }
 
-  /** Returns the cost of the calls wrongly denied since cache and records last agreed. */
+  /** Returns Σ cost of the calls wrongly denied since cache and records last agreed. */
   long forgoneTokens() {
     return forgoneTokens;
   }
 
-  /** Forgets the calls wrongly denied, since cache and records agree. */
+  /** Forgets the wrongly denied calls because cache and records agree. */
   void reset() {
     forgoneTokens = 0;
   }
@@ -31,31 +31,31 @@ final class DecisionJudge {
    * Judges a decision.
    *
    * @param limit the limit of the true bucket
-   * @param fullAtMicros when the true bucket would have been full, before the call
+   * @param fullAtMicros when the true bucket would have been full without the call
    * @param totalTokens Σ cost of the records before the call
-   * @param costTokens what the call took; 0 when the cache refused it
-   * @param askedTokens what the call asked for
-   * @param atMicros when it was decided
+   * @param costTokens tokens charged for the call; 0 if the cache denied it
+   * @param requestedTokens cost of the call
+   * @param atMicros when the call was decided
    */
   Judgement judge(
       BucketLimit limit,
       long fullAtMicros,
       long totalTokens,
       long costTokens,
-      long askedTokens,
+      long requestedTokens,
       long atMicros) {
     if (costTokens > 0) {
       long latest = atMicros + TimeToFull.CLOCK_STEP_MICROS;
-      return held(limit, fullAtMicros, totalTokens, askedTokens, latest)
+      return held(limit, fullAtMicros, totalTokens, requestedTokens, latest)
           ? Judgement.RIGHT
           : Judgement.WRONGLY_ADMITTED;
     }
-    long needed = Saturating.add(askedTokens, forgoneTokens);
-    // what a window's earlier sub-windows counted is not known here
+    long needed = Saturating.add(requestedTokens, forgoneTokens);
+    // the counts of earlier sub-windows of a sliding window are unknown here
     if (!limit.decidesAlone() || !held(limit, fullAtMicros, totalTokens, needed, atMicros)) {
       return Judgement.RIGHT;
     }
-    forgoneTokens = Saturating.add(forgoneTokens, askedTokens);
+    forgoneTokens = Saturating.add(forgoneTokens, requestedTokens);
     return Judgement.WRONGLY_DENIED;
   }
 

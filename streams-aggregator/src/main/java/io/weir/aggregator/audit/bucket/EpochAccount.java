@@ -5,9 +5,9 @@ import io.weir.limits.LimitChange;
 import io.weir.topics.model.Stamp;
 
 /**
- * The account of one epoch of a bucket: what the cache says it has charged in the epoch, and what
- * the records of the epoch sum to. An epoch begins when the cache creates the bucket and ends when
- * the cache has lost it or let it expire. Not thread-safe.
+ * The account of one epoch of a bucket: the cache's counter of charges in the epoch, and the sum of
+ * the epoch's records. An epoch begins when the cache creates the bucket. It ends when the bucket
+ * expires or the cache loses it. Not thread-safe.
  *
  * <p>Decision record 0005 calls the counter C, the sum of the records E and the accepted drift R.
  */
@@ -24,33 +24,34 @@ final class EpochAccount {
   private long creditedMicros;
   private long creditedFromMicros;
   private long gapUntilMicros;
-  private long cameTokens;
-  private long believedTokens;
-  private long believedAtMicros;
-  private long believedLeftTokens;
+  private long arrivedTokens;
+  private long trustedTokens;
+  private long trustedAtMicros;
+  private long trustedLeftTokens;
 
   /**
    * The account as a value.
    *
    * @param epoch when the epoch began, by the cache's clock, in microseconds since 1970
    * @param chargedTokens the cache's counter in the newest stamp (C)
-   * @param stampedAtMicros when that stamp was made, by the cache's clock
-   * @param exactTokens Σ cost of the records stamped with this epoch (E)
-   * @param driftTokens recorded minus charged, as far as it is accepted (R): positive where the
+   * @param stampedAtMicros time of that stamp, by the cache's clock @param exactTokens Σ cost of
+   *     the records stamped with this epoch (E)
+   * @param driftTokens accepted part of recorded minus charged tokens (R): positive where the
    *     counter went back, negative for gaps
-   * @param wentBackAtMicros time of the first stamp after the counter last went back; 0 when it
-   *     never did
-   * @param gapTokens tokens that gaps gave up as never recorded, less those recorded after all
-   * @param creditedMicros by how much the bucket was made full earlier for these: less than their
-   *     refill time where the bucket had refilled since
-   * @param creditedFromMicros from when the bucket could be full by the newest of these credits
-   * @param gapUntilMicros the latest time at which a charge that a gap gave up can have been made
-   * @param cameTokens Σ cost of the records that came since a gap and are not of after that time:
-   *     no more can be of the gaps
-   * @param believedTokens the cache's counter in the first stamp, if that was believed: what was
-   *     charged before counts as recorded; 0 if it was not
-   * @param believedAtMicros when that stamp was made
-   * @param believedLeftTokens how much of that no record has shown
+   * @param wentBackAtMicros time of the first stamp after the counter last went back; 0 if it never
+   *     did
+   * @param gapTokens tokens that gaps credited as never recorded, less those recorded after all
+   * @param creditedMicros by how much the credit of these tokens moved the time to full earlier;
+   *     less than their refill time if the bucket had refilled since
+   * @param creditedFromMicros the earliest time at which the newest of these credits could make the
+   *     bucket full
+   * @param gapUntilMicros the latest possible time of a charge that a gap credited
+   * @param arrivedTokens Σ cost of the records that arrived after a gap and were charged at that
+   *     time at the latest; an upper bound of the recorded tokens of gaps
+   * @param trustedTokens the cache's counter in the first stamp if that was trusted; earlier
+   *     charges then count as recorded. 0 if it was not trusted
+   * @param trustedAtMicros time of that stamp
+   * @param trustedLeftTokens part of {@code trustedTokens} not seen in records yet
    */
   record State(
       long epoch,
@@ -63,12 +64,12 @@ final class EpochAccount {
       long creditedMicros,
       long creditedFromMicros,
       long gapUntilMicros,
-      long cameTokens,
-      long believedTokens,
-      long believedAtMicros,
-      long believedLeftTokens) {}
+      long arrivedTokens,
+      long trustedTokens,
+      long trustedAtMicros,
+      long trustedLeftTokens) {}
 
-  /** Opens the account of an epoch; the parameters are those of {@link State}. */
+  /** Creates the account of an epoch; for the parameters see {@link State}. */
   EpochAccount(
       long epoch, long chargedTokens, long stampedAtMicros, long exactTokens, long driftTokens) {
     this.epoch = epoch;
@@ -78,7 +79,7 @@ final class EpochAccount {
     this.driftTokens = driftTokens;
   }
 
-  /** Restores an account. */
+  /** Restores an account from its state. */
   static EpochAccount of(State state) {
     EpochAccount account =
         new EpochAccount(
@@ -92,10 +93,10 @@ final class EpochAccount {
     account.creditedMicros = state.creditedMicros;
     account.creditedFromMicros = state.creditedFromMicros;
     account.gapUntilMicros = state.gapUntilMicros;
-    account.cameTokens = state.cameTokens;
-    account.believedTokens = state.believedTokens;
-    account.believedAtMicros = state.believedAtMicros;
-    account.believedLeftTokens = state.believedLeftTokens;
+    account.arrivedTokens = state.arrivedTokens;
+    account.trustedTokens = state.trustedTokens;
+    account.trustedAtMicros = state.trustedAtMicros;
+    account.trustedLeftTokens = state.trustedLeftTokens;
     return account;
   }
 
@@ -112,17 +113,17 @@ final class EpochAccount {
         creditedMicros,
         creditedFromMicros,
         gapUntilMicros,
-        cameTokens,
-        believedTokens,
-        believedAtMicros,
-        believedLeftTokens);
+        arrivedTokens,
+        trustedTokens,
+        trustedAtMicros,
+        trustedLeftTokens);
   }
 
   /**
-   * Opens the account of an epoch whose beginning the log may lack, with the first stamp that is
-   * known: what the cache charged before counts as recorded.
+   * Creates the account of an epoch from its first known stamp. The log may lack earlier records,
+   * so earlier charges count as recorded.
    */
-  static EpochAccount ofBelieved(Stamp stamp, long costTokens, long atMicros) {
+  static EpochAccount ofTrusted(Stamp stamp, long costTokens, long atMicros) {
     EpochAccount account =
         new EpochAccount(
             stamp.epoch(),
@@ -130,29 +131,30 @@ final class EpochAccount {
             atMicros,
             costTokens,
             Saturating.subtract(costTokens, stamp.charged()));
-    account.believedTokens = stamp.charged();
-    account.believedAtMicros = atMicros;
-    account.believedLeftTokens = stamp.charged() - costTokens;
+    account.trustedTokens = stamp.charged();
+    account.trustedAtMicros = atMicros;
+    account.trustedLeftTokens = stamp.charged() - costTokens;
     return account;
   }
 
   /**
-   * Takes a charge if it is one of those that count as recorded by the first stamp: no more than
-   * that stamp's counter has. What is beyond was charged before the cache went back.
+   * Consumes a charge that already counts as recorded because of the trusted first stamp; returns
+   * whether it does. At most the counter of that stamp is consumed; charges beyond it were made
+   * before the cache went back.
    */
-  boolean takeBelieved(Stamp stamp, long costTokens, long atMicros) {
-    boolean isBelieved =
+  boolean takeTrusted(Stamp stamp, long costTokens, long atMicros) {
+    boolean isTrusted =
         costTokens > 0
-            && costTokens <= believedLeftTokens
-            && stamp.charged() < believedTokens
-            && atMicros <= believedAtMicros;
-    if (isBelieved) {
-      believedLeftTokens -= costTokens;
+            && costTokens <= trustedLeftTokens
+            && stamp.charged() < trustedTokens
+            && atMicros <= trustedAtMicros;
+    if (isTrusted) {
+      trustedLeftTokens -= costTokens;
     }
-    return isBelieved;
+    return isTrusted;
   }
 
-  /** Returns the epoch's name: when it began, in microseconds since 1970. */
+  /** Returns the identity of the epoch: its begin in microseconds since 1970. */
   long epoch() {
     return epoch;
   }
@@ -162,7 +164,7 @@ final class EpochAccount {
     return chargedTokens;
   }
 
-  /** Returns when the newest stamp was made, by the cache's clock. */
+  /** Returns the time of the newest stamp, by the cache's clock. */
   long stampedAtMicros() {
     return stampedAtMicros;
   }
@@ -172,28 +174,28 @@ final class EpochAccount {
     return exactTokens;
   }
 
-  /** Returns the difference between records and counter that is accepted. */
+  /** Returns the accepted difference between records and counter. */
   long driftTokens() {
     return driftTokens;
   }
 
-  /** Returns from when the bucket could be full by the newest credit of a gap. */
+  /** Returns the earliest time at which the newest credit of a gap could make the bucket full. */
   long creditedFromMicros() {
     return creditedFromMicros;
   }
 
   /**
-   * Returns how many of some tokens, recorded beyond the counter, are of gaps: the rest was charged
-   * twice, by a cache that has gone back (simulation, seed 6000712).
+   * Returns how many tokens of an overlap belong to gaps. A cache that went back charged the rest
+   * twice (simulation, seed 6000712).
    */
-  long ofGaps(long tokens) {
-    return Math.min(tokens, Math.min(gapTokens, cameTokens));
+  long gapTokensIn(long tokens) {
+    return Math.min(tokens, Math.min(gapTokens, arrivedTokens));
   }
 
-  /** Adds the cost of a record of this epoch, stamped at a time. */
+  /** Adds the cost of a record of this epoch with a stamp of {@code atMicros}. */
   void addRecord(long costTokens, long atMicros) {
     if (gapTokens > 0 && atMicros <= gapUntilMicros) {
-      cameTokens = Saturating.add(cameTokens, costTokens);
+      arrivedTokens = Saturating.add(arrivedTokens, costTokens);
     }
     exactTokens = Saturating.add(exactTokens, costTokens);
   }
@@ -201,8 +203,8 @@ final class EpochAccount {
   /**
    * Moves the account to a newer stamp.
    *
-   * @param wentBackTokens by how much the counter went back before the stamp; accepted as drift, so
-   *     that the charges in flight stay in flight
+   * @param wentBackTokens number of tokens by which the counter went back before the stamp;
+   *     accepted as drift, so that charges in flight remain in flight
    */
   void moveTo(Stamp stamp, long atMicros, long wentBackTokens) {
     chargedTokens = stamp.charged();
@@ -210,18 +212,18 @@ final class EpochAccount {
     stampedAtMicros = Math.max(stampedAtMicros, atMicros);
   }
 
-  /** Notes that the stamp of this time is the first one after the counter went back. */
+  /** Records that the stamp of this time is the first after the counter went back. */
   void noteWentBack(long atMicros) {
     wentBackAtMicros = atMicros;
   }
 
   /**
-   * Returns whether a stamp of this epoch is newer than the newest one that is known. The counter
-   * decides, unless it went back while the clock went on. A refusal leaves the counter as it is:
-   * refusals are ordered by the clock, and within a millisecond by the version. A charge that has
-   * the counter of a refusal of its millisecond came before it (simulation, seed 315353).
+   * Returns whether a stamp of this epoch is newer than the newest known one. The counter decides,
+   * unless it went back while the clock advanced. A denial does not change the counter, so the
+   * clock orders denials, and the version orders them within a millisecond. A charge with the same
+   * counter and millisecond as a denial precedes the denial (simulation, seed 315353).
    *
-   * @param confirmedVersion the version of the newest correction that a stamp has shown
+   * @param confirmedVersion the version of the newest confirmed correction
    */
   boolean isNewest(Stamp stamp, long costTokens, long atMicros, long confirmedVersion) {
     if (atMicros < wentBackAtMicros) {
@@ -236,29 +238,29 @@ final class EpochAccount {
             && stamp.version() >= confirmedVersion);
   }
 
-  /** Returns the tokens that the cache has charged and no record shows yet: in flight, or lost. */
+  /** Returns how many tokens the cache has charged without a known record: in flight, or lost. */
   long pendingTokens() {
     return Saturating.subtract(Saturating.add(chargedTokens, driftTokens), exactTokens);
   }
 
-  /** Accepts what is recorded beyond what the cache has charged; returns how much that is. */
+  /** Accepts all tokens recorded beyond the cache's counter as drift; returns their number. */
   long acceptOverlap() {
     long overlap = Math.max(0, -pendingTokens());
     acceptOverlap(overlap);
     return overlap;
   }
 
-  /** Accepts that tokens are recorded beyond what the cache has charged. */
+  /** Accepts a number of tokens recorded beyond the cache's counter as drift. */
   void acceptOverlap(long tokens) {
     driftTokens = Saturating.add(driftTokens, tokens);
   }
 
   /**
-   * Accepts that tokens will never be recorded.
+   * Accepts a gap: tokens that will never be recorded.
    *
-   * @param creditMicros by how much the bucket is full earlier for them
-   * @param fullAtMicros when it is full with that credit
-   * @param untilMicros when the newest of them can have been charged
+   * @param creditMicros by how much their credit moves the time to full earlier
+   * @param fullAtMicros when the bucket is full with that credit
+   * @param untilMicros latest possible time of their charges
    */
   void acceptGap(long tokens, long creditMicros, long fullAtMicros, long untilMicros) {
     gapUntilMicros = Math.max(gapUntilMicros, untilMicros);
@@ -269,26 +271,26 @@ final class EpochAccount {
   }
 
   /**
-   * Takes back what gaps were credited with, since tokens of them were recorded after all.
+   * Takes back credits of gaps, because some of their tokens were recorded after all.
    *
-   * @param tokens at most what {@link #ofGaps} returned
-   * @param micros the time in which the bucket refills them
-   * @return the time to take back: at most {@code micros}, and no more than was credited
+   * @param tokens at most the result of {@link #gapTokensIn}
+   * @param micros the time in which the bucket refills these tokens
+   * @return the time to take back: at most {@code micros} and at most the credited time
    */
   long takeBackGap(long tokens, long micros) {
     gapTokens -= tokens;
-    cameTokens = gapTokens == 0 ? 0 : cameTokens - tokens;
+    arrivedTokens = gapTokens == 0 ? 0 : arrivedTokens - tokens;
     long takenBack = Math.min(micros, creditedMicros);
     creditedMicros = gapTokens == 0 ? 0 : creditedMicros - takenBack;
     return takenBack;
   }
 
-  /** Converts the credited time to the time in which a changed limit refills the same tokens. */
+  /** Converts the credited time to the refill rate of a changed limit. */
   void followCredit(LimitChange change) {
     creditedMicros = change.sameTokensMicros(creditedMicros);
   }
 
-  /** Returns whether records that were charged or credited may still arrive. */
+  /** Returns whether records of charges or of credited gaps may still arrive. */
   boolean isOpen() {
     return pendingTokens() > 0 || gapTokens > 0;
   }

@@ -7,29 +7,29 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The accounts of a bucket's epochs: the current one, the previous ones with charges in flight, and
- * the check that finds out which charges will never be recorded. Not thread-safe.
+ * The accounts of a bucket's epochs: the current one, and previous ones with charges in flight.
+ * Also holds the check for charges that were never recorded. Not thread-safe.
  */
 final class EpochAccounts {
   private EpochAccount current;
   private final PreviousEpochs previous = new PreviousEpochs();
   private final GapCheck gapCheck;
 
-  /** Begins with a bucket's first epoch. */
+  /** Creates the accounts with a bucket's first epoch. */
   EpochAccounts(EpochAccount first) {
     this.current = first;
     this.gapCheck = new GapCheck();
     gapCheck.begin(first);
   }
 
-  /** Restores the accounts. */
+  /** Restores the accounts from their states. */
   EpochAccounts(EpochAccount.State current, List<EpochAccount.State> ended, GapCheck.State check) {
     this.current = EpochAccount.of(current);
     this.gapCheck = GapCheck.of(check);
     ended.forEach(epoch -> previous.add(EpochAccount.of(epoch)));
   }
 
-  /** Returns the newest epoch that is known. */
+  /** Returns the newest known epoch. */
   EpochAccount current() {
     return current;
   }
@@ -50,17 +50,22 @@ final class EpochAccounts {
     current = next;
   }
 
-  /** Adds charges of epochs that ended before the first stamp was seen. */
+  /** Adds charges of epochs that ended before the first known stamp. */
   void addUnknown(long tokens, long atMicros) {
     previous.add(new EpochAccount(PreviousEpochs.UNKNOWN, tokens, atMicros, 0, 0));
   }
 
-  /** Returns the account of an epoch, or null if nothing of it is known, or in flight, any more. */
+  /**
+   * Returns the account of an epoch, or null if the epoch is unknown or has no charges in flight.
+   */
   @Nullable EpochAccount find(long epoch) {
     return epoch == current.epoch() ? current : previous.find(epoch);
   }
 
-  /** Returns the previous epoch that explains a record of this epoch, or null if none does. */
+  /**
+   * Returns the previous epoch whose charges in flight may include a record of {@code epoch}, or
+   * null.
+   */
   @Nullable EpochAccount findPrevious(long epoch) {
     EpochAccount known = previous.find(epoch);
     return known == null ? previous.find(PreviousEpochs.UNKNOWN) : known;
@@ -72,9 +77,8 @@ final class EpochAccounts {
   }
 
   /**
-   * Returns the tokens charged in all epochs that a record may still show. Charges that were given
-   * up and have been recorded after all would hide as many that are on their way, until the next
-   * check (simulation, seed 50004349).
+   * Returns the number of tokens in flight in all epochs. Adds overlaps of credited gaps: they
+   * would otherwise hide as many tokens in flight until the next check (simulation, seed 50004349).
    */
   long inFlightTokens() {
     long ofCurrent = Saturating.add(current.pendingTokens(), gapCheck.overlapTokens(current));
@@ -86,19 +90,19 @@ final class EpochAccounts {
     gapCheck.note(stamp, costTokens, atMicros);
   }
 
-  /** Notes that the bucket refused a call. */
+  /** Counts a denial by the bucket. */
   void noteRefusal() {
     gapCheck.noteRefusal();
   }
 
-  /** Makes the gap check wait for the first stamp of the current epoch. */
+  /** Begins a gap check at the first stamp of the current epoch. */
   void beginCheck() {
     gapCheck.beginEpoch(current);
   }
 
   /**
-   * Notes how far from full the bucket was, unless no charge is in flight: then there is nothing to
-   * credit, and the distances before a gap do not matter to it.
+   * Records how far from full the bucket was. If no charge is in flight, forgets all distances
+   * instead: no earlier charge can become a gap.
    */
   void noteDistance(long fromFullMicros) {
     if (!forgetHeadroom()) {
@@ -107,9 +111,9 @@ final class EpochAccounts {
   }
 
   /**
-   * Notes how far from full the records had the bucket before a call that the cache did not decide.
-   * The cache may have made charges since its newest stamp that are not known yet: these are not in
-   * that distance, and were refilled in part only if the bucket was full without them.
+   * Records how far from full the bucket was, according to the records, before a call without the
+   * cache. The distance excludes charges of the cache that are not known yet. The bucket refilled
+   * part of those only if it was full without them.
    */
   void noteOwed(long fromFullMicros) {
     if (hasPending() || fromFullMicros <= 0) {
@@ -117,32 +121,32 @@ final class EpochAccounts {
     }
   }
 
-  /** Notes how much of the charges in flight was certainly not refilled at the newest stamp. */
+  /** Records how much of the charges in flight was certainly not refilled at the newest stamp. */
   void noteCertain(long micros) {
     gapCheck.noteCertain(micros);
   }
 
-  /** Notes that a charge that was in flight is recorded, by the time in which it is refilled. */
+  /** Records that a charge in flight has been recorded; {@code micros} is its refill time. */
   void noteRecorded(long micros) {
     gapCheck.noteRecorded(micros);
   }
 
-  /** Notes how far from full the bucket was, whatever is in flight. */
+  /** Records how far from full the bucket was, whether or not charges are in flight. */
   void noteHeadroom(long fromFullMicros) {
     gapCheck.noteHeadroom(fromFullMicros);
   }
 
-  /** Notes how far from full the bucket was at a time, by a record that came late. */
+  /** Records how far from full the bucket was at an earlier time, according to a late record. */
   void noteHeadroomThen(long fromFullMicros, long atMicros) {
     gapCheck.noteHeadroomThen(fromFullMicros, atMicros);
   }
 
-  /** Notes how far from full the bucket was, at the least, before charges that are in flight. */
+  /** Records the least distance from full before charges in flight. */
   void noteHeadroomInFlight(long fromFullMicros, long stampedAtMicros) {
     gapCheck.noteHeadroomInFlight(fromFullMicros, stampedAtMicros);
   }
 
-  /** Forgets the distances if no charge is in flight; returns whether it did. */
+  /** Forgets all distances if no charge is in flight; returns whether it did. */
   boolean forgetHeadroom() {
     if (hasPending()) {
       return false;
@@ -151,43 +155,45 @@ final class EpochAccounts {
     return true;
   }
 
-  /** Converts times that stand for tokens to those of a changed limit. */
+  /** Converts durations that represent tokens to the refill rate of a changed limit. */
   void follow(LimitChange change) {
     gapCheck.followHeadroom(change);
     current.followCredit(change);
     previous.followCredit(change);
   }
 
-  /** Returns whether a check has anything to find, or to note, at this watermark. */
+  /** Returns whether a check is needed at this watermark. */
   boolean needsCheck(long watermarkMicros) {
     return !previous.due(watermarkMicros).isEmpty()
         || (gapCheck.isDue(watermarkMicros) && gapCheck.isOpen(current));
   }
 
-  /** Returns whether the bucket has to be examined again once its newest stamp is passed. */
+  /** Returns whether the bucket must be examined when the watermark passes its newest stamp. */
   boolean awaitsWatermark() {
     return previous.pendingTokens() > 0 || gapCheck.isOpen(current) || current.pendingTokens() != 0;
   }
 
-  /** Returns the previous epochs of which every call is known, and some charges are missing. */
+  /** Returns the previous epochs with missing charges although every call is known. */
   List<EpochAccount> duePrevious(long watermarkMicros) {
     return previous.due(watermarkMicros);
   }
 
-  /** Returns whether the check of the current epoch can be made at this watermark. */
+  /** Returns whether the check of the current epoch is due at this watermark. */
   boolean isCheckDue(long watermarkMicros) {
     return gapCheck.isDue(watermarkMicros);
   }
 
   /**
-   * Returns the tokens of the current epoch that the due check finds missing. No more than is in
-   * flight: some may have been recorded, hidden by a counter that went back.
+   * Returns how many tokens of the current epoch the due check finds missing. At most those in
+   * flight: a counter that went back may hide recorded ones.
    */
   long missingTokens() {
     return Math.min(gapCheck.missingTokens(), current.pendingTokens());
   }
 
-  /** Returns the tokens of the current epoch that the due check finds beyond the counter. */
+  /**
+   * Returns how many recorded tokens of the current epoch the due check finds beyond the counter.
+   */
   long overlapTokens() {
     return gapCheck.overlapTokens(current);
   }
@@ -198,7 +204,7 @@ final class EpochAccounts {
   }
 
   /**
-   * Returns the most by which a gap may make the bucket full earlier.
+   * Returns the maximum by which a gap may move the time to full earlier.
    *
    * @param watermarkMicros every call decided before this time is known
    */
@@ -206,17 +212,17 @@ final class EpochAccounts {
     return gapCheck.leastHeadroomMicros(watermarkMicros);
   }
 
-  /** Returns until when charges are judged by the due check of the current epoch. */
+  /** Returns the time up to which the due check of the current epoch examines charges. */
   long checkedUntilMicros() {
     return gapCheck.stampedAtMicros();
   }
 
-  /** Reduces the distances from full by what a gap was credited with. */
+  /** Reduces the distances from full by the credit of a gap. */
   void spendHeadroom(long micros) {
     gapCheck.spendHeadroom(micros);
   }
 
-  /** Returns the refusals that a missing charge may have caused. */
+  /** Returns the number of denials that a missing charge may have caused. */
   long possibleRefusals() {
     return gapCheck.possibleRefusals();
   }

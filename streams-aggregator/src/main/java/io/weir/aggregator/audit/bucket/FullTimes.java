@@ -2,22 +2,22 @@
 package io.weir.aggregator.audit.bucket;
 
 /**
- * The intervals of time in which a bucket was full, as far as the known records show, and therefore
- * gained nothing. If a charge is recorded late, the part of these intervals after the charge would
- * have refilled it: only the rest is missing now, whatever was charged since.
+ * The intervals in which a bucket was full, according to the known records, and therefore gained
+ * nothing. A charge that is recorded late would have been refilled in these intervals after it. So
+ * only the rest of the charge is missing now, regardless of later charges.
  *
  * <p>Example: the bucket was full in [10 s, 14 s), and was then charged. A charge made at 12 s,
- * worth 6 s of refill, is recorded later. The 2 s from 12 s to 14 s would have refilled a third of
- * it: 4 s are missing now, and [10 s, 12 s) remains.
+ * with a refill time of 6 s, is recorded later. The 2 s from 12 s to 14 s would have refilled a
+ * third of it: 4 s are missing now, and [10 s, 12 s) remains.
  *
- * <p>This is the argument of busy periods in a work-conserving queue: the work that is left depends
- * on the idle periods, and not on the order in which the arrivals become known.
+ * <p>This is the argument of busy periods in a work-conserving queue: the remaining work depends on
+ * the idle periods, not on the order in which arrivals become known.
  *
- * <p>At most {@value #MAX} intervals are kept. If there are more, the two that are nearest to each
- * other are merged into one that refills no charge by more than the two did. Not thread-safe.
+ * <p>Keeps at most {@value #MAX} intervals. If there are more, the two nearest are merged into one
+ * that refills no charge by more than both did. Not thread-safe.
  */
 final class FullTimes {
-  /** Most intervals kept. */
+  /** Maximum number of intervals. */
   static final int MAX = 8;
 
   private final long[] begins = new long[MAX + 1];
@@ -29,7 +29,7 @@ final class FullTimes {
     return size;
   }
 
-  /** Returns the beginning of an interval, inclusive. */
+  /** Returns the begin of an interval, inclusive. */
   long beginMicros(int index) {
     return begins[index];
   }
@@ -39,14 +39,14 @@ final class FullTimes {
     return ends[index];
   }
 
-  /** Forgets all intervals, and ignores everything before a time from now on. */
+  /** Forgets all intervals; from now on ignores everything before a time. */
   void restart(long atMicros) {
     begins[0] = atMicros;
-    ends[0] = atMicros; // an empty interval refills nothing, and what is added comes after it
+    ends[0] = atMicros; // an empty interval refills nothing, and later intervals begin after it
     size = 1;
   }
 
-  /** Appends an interval that was stored, possibly a mark of {@link #restart} or of a refund. */
+  /** Appends a stored interval, possibly a marker of {@link #restart} or of a refund. */
   void restore(long fromMicros, long toMicros) {
     begins[size] = fromMicros;
     ends[size] = toMicros;
@@ -54,28 +54,28 @@ final class FullTimes {
   }
 
   /**
-   * Leaves out what lies before a time of all intervals that are added from now on: whether the
-   * bucket was full between the newest interval and that time is not known.
+   * Cuts all intervals added from now on at a time. It is unknown whether the bucket was full
+   * between the newest interval and that time.
    */
-  void notBefore(long atMicros) {
+  void ignoreBefore(long atMicros) {
     if (size > 0 && ends[size - 1] >= atMicros) {
       return;
     }
-    // begins after it ends: it refills nothing, and is told from the mark of a restart
+    // a marker that begins after its end: it refills nothing and differs from the marker of a
+    // restart
     append(atMicros + 1, atMicros);
   }
 
   /**
-   * Observes the clock. An interval that ends later was noted by a clock that was ahead: if that is
-   * within the difference between clocks that are right, it is cut; otherwise no interval is
-   * believed.
+   * Observes the clock. An interval that ends later was recorded by a clock that was ahead. It is
+   * cut if it is ahead by at most {@code clocksDifferMicros}; otherwise no interval is trusted.
    *
-   * @param clocksDifferMicros by how much clocks that are right may differ
+   * @param clocksDifferMicros maximum difference of correct clocks
    */
-  void notBeyond(long atMicros, long clocksDifferMicros) {
+  void observeClock(long atMicros, long clocksDifferMicros) {
     int newest = size - 1;
     while (newest >= 0 && isRefund(newest)) {
-      newest--; // the mark of a refund may lie ahead, and tells of no clock
+      newest--; // the marker of a refund may be ahead and does not depend on the clock
     }
     if (newest < 0 || ends[newest] <= atMicros) {
       return;
@@ -91,7 +91,7 @@ final class FullTimes {
     if (size > 0) {
       ends[size - 1] = Math.min(ends[size - 1], atMicros);
     }
-    notBefore(known);
+    ignoreBefore(known);
   }
 
   private boolean isRefund(int index) {
@@ -99,10 +99,10 @@ final class FullTimes {
   }
 
   /**
-   * Adds an interval after all others; the part that overlaps them is left out.
+   * Adds an interval after all others, without the part that overlaps them.
    *
    * @param fromMicros when the bucket had become full, inclusive
-   * @param toMicros when it was charged, exclusive
+   * @param toMicros when the bucket was charged, exclusive
    */
   void add(long fromMicros, long toMicros) {
     long from = size == 0 ? fromMicros : Math.max(fromMicros, ends[size - 1]);
@@ -121,8 +121,9 @@ final class FullTimes {
   }
 
   /**
-   * Merges two into one as long as both, from the first beginning: it is worth at most as much. The
-   * newest is not merged, since nothing that is added may begin before its end.
+   * Merges the two nearest intervals into one with the length of both and the begin of the first.
+   * It refills at most as much. The newest is not merged, because no later interval may begin
+   * before its end.
    */
   private void mergeNearest() {
     int nearest = 0;
@@ -136,11 +137,11 @@ final class FullTimes {
   }
 
   /**
-   * Uses the intervals up for a charge that was not known until now.
+   * Uses up intervals for a charge that was not known until now.
    *
    * @param atMicros when the charge was made
-   * @param micros the time in which the bucket refills it
-   * @return how much of that time the bucket has refilled since
+   * @param micros the refill time of the charge @return the part of that time that the bucket has
+   *     refilled since
    */
   long take(long atMicros, long micros) {
     long left = micros;
@@ -170,7 +171,7 @@ final class FullTimes {
     return micros - left;
   }
 
-  /** Uses up the newest of the intervals, for charges of which the time is not known. */
+  /** Uses up the newest intervals for charges whose time is unknown. */
   void takeNewest(long micros) {
     long left = micros;
     long newestEnd = size == 0 ? 0 : ends[size - 1];
@@ -185,7 +186,7 @@ final class FullTimes {
       }
     }
     if (size > 0 || newestEnd > 0) {
-      notBefore(newestEnd);
+      ignoreBefore(newestEnd);
     }
   }
 

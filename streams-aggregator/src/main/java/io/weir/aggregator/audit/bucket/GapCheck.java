@@ -6,20 +6,19 @@ import io.weir.topics.model.Stamp;
 
 /**
  * The search for charges that were never recorded. A check waits until the watermark has passed a
- * bucket's newest stamp: whatever the cache had charged up to that stamp must then be recorded, and
- * what is not never will be. Such a gap is given back to the bucket, so the check remembers what
- * the gap may have done meanwhile: how near the bucket came to full, which bounds the credit, and
- * how many calls the bucket refused. Both are kept for two checks, since a charge that one check
- * finds missing may have been made before the check before it.
+ * bucket's newest stamp. Charges up to that stamp that are not recorded then will never be
+ * recorded; they are a gap, and the bucket is credited. The check remembers the effects of a
+ * possible gap: the least distance from full, which bounds the credit, and the number of denials.
+ * Both are kept for two checks, because a charge that one check finds missing may be older than the
+ * previous check.
  *
- * <p>How near to full the bucket came is known exactly where a record is known. A charge that is
- * still in flight is seen only in the counter of a later stamp, and may have been made as late as
- * that stamp: the distance that follows from this holds until the watermark has passed the stamp,
- * when the charge has either been recorded, with a distance of its own, or is a gap itself. Not
- * thread-safe.
+ * <p>A known record gives an exact distance from full. A charge in flight is visible only in the
+ * counter of a later stamp, and may be as late as that stamp. The distance derived from it is valid
+ * until the watermark has passed the stamp. The charge then has a record with its own distance, or
+ * is a gap itself. Not thread-safe.
  */
 final class GapCheck {
-  /** Stands for a distance from full that is not bounded. */
+  /** An unbounded distance from full. */
   static final long UNBOUNDED = Long.MAX_VALUE;
 
   private long stampedAtMicros;
@@ -39,22 +38,22 @@ final class GapCheck {
   /**
    * The check as a value.
    *
-   * @param stampedAtMicros when the stamp was made up to which records are summed
+   * @param stampedAtMicros time of the check's stamp; records up to it are summed
    * @param chargedTokens the cache's counter in that stamp
    * @param exactTokens Σ cost of the records up to that stamp
-   * @param driftTokens the drift that the epoch had accepted when the check began
+   * @param driftTokens the accepted drift of the epoch when the check began
    * @param headroomMicros least distance from full between the previous check and this one
    * @param nextHeadroomMicros least distance from full since this check began
-   * @param inFlightHeadroomMicros least distance from full that charges in flight may have had
-   *     between the previous check and this one
+   * @param inFlightHeadroomMicros least distance from full before charges in flight between the
+   *     previous check and this one
    * @param nextInFlightHeadroomMicros the same since this check began
-   * @param inFlightUntilMicros newest stamp in which charges in flight were seen between the
+   * @param inFlightUntilMicros time of the newest stamp that showed charges in flight between the
    *     previous check and this one
    * @param nextInFlightUntilMicros the same since this check began
-   * @param refusals refusals between the previous check and this one
-   * @param nextRefusals refusals since this check began
-   * @param certainMicros what of the charges in flight was certainly not refilled, whatever the
-   *     distances show
+   * @param refusals number of denials between the previous check and this one
+   * @param nextRefusals number of denials since this check began
+   * @param certainMicros refill time of charges in flight that was certainly not refilled,
+   *     regardless of the distances
    */
   record State(
       long stampedAtMicros,
@@ -71,7 +70,7 @@ final class GapCheck {
       long nextRefusals,
       long certainMicros) {}
 
-  /** Restores a check. */
+  /** Restores a check from its state. */
   static GapCheck of(State state) {
     GapCheck check = new GapCheck();
     check.stampedAtMicros = state.stampedAtMicros;
@@ -108,7 +107,7 @@ final class GapCheck {
         certainMicros);
   }
 
-  /** Begins to wait for the watermark to pass an epoch's newest stamp. */
+  /** Begins a check at an epoch's newest stamp. */
   void begin(EpochAccount epoch) {
     stampedAtMicros = epoch.stampedAtMicros();
     chargedTokens = epoch.chargedTokens();
@@ -117,10 +116,10 @@ final class GapCheck {
   }
 
   /**
-   * Begins the next check when this one is done.
+   * Begins the next check when this one is complete.
    *
-   * @param keepsHeadroom whether the distances hold for the next check, too: nothing is known to be
-   *     in flight, but charges of before them may not be known yet
+   * @param keepsHeadroom whether the distances remain valid for the next check: no charge is known
+   *     to be in flight, but earlier charges may still be unknown
    */
   void beginNext(EpochAccount epoch, boolean keepsHeadroom) {
     long kept = keepsHeadroom ? Math.min(headroomMicros, nextHeadroomMicros) : UNBOUNDED;
@@ -136,8 +135,8 @@ final class GapCheck {
   }
 
   /**
-   * Begins the check of another epoch. The distances of charges that are in flight in the ended
-   * epochs are kept apart from those of the next: they hold for as long as these are in flight.
+   * Begins the check of another epoch. Distances of charges in flight in previous epochs are kept
+   * separately; they are valid while those charges are in flight.
    */
   void beginEpoch(EpochAccount epoch) {
     inFlightHeadroomMicros = Math.min(inFlightHeadroomMicros, nextInFlightHeadroomMicros);
@@ -148,32 +147,35 @@ final class GapCheck {
     begin(epoch);
   }
 
-  /** Adds the cost of a record of the epoch if it was stamped no later than the check's stamp. */
+  /** Adds the cost of a record of the epoch if its stamp is not later than the check's stamp. */
   void note(Stamp stamp, long costTokens, long atMicros) {
     if (stamp.charged() <= chargedTokens && atMicros <= stampedAtMicros) {
       exactTokens = Saturating.add(exactTokens, costTokens);
     }
   }
 
-  /** Notes that the bucket refused a call. */
+  /** Counts a denial by the bucket. */
   void noteRefusal() {
     nextRefusals++;
   }
 
   /**
-   * Notes that charges in flight were certainly not refilled by so much when the newest stamp was
-   * made, whatever calls without the cache seemed to show before.
+   * Records how much of the charges in flight was certainly not refilled at the newest stamp.
+   * Earlier calls without the cache do not change this.
    */
   void noteCertain(long micros) {
     certainMicros = Math.max(certainMicros, micros);
   }
 
-  /** Notes that a charge that was in flight is recorded: as much less of the others is certain. */
+  /**
+   * Records that a charge in flight has been recorded; reduces the certain part of the others by
+   * its refill time.
+   */
   void noteRecorded(long micros) {
     certainMicros = Math.max(0, certainMicros - micros);
   }
 
-  /** Notes how far from full the bucket was; a negative distance counts as none. */
+  /** Records how far from full the bucket was; a negative distance counts as 0. */
   void noteHeadroom(long micros) {
     long distance = Math.max(0, micros);
     nextHeadroomMicros = Math.min(nextHeadroomMicros, distance);
@@ -181,9 +183,9 @@ final class GapCheck {
   }
 
   /**
-   * Notes how far from full the bucket was at a time, by a record that came late; a negative
-   * distance counts as none. What the next check finds missing was charged after the stamp of this
-   * one, so an earlier distance does not bound it.
+   * Records how far from full the bucket was at an earlier time, according to a late record; a
+   * negative distance counts as 0. Charges that the next check finds missing are later than this
+   * check's stamp, so an earlier distance does not bound them.
    */
   void noteHeadroomThen(long micros, long atMicros) {
     if (atMicros < stampedAtMicros - TimeToFull.CLOCKS_DIFFER_MICROS) {
@@ -194,17 +196,16 @@ final class GapCheck {
   }
 
   /**
-   * Notes how far from full the bucket was, at the least, before charges that are in flight; a
-   * negative distance counts as none.
+   * Records the least distance from full before charges in flight; a negative distance counts as 0.
    *
-   * @param stampedAtMicros when the stamp was made that shows them in its counter
+   * @param stampedAtMicros time of the stamp whose counter includes them
    */
   void noteHeadroomInFlight(long micros, long stampedAtMicros) {
     nextInFlightUntilMicros = Math.max(nextInFlightUntilMicros, stampedAtMicros);
     nextInFlightHeadroomMicros = Math.min(nextInFlightHeadroomMicros, Math.max(0, micros));
   }
 
-  /** Converts the distances to the times in which a changed limit refills the same tokens. */
+  /** Converts the distances to the refill rate of a changed limit. */
   void followHeadroom(LimitChange change) {
     headroomMicros = follow(headroomMicros, change);
     nextHeadroomMicros = follow(nextHeadroomMicros, change);
@@ -218,8 +219,8 @@ final class GapCheck {
   }
 
   /**
-   * Reduces the distances by what a gap was credited with: only the rest is left for other gaps
-   * (simulation, seed 60920).
+   * Reduces the distances by the credit of a gap; only the rest remains for other gaps (simulation,
+   * seed 60920).
    */
   void spendHeadroom(long micros) {
     headroomMicros = spend(headroomMicros, micros);
@@ -233,7 +234,7 @@ final class GapCheck {
     return headroom == UNBOUNDED ? headroom : Math.max(0, headroom - micros);
   }
 
-  /** Forgets the distances: no charge is in flight, so no gap can be older than this moment. */
+  /** Forgets the distances because no charge is in flight: no gap can be older than now. */
   void forgetHeadroom() {
     headroomMicros = UNBOUNDED;
     nextHeadroomMicros = UNBOUNDED;
@@ -243,10 +244,11 @@ final class GapCheck {
   }
 
   /**
-   * Returns the most by which a gap may make the bucket full earlier, whenever it was charged.
+   * Returns the maximum by which a gap may move the time to full earlier, for any time of its
+   * charges.
    *
-   * @param watermarkMicros every call decided before this time is known: no charge of before it is
-   *     in flight
+   * @param watermarkMicros every call decided before this time is known, so no earlier charge is in
+   *     flight
    */
   long leastHeadroomMicros(long watermarkMicros) {
     long least = Math.max(certainMicros, Math.min(headroomMicros, nextHeadroomMicros));
@@ -259,17 +261,17 @@ final class GapCheck {
     return least;
   }
 
-  /** Returns the refusals that a missing charge may have caused. */
+  /** Returns the number of denials that a missing charge may have caused. */
   long possibleRefusals() {
     return refusals + nextRefusals;
   }
 
-  /** Returns whether every call up to the check's stamp is known at this watermark. */
+  /** Returns whether every call up to the check's stamp is known at a watermark. */
   boolean isDue(long watermarkMicros) {
     return watermarkMicros > stampedAtMicros;
   }
 
-  /** Returns whether there is anything to find, or a newer stamp to begin the next check with. */
+  /** Returns whether this check can find a difference, or a newer stamp requires a new check. */
   boolean isOpen(EpochAccount epoch) {
     return epoch.exactTokens() != exactTokens
         || epoch.chargedTokens() != chargedTokens
@@ -278,22 +280,24 @@ final class GapCheck {
   }
 
   /**
-   * Returns the tokens up to the check's stamp that are recorded beyond the cache's counter: they
-   * had been given up, or the cache had gone back and charged them again. What is in flight of
-   * later charges does not hide them here (simulation, seed 4027591). What the epoch has accepted
-   * as an overlap since the check began is left out.
+   * Returns how many tokens up to the check's stamp are recorded beyond the cache's counter. They
+   * were credited as a gap, or the cache went back and charged them again. Later charges in flight
+   * do not hide them here (simulation, seed 4027591). Overlaps that the epoch has accepted since
+   * the check began are excluded.
    */
   long overlapTokens(EpochAccount epoch) {
     long acceptedSince = Math.max(0, Saturating.subtract(epoch.driftTokens(), driftTokens));
     return Math.max(0, Saturating.subtract(-missingTokens(), acceptedSince));
   }
 
-  /** Returns when the stamp was made for which this check waits. */
+  /** Returns the time of this check's stamp. */
   long stampedAtMicros() {
     return stampedAtMicros;
   }
 
-  /** Returns the tokens that the cache had charged up to the stamp and no record shows. */
+  /**
+   * Returns how many tokens the cache had charged up to the check's stamp without a known record.
+   */
   long missingTokens() {
     return Saturating.subtract(Saturating.add(chargedTokens, driftTokens), exactTokens);
   }

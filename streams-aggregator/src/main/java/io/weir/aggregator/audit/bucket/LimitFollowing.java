@@ -10,7 +10,7 @@ import io.weir.topics.model.Stamp;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rule by which a bucket follows a changed limit: as the cache does ({@link LimitChange}), in
+ * The rule for applying a changed limit to a bucket: as the cache does ({@link LimitChange}), in
  * the order of the decisions and not of the records. Not thread-safe.
  */
 final class LimitFollowing {
@@ -23,16 +23,21 @@ final class LimitFollowing {
   }
 
   /**
-   * Follows the limit of a record if the record is not older than the newest one. A call that the
-   * cache did not decide is newer if nothing is known of the bucket since: while the cache is away,
-   * its calls are charged by the limit in force (simulation, seeds 7063 and 10425). A refusal
-   * leaves the cache's bucket as it is, and so under the limit of its last charge: a charge is
-   * newer if no later charge is known, whatever was refused. A bucket of which only refusals are
-   * known is under the limit of its first charge. A bucket that was full and is created again is
-   * full. Of a bucket that does not refill the tokens used are known, which no limit changes.
+   * Applies the limit of a record if the record is not older than the newest one.
    *
-   * @param stamp the stamp of the record; null when the cache did not decide the call
-   * @param costTokens what the call took; 0 when the bucket refused it
+   * <ul>
+   *   <li>A call without the cache is newer if no later record of the bucket is known: while the
+   *       cache is unavailable, the limit in force charges its calls (simulation, seeds 7063 and
+   *       10425).
+   *   <li>A denial does not change the cache's bucket, which keeps the limit of its last charge. So
+   *       a charge is newer if no later charge is known, regardless of denials.
+   *   <li>A bucket with only denials has the limit of its first charge.
+   *   <li>A bucket that was full and is created again is full.
+   *   <li>A bucket that does not refill keeps its used tokens under any limit.
+   * </ul>
+   *
+   * @param stamp the stamp of the record; null if the cache did not decide the call
+   * @param costTokens tokens charged for the call; 0 if the bucket denied it
    */
   void follow(BucketLimit changed, @Nullable Stamp stamp, long costTokens, long atMillis) {
     long at = atMillis * MICROS_PER_MILLI;
@@ -45,32 +50,32 @@ final class LimitFollowing {
     account.setLimit(changed);
     if (stamp != null && account.isFirstCharge(stamp, costTokens)) {
       account.timeToFull().forgetFullTimes(at);
-      account.believe(stamp);
+      account.trust(stamp);
       return;
     }
     LimitChange change = LimitChange.of(before, changed, account.chargedAtMicros());
     if (change != null) {
-      boolean isCreatedAnew =
+      boolean isRecreated =
           stamp == null ? isForgotten(at) : stamp.epoch() > account.epoch().epoch();
-      follow(change, isCreatedAnew, at);
+      follow(change, isRecreated, at);
     }
   }
 
-  private void follow(LimitChange change, boolean isCreatedAnew, long at) {
+  private void follow(LimitChange change, boolean isRecreated, long at) {
     TimeToFull time = account.timeToFull();
     account.followTimes(change, at);
-    if (!isCreatedAnew || time.trueMicros() > at) {
+    if (!isRecreated || time.trueMicros() > at) {
       time.followTrue(change);
       account.epochs().noteHeadroom(time.trueMicros() - account.chargedAtMicros());
     }
-    if (!isCreatedAnew || time.cacheMicros() > at) {
+    if (!isRecreated || time.cacheMicros() > at) {
       time.followCache(change);
     }
   }
 
   /**
-   * Returns whether the cache no longer keeps the bucket: it forgets one that has been full for the
-   * margin. Until then it carries over what was left, also to a limit that is raised.
+   * Returns whether the cache has deleted the bucket, which it does when the bucket has been full
+   * for the margin. Until then it carries the remaining tokens over, also to a higher limit.
    */
   private boolean isForgotten(long at) {
     return at - account.timeToFull().cacheMicros()
@@ -90,7 +95,7 @@ final class LimitFollowing {
         || (costTokens > 0 && at >= account.chargedAtMicros());
   }
 
-  /** Returns whether a record is a refusal by a limit that the cache's bucket does not follow. */
+  /** Returns whether a record is a denial by another limit than that of the cache's bucket. */
   boolean isRefusalUnderAnother(BucketLimit ownLimit, @Nullable Stamp stamp, long costTokens) {
     return costTokens == 0
         && ownLimit.refills()
@@ -101,8 +106,8 @@ final class LimitFollowing {
   }
 
   /**
-   * Takes a refusal by a limit that the cache's bucket does not follow: nothing in the cache stands
-   * by that limit, but the cache has shown the version of its newest correction.
+   * Processes a denial by another limit than that of the cache's bucket. The cache stores nothing
+   * under that limit, but the stamp shows the version of the newest applied correction.
    */
   void takeRefusalUnderAnother(BucketLimit ownLimit, Stamp stamp, long at) {
     EpochAccount epoch = account.epoch();
@@ -119,10 +124,10 @@ final class LimitFollowing {
   }
 
   /**
-   * Follows the limit of a refusal if the bucket holds less than it should, and makes a correction
-   * by that limit due. A correction by another limit than the one in force only takes tokens: when
-   * a refusal shows the newest one as applied, and the bucket still holds less than it should, the
-   * bucket would refuse every call until it has refilled (simulation, seed 58182).
+   * Applies the limit of a denial if the bucket holds less than it should, and makes a correction
+   * by that limit due. A correction by another limit than the one in force only removes tokens. If
+   * the newest one is confirmed and the bucket still holds too little, it would deny every call
+   * until it has refilled (simulation, seed 58182).
    */
   private void giveUnder(BucketLimit inForce, Stamp stamp, long at) {
     TimeToFull time = account.timeToFull();

@@ -9,16 +9,18 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The epochs of a bucket that have ended while charges of them are in flight. An epoch without such
- * charges is not kept: whatever is recorded of it later is owed in full, whether the epoch is known
- * or not. A cache that is lost several times within the time in which a record travels leaves
- * several. Not thread-safe.
+ * The previous epochs of a bucket with charges in flight. An epoch without such charges is not
+ * kept: its later records are a debt in full, whether the epoch is known or not. There are several
+ * epochs if the cache is lost repeatedly before a record arrives. Not thread-safe.
  */
 final class PreviousEpochs {
-  /** Most epochs kept; further losses within the watermark's lag leave the oldest gaps open. */
+  /**
+   * Maximum number of epochs. If the cache is lost more often within the watermark's lag, the gaps
+   * of the oldest epochs are not credited.
+   */
   static final int MAX_EPOCHS = 8;
 
-  /** The name that stands for all epochs that ended before the first stamp was seen. */
+  /** The identity that represents all epochs that ended before the first known stamp. */
   static final long UNKNOWN = 0;
 
   private final Deque<EpochAccount> newestLast = new ArrayDeque<>();
@@ -35,7 +37,7 @@ final class PreviousEpochs {
     newestLast.addLast(ended);
   }
 
-  /** Returns the epoch of this name, or null if no record of it can still be explained by it. */
+  /** Returns an epoch by its identity, or null if it has no charges in flight. */
   @Nullable EpochAccount find(long epoch) {
     for (EpochAccount ended : newestLast) {
       if (ended.epoch() == epoch && ended.isOpen()) {
@@ -45,7 +47,7 @@ final class PreviousEpochs {
     return null;
   }
 
-  /** Returns the tokens charged in all of them that no record shows yet. */
+  /** Returns how many tokens of all these epochs are charged without a known record. */
   long pendingTokens() {
     long pending = 0;
     for (EpochAccount ended : newestLast) {
@@ -55,7 +57,7 @@ final class PreviousEpochs {
   }
 
   /**
-   * Returns the epochs of which every call is known, and some charges are missing all the same.
+   * Returns the epochs with missing charges although every call is known.
    *
    * @param watermarkMicros every call decided before this time is known
    */
@@ -69,12 +71,12 @@ final class PreviousEpochs {
     return due;
   }
 
-  /** Converts all credited times to those of a changed limit. */
+  /** Converts all credited times to the refill rate of a changed limit. */
   void followCredit(LimitChange change) {
     newestLast.forEach(ended -> ended.followCredit(change));
   }
 
-  /** Returns all as values, the newest last. */
+  /** Returns all epochs as values, the newest last. */
   List<EpochAccount.State> states() {
     return newestLast.stream().map(EpochAccount::state).toList();
   }

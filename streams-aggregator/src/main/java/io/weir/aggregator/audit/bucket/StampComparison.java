@@ -8,8 +8,8 @@ import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.Stamp;
 
 /**
- * The comparison of a stamped record with what is known of its bucket: whether the stamp is newer,
- * overtaken, or of another epoch, and what each of these shows. Not thread-safe.
+ * Compares a stamped record with the known state of its bucket. The stamp is newer, overtaken, or
+ * of another epoch, and each case has its own rule. Not thread-safe.
  */
 final class StampComparison {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -27,19 +27,19 @@ final class StampComparison {
   }
 
   /**
-   * Takes a stamped record and judges its decision.
+   * Processes a stamped record and judges its decision.
    *
-   * @param ownLimit the limit by which the call was decided; another than the bucket's if the
-   *     record is late
-   * @param costTokens what the call took; 0 when the bucket refused it
-   * @param askedTokens what the call asked for
+   * @param ownLimit the limit that decided the call; differs from the bucket's limit if the record
+   *     is late
+   * @param costTokens tokens charged for the call; 0 if the bucket denied it @param requestedTokens
+   *     cost of the call
    */
   Judgement take(
-      Stamp stamp, BucketLimit ownLimit, long costTokens, long askedTokens, long atMillis) {
+      Stamp stamp, BucketLimit ownLimit, long costTokens, long requestedTokens, long atMillis) {
     long at = atMillis * MICROS_PER_MILLI;
     EpochAccount known = account.epochs().find(stamp.epoch());
-    if (known != null && known.takeBelieved(stamp, costTokens, at)) {
-      return Judgement.RIGHT; // it counts as recorded already
+    if (known != null && known.takeTrusted(stamp, costTokens, at)) {
+      return Judgement.RIGHT; // the charge already counts as recorded
     }
     boolean isFirstCharge = account.isFirstCharge(stamp, costTokens);
     account.addTotal(costTokens);
@@ -51,7 +51,7 @@ final class StampComparison {
       limits.takeRefusalUnderAnother(ownLimit, stamp, at);
       return Judgement.RIGHT;
     }
-    if (costTokens == 0 && askedTokens <= account.limit().capacityTokens()) {
+    if (costTokens == 0 && requestedTokens <= account.limit().capacityTokens()) {
       account.epochs().noteRefusal();
     }
     boolean isNewestCharge = costTokens > 0 && (isFirstCharge || at >= account.chargedAtMicros());
@@ -81,10 +81,10 @@ final class StampComparison {
     }
     return agreedBefore && corrections.isAgreed()
         ? Judgement.RIGHT
-        : judge.judge(account.limit(), fullAtBefore, totalBefore, costTokens, askedTokens, at);
+        : judge.judge(account.limit(), fullAtBefore, totalBefore, costTokens, requestedTokens, at);
   }
 
-  /** Observes the cache's clock in a stamp that is newer than the newest one that was known. */
+  /** Observes the cache's clock in a stamp newer than all known ones. */
   private void observeClock(long at, boolean isCertainlyLater) {
     if (isCertainlyLater && account.limit().refills()) {
       account.timeToFull().observeLaterClock(at, account.limit().arithmetic().fillMicros());
@@ -93,13 +93,13 @@ final class StampComparison {
     }
   }
 
-  /** Takes a record of an epoch that has ended: what that epoch's counter did not say is owed. */
+  /** Processes a record of a previous epoch: tokens beyond that epoch's counter are a debt. */
   private void takePreviousEpoch(
       Stamp stamp, BucketLimit ownLimit, long costTokens, long atMillis) {
     EpochAccount ended = account.epochs().findPrevious(stamp.epoch());
     if (costTokens == 0) {
       if (atMillis * MICROS_PER_MILLI > account.epoch().stampedAtMicros()) {
-        // refused by an epoch that had ended: the cache has gone back to it and needs a correction
+        // denied by a previous epoch: the cache has gone back to it and needs a correction
         account.corrections().disturb(Cause.OVERLAP, 0, atMillis);
       }
     } else if (ended == null) {
@@ -115,16 +115,17 @@ final class StampComparison {
     }
   }
 
-  /** Returns how much of a charge of an ended epoch is beyond the newest counter known of it. */
+  /**
+   * Returns how many tokens of a charge of a previous epoch exceed the epoch's newest known
+   * counter.
+   */
   private static long beyondCounter(EpochAccount ended, Stamp stamp, long costTokens) {
     return ended.epoch() == stamp.epoch()
         ? Math.min(costTokens, Math.max(0, stamp.charged() - ended.chargedTokens()))
         : 0;
   }
 
-  /**
-   * Notes how far from full the cache had the bucket before a charge of an epoch that has ended.
-   */
+  /** Records how far from full the cache's bucket was before a charge of a previous epoch. */
   private void noteHeadroomOfEnded(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     LimitChange change = LimitChange.of(ownLimit, account.limit(), at);
     Refill then = ownLimit.refill();
@@ -134,7 +135,7 @@ final class StampComparison {
     }
   }
 
-  /** Takes the newest stamp of the current epoch. */
+  /** Processes the newest stamp of the current epoch. */
   private void takeNewest(Stamp stamp, long costTokens, long at) {
     EpochAccount epoch = account.epoch();
     TimeToFull time = account.timeToFull();
@@ -156,7 +157,7 @@ final class StampComparison {
       return;
     }
     if (jump > costTokens) {
-      // the others of these charges were made at the time of the stamp at the latest
+      // the cache made the other charges at the time of this stamp or before
       account.epochs().noteHeadroomInFlight(time.trueMicros() - at, at);
     }
     corrections.confirm(stamp.version());
@@ -172,11 +173,11 @@ final class StampComparison {
   }
 
   /**
-   * Returns how much the charges that a stamp shows beyond its own certainly make the bucket full
-   * later, in microseconds: by as much as the cache had not refilled of them. Returns 0 if they
-   * need not be all that is in flight, or not be older than all that is owed. A call that was
-   * charged by the cache, and then decided without it since the answer was late, found the bucket
-   * full by the records, which did not know of that charge yet.
+   * Returns by how much other charges in a stamp's counter certainly move the time to full later,
+   * in microseconds: the part that the cache had not refilled. Returns 0 if other charges may be in
+   * flight, or if they may be newer than a debt. Example: the cache charged a call, but its reply
+   * was late and the node decided without the cache. According to the records the bucket was full
+   * at that call, because they did not include that charge yet.
    */
   private long certainlyMissingMicros(Stamp stamp, long costTokens, long jump, long at) {
     TimeToFull time = account.timeToFull();
@@ -195,9 +196,8 @@ final class StampComparison {
   }
 
   /**
-   * Owes what the cache has forgotten by going back. Corrections that were published before this
-   * was known do not state it, though the cache will show their versions (simulation, seed
-   * 6004171).
+   * Adds the tokens lost by a cache that went back as a debt. Corrections published before do not
+   * include it, although stamps will show their versions (simulation, seed 6004171).
    */
   private void oweWentBack(Stamp stamp, long wentBackTokens, long at) {
     Refill refill = account.limit().refill();
@@ -226,21 +226,23 @@ final class StampComparison {
     if (refill == null) {
       return;
     }
-    // what the cache has not taken yet may have been owed since: by the cache the bucket was no
-    // farther from full
+    // the debt that the cache has not charged yet may be newer: according to the cache, the bucket
+    // was not farther from full
     long byCache = time.cacheMicros() - refill.boundedMicrosFor(costTokens) - at;
     account.noteDistance(
         time.isOwedBefore(at) ? Math.max(byCache, fullAtBefore - at) : byCache, at);
     if (time.boundByCache(!account.corrections().isUnconfirmed(), at)) {
       account.noteHeadroom(costTokens, at);
     } else {
-      // the truth contains the charges of others at once, though they may have been refilled before
-      // this charge
+      // the truth includes the other charges at once, although the bucket may have refilled them
+      // before this charge
       account.noteDistance(fullAtBefore + refill.boundedMicrosFor(jump - costTokens) - at, at);
     }
   }
 
-  /** Takes a record that newer ones have overtaken: its charge is in their counter already. */
+  /**
+   * Processes a record that newer ones have overtaken: their counter already includes its charge.
+   */
   private void takeOvertaken(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     EpochAccounts epochs = account.epochs();
     epochs.current().addRecord(costTokens, at);
@@ -250,7 +252,7 @@ final class StampComparison {
     if (refill != null) {
       epochs.noteRecorded(refill.boundedMicrosFor(costTokens));
     }
-    // a call that the cache did not decide may have followed its newest stamp
+    // a call without the cache may be newer than the newest stamp
     boolean isStampNewest = account.timeToFull().isOwedBefore(epochs.current().stampedAtMicros());
     if (!isStampNewest || !epochs.forgetHeadroom()) {
       noteHeadroomThen(stamp, ownLimit, costTokens, at);
@@ -258,10 +260,10 @@ final class StampComparison {
   }
 
   /**
-   * Notes how far from full the bucket was before a charge that newer ones have overtaken: by what
-   * the cache showed then, moved by the cache's error of now; what it has too much of may be owed
-   * since. If a correction has been applied in between, the error was another: then by the truth of
-   * now without the charges since (simulation, seed 1069498).
+   * Records how far from full the bucket was before an overtaken charge: the distance in its stamp,
+   * adjusted by the current error of the cache. A positive error may be a later debt. If a
+   * correction was applied since, the error was different. The distance is then computed from the
+   * current truth without the later charges (simulation, seed 1069498).
    */
   private void noteHeadroomThen(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     TimeToFull time = account.timeToFull();
@@ -286,8 +288,8 @@ final class StampComparison {
   }
 
   /**
-   * Believes the stamp of a charge that only refusals have overtaken: their stamps show the bucket
-   * by their own limits, which may have been others.
+   * Trusts the stamp of a charge that only denials have overtaken. The stamps of denials depend on
+   * their own limits, which may differ.
    */
   private void takeNewestCharge(Stamp stamp) {
     boolean isNewestCounter = stamp.charged() == account.epoch().chargedTokens();
@@ -295,7 +297,7 @@ final class StampComparison {
     if (isNewestCounter
         && corrections.isAgreed()
         && stamp.version() == corrections.confirmedVersion()) {
-      account.believe(stamp);
+      account.trust(stamp);
     }
   }
 }

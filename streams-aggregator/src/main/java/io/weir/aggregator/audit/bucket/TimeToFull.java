@@ -6,22 +6,22 @@ import io.weir.limits.Refill;
 import io.weir.topics.model.Stamp;
 
 /**
- * When one bucket is full if nothing more is taken: by the cache's newest stamp, and by the
- * records, which is the truth. All times are in microseconds since 1970 by the cache's clock. Not
- * thread-safe.
+ * The times at which one bucket is full without further charges: according to the cache's newest
+ * stamp, and according to the records, which is the truth. All times are in microseconds since 1970
+ * by the cache's clock. Not thread-safe.
  *
  * <p>The true time is T in decision record 0005. A charge of c tokens at time t moves it: T ←
  * max(T, t) + c·τ, where τ is the time in which the bucket gains one token. That is the generic
  * cell rate algorithm in its virtual-scheduling form (ITU-T I.371), and T its theoretical arrival
  * time.
  *
- * <p>A bucket that does not refill keeps the end of its period as both times.
+ * <p>For a bucket that does not refill, both times are the end of its period.
  */
 final class TimeToFull {
-  /** The error of a clock that is read in whole milliseconds. */
+  /** Maximum error of a clock that is read in whole milliseconds. */
   static final long CLOCK_STEP_MICROS = 1_000;
 
-  /** By no more do the clocks of the cache and of its nodes differ while they are right. */
+  /** Maximum difference between correct clocks of the cache and its nodes. */
   static final long CLOCKS_DIFFER_MICROS = 1_000_000;
 
   private long cacheMicros;
@@ -35,15 +35,14 @@ final class TimeToFull {
   /**
    * The times as a value.
    *
-   * @param cacheMicros when the bucket is full by the cache's newest stamp
-   * @param trueMicros when it is full by the records
-   * @param owedSinceMicros by how much the true time has moved beyond the cache's since the newest
-   *     correction was published: what is owed and stated by no correction yet
-   * @param owedSinceConfirmedMicros the same since the newest correction that a stamp has shown
-   * @param owedUntilMicros when the newest charge was made that the cache did not know of, or a
-   *     time after it
-   * @param clockMicros the cache's clock in the newest stamp, as far as it has not stepped back
-   * @param fullTimes when the bucket was full by the records, under the limit that is followed
+   * @param cacheMicros when the bucket is full according to the cache's newest stamp @param
+   *     trueMicros when the bucket is full according to the records
+   * @param owedSinceMicros the debt since the newest published correction, as refill time; no
+   *     correction includes it yet
+   * @param owedSinceConfirmedMicros the debt since the newest confirmed correction, as refill time
+   * @param owedUntilMicros time of the newest charge that the cache did not know, or a later time
+   * @param clockMicros the latest time of the cache's clock in stamps since it last stepped back
+   * @param fullTimes when the bucket was full according to the records, under the limit in force
    */
   record State(
       long cacheMicros,
@@ -55,7 +54,7 @@ final class TimeToFull {
       FullTimes fullTimes) {}
 
   /**
-   * Begins with the same time for the cache and the truth.
+   * Creates the times, with the same time to full for the cache and the truth.
    *
    * @param clockMicros the cache's clock in the first stamp; 0 if there is none
    */
@@ -63,7 +62,7 @@ final class TimeToFull {
     this(new State(fullAtMicros, fullAtMicros, 0, 0, 0, clockMicros, new FullTimes()));
   }
 
-  /** Restores the times. */
+  /** Restores the times from their state. */
   TimeToFull(State state) {
     this.cacheMicros = state.cacheMicros;
     this.trueMicros = state.trueMicros;
@@ -74,7 +73,7 @@ final class TimeToFull {
     this.fullTimes = state.fullTimes;
   }
 
-  /** Returns the times as a value, which holds until the next change. */
+  /** Returns the times as a value that is valid until the next change. */
   State state() {
     return new State(
         cacheMicros,
@@ -86,33 +85,33 @@ final class TimeToFull {
         fullTimes);
   }
 
-  /** Returns when the bucket is full by the cache's newest stamp. */
+  /** Returns when the bucket is full according to the cache's newest stamp. */
   long cacheMicros() {
     return cacheMicros;
   }
 
-  /** Returns when the bucket is full by the records. */
+  /** Returns when the bucket is full according to the records. */
   long trueMicros() {
     return trueMicros;
   }
 
   /**
-   * Returns whether all that the cache did not know of was charged before a time: then it was owed
-   * at that time, too.
+   * Returns whether every charge of the debt is older than a time; the debt then existed at that
+   * time.
    */
   boolean isOwedBefore(long atMicros) {
     return owedUntilMicros < atMicros;
   }
 
-  /** Takes a charge at its time: T ← max(T, at) + tokens·τ. */
+  /** Adds a charge at its time: T ← max(T, at) + tokens·τ. */
   void charge(Refill refill, long tokens, long atMicros) {
     chargeMicros(refill.boundedMicrosFor(tokens), atMicros);
   }
 
   /**
-   * Takes a charge that may be older than others that are known: as {@link #charge}, less what the
-   * bucket has refilled since the charge was made. The cache does not know of it, so it is owed: in
-   * full, since the cache may have been full at another time.
+   * Adds a charge that may be older than known charges: as {@link #charge}, less what the bucket
+   * has refilled since. The cache does not know the charge, so it is a debt. The debt is the full
+   * charge, because the cache's bucket may have been full at other times.
    */
   void chargeLate(Refill refill, long tokens, long atMicros) {
     long micros = refill.boundedMicrosFor(tokens);
@@ -128,32 +127,32 @@ final class TimeToFull {
   }
 
   /**
-   * Makes the bucket full earlier, by the refill of tokens or by a credited time. The result may
-   * lie in the past, which is full: the next charge begins at its own time.
+   * Moves the true time to full earlier by a duration. If the result is in the past, the bucket is
+   * full, and the next charge begins at its own time.
    */
   void credit(long micros) {
     trueMicros = Math.max(0, trueMicros - micros);
   }
 
   /**
-   * Takes a refund. Charges since the one that is refunded have used what the bucket had, so
-   * whether it was full, with the refund, before the time by which it is full without is not known.
+   * Adds a refund. Later charges used the refunded tokens. So it is unknown whether, with the
+   * refund, the bucket was full before the current time to full.
    */
   void refund(long micros) {
-    fullTimes.notBefore(trueMicros);
+    fullTimes.ignoreBefore(trueMicros);
     credit(micros);
   }
 
-  /** Observes the cache's clock, in the newest stamp. */
+  /** Observes the cache's clock in the newest stamp. */
   void observeClock(long atMicros) {
-    fullTimes.notBeyond(atMicros, CLOCKS_DIFFER_MICROS);
+    fullTimes.observeClock(atMicros, CLOCKS_DIFFER_MICROS);
     clockMicros = Math.max(clockMicros, atMicros);
   }
 
   /**
-   * Observes the cache's clock in a stamp that the cache certainly made after the newest one. If
-   * the clock has stepped back by more than the bucket takes to fill, the cache lets the time of
-   * the bucket count as now, and so do the records: all times are earlier by the step.
+   * Observes the cache's clock in a stamp that is certainly later than the newest one. If the clock
+   * has stepped back by more than the fill time, the cache treats the stored time of the bucket as
+   * now. This method does the same: it moves all times earlier by the step.
    */
   void observeLaterClock(long atMicros, long fillMicros) {
     long backMicros = clockMicros - atMicros;
@@ -166,19 +165,19 @@ final class TimeToFull {
     observeClock(atMicros);
   }
 
-  /** Returns the time by the cache's clock of the newest stamp or charge that is known. */
+  /** Returns the time, by the cache's clock, of the newest known stamp or charge. */
   long knownThroughMicros() {
     return owedUntilMicros == Long.MAX_VALUE
-        ? clockMicros // a state of before that time was kept
+        ? clockMicros // an older stored state lacks that time
         : Math.max(clockMicros, owedUntilMicros);
   }
 
   /**
-   * Takes a credit back, which the cache does not know of, less what the bucket has refilled while
-   * it stood full by that credit.
+   * Takes back a credit, less what the bucket has refilled while that credit kept it full. The
+   * cache does not know the credit.
    *
-   * @param fromMicros from when the credit could make the bucket full
-   * @param untilMicros when the newest known charge was made
+   * @param fromMicros the earliest time at which the credit could make the bucket full @param
+   *     untilMicros time of the newest known charge
    */
   void takeBack(long micros, long fromMicros, long untilMicros) {
     long left = micros - fullTimes.take(fromMicros, micros);
@@ -193,63 +192,63 @@ final class TimeToFull {
     owedSinceConfirmedMicros = Saturating.add(owedSinceConfirmedMicros, micros);
   }
 
-  /** Notes the cache's time in its newest stamp. */
+  /** Sets the cache's time to full to that of its newest stamp. */
   void show(Stamp stamp) {
     cacheMicros = stamp.fullAtEpochMicros();
   }
 
-  /** Takes the cache's newest time for the truth, since both agree. */
+  /** Sets the true time to the cache's time, because cache and records agree. */
   void trustCache() {
     trueMicros = cacheMicros;
     forgetOwed();
   }
 
   /**
-   * Takes the time in the stamp of an earlier charge for the cache's and the truth.
+   * Sets both times to the time in the stamp of an earlier charge, plus later charges.
    *
-   * @param sinceMicros the refill time of what the cache has charged since that stamp
+   * @param sinceMicros refill time of the charges since that stamp
    */
-  void believe(Stamp stamp, long sinceMicros) {
+  void trust(Stamp stamp, long sinceMicros) {
     long fullAt = stamp.fullAtEpochMicros() + sinceMicros;
     fullAt = Math.max(0, Math.min(fullAt, Stamp.MAX_FULL_AT_MICROS));
     cacheMicros = fullAt;
     trueMicros = fullAt;
   }
 
-  /** Takes the time in a stamp for the truth, if the bucket is not full later anyway. */
+  /** Raises the true time to the time in a stamp; a later true time does not change. */
   void raiseTo(Stamp stamp) {
     trueMicros = Math.max(trueMicros, stamp.fullAtEpochMicros());
   }
 
   /**
-   * Takes the time in a stamp for the truth, though charges explain it that no record shows; which
-   * of the full times these have used up is not known, so all are forgotten.
+   * Sets the true time to the time in a stamp, although it includes charges without a known record.
+   * It is unknown which full times those charges used up, so all are forgotten.
    */
-  void believeUnexplained(Stamp stamp, long atMicros) {
+  void trustUnexplained(Stamp stamp, long atMicros) {
     trueMicros = stamp.fullAtEpochMicros();
     fullTimes.restart(atMicros);
   }
 
-  /** Notes that what is owed is stated by a correction that is published now. */
+  /** Records that a correction published now includes the debt. */
   void stateOwed() {
     owedSinceMicros = 0;
   }
 
-  /** Notes that a stamp shows the newest correction. */
+  /** Records that a stamp confirms the newest correction. */
   void confirmOwed() {
     owedSinceConfirmedMicros = owedSinceMicros;
   }
 
-  /** Notes that nothing is owed: the stamp of now states all of it. */
+  /** Clears the debt, because the newest stamp includes it. */
   void forgetOwed() {
     owedSinceMicros = 0;
     owedSinceConfirmedMicros = 0;
   }
 
   /**
-   * Assumes that all by which the truth exceeds the cache is owed since either correction.
+   * Raises both debts to at least the difference between the truth and the cache.
    *
-   * @param atMicros when it was charged at the latest
+   * @param atMicros latest possible time of the charges
    */
   void oweBeyondCache(long atMicros) {
     owedUntilMicros = Math.max(owedUntilMicros, atMicros);
@@ -258,26 +257,28 @@ final class TimeToFull {
     owedSinceConfirmedMicros = Math.max(owedSinceConfirmedMicros, beyond);
   }
 
-  /** Adds what no published correction states, though stamps will show their versions. */
+  /**
+   * Adds a debt that published corrections do not include, although stamps will show their
+   * versions.
+   */
   void oweBeyondCorrections(long micros, long atMicros) {
     owe(micros, atMicros);
   }
 
   /**
    * Bounds the truth by the newest stamp, which shows the newest correction, or one since the
-   * newest that was confirmed. The same charges lead from two levels of a bucket to two levels that
-   * are no farther apart, so the truth exceeds the stamp's time to full, or the time of the last
-   * charge that is owed, by no more than what is owed since that correction. Charges that no record
-   * has shown yet were added to the truth as if they had been made now; the cache may have refilled
-   * them long before, or have taken them under another limit (simulation, seeds 103 and 6002804).
+   * newest confirmed. The same charges never increase the distance of two levels. So the truth
+   * exceeds the stamp's time to full, or the time of the newest debt, at most by the debt since
+   * that correction. Charges in flight were added to the truth as if made now. The cache may have
+   * refilled them long before, or charged them under another limit (simulation, seeds 103 and
+   * 6002804).
    *
-   * <p>Where the truth is lowered, these charges have used as much refill of the full times; which
-   * of them is not known, so the newest count as used, by which a charge of any time is refilled
-   * least.
+   * <p>If the truth is lowered, these charges have used up full times of the same length. It is
+   * unknown which, so the newest are used up; then a late charge of any time is refilled least.
    *
    * @param showsNewest whether the stamp shows the newest correction
-   * @param atMicros when the stamp was made
-   * @return whether the truth was beyond the bound, and was set to it
+   * @param atMicros time of the stamp @return whether the truth exceeded the bound and was set to
+   *     it
    */
   boolean boundByCache(boolean showsNewest, long atMicros) {
     long latest =
@@ -288,22 +289,22 @@ final class TimeToFull {
       return false;
     }
     fullTimes.takeNewest(trueMicros - latest);
-    fullTimes.notBefore(atMicros);
+    fullTimes.ignoreBefore(atMicros);
     trueMicros = latest;
     return true;
   }
 
-  /** Notes that the bucket was full from the time it became so until a later time. */
+  /** Records that the bucket was full in an interval. */
   void noteFull(long fromMicros, long toMicros) {
     fullTimes.add(fromMicros, toMicros);
   }
 
   /**
-   * Notes how long the bucket was full before a charge of the cache. The cache may have made other
-   * charges in that time, which no record has shown yet, so their refill is subtracted.
+   * Records how long the bucket was full before a charge of the cache. The cache may have made
+   * other charges in that time whose records are not known yet, so their refill time is subtracted.
    *
    * @param fullAtBefore the true time before the charge
-   * @param jumpTokens by how much the cache's counter has risen with the charge
+   * @param jumpTokens increase of the cache's counter up to this charge
    */
   void noteFullBefore(
       Refill refill, long fullAtBefore, long jumpTokens, long costTokens, long atMicros) {
@@ -317,24 +318,24 @@ final class TimeToFull {
     fullTimes.restart(atMicros);
   }
 
-  /** Converts the times that stand for tokens to those of a changed limit. */
+  /** Converts durations that represent tokens to the refill rate of a changed limit. */
   void followOwed(LimitChange change, long atMicros) {
     fullTimes.restart(atMicros);
     owedSinceMicros = change.sameTokensMicros(owedSinceMicros);
     owedSinceConfirmedMicros = change.sameTokensMicros(owedSinceConfirmedMicros);
   }
 
-  /** Converts the true time to that of a changed limit. */
+  /** Converts the true time to a changed limit. */
   void followTrue(LimitChange change) {
     trueMicros = change.fullAtMicros(trueMicros);
   }
 
-  /** Converts the cache's time to that of a changed limit. */
+  /** Converts the cache's time to a changed limit. */
   void followCache(LimitChange change) {
     cacheMicros = change.fullAtMicros(cacheMicros);
   }
 
-  /** Returns the tokens that the cache believes the bucket to hold beyond the truth. */
+  /** Returns how many tokens more the cache's bucket holds than the true bucket. */
   long lostTokens(Refill refill) {
     double missing = Math.max(0, trueMicros - cacheMicros);
     return Math.round(missing * refill.tokens() / refill.periodMicros());

@@ -67,7 +67,7 @@ final class FullTimesTest {
   @Test
   void notBefore_laterThanAll_cutsWhatIsAddedNext() {
     times.add(10, 14);
-    times.notBefore(20);
+    times.ignoreBefore(20);
     times.add(15, 24);
 
     assertEquals(8, times.take(0, 100));
@@ -76,7 +76,7 @@ final class FullTimesTest {
   @Test
   void notBefore_withinATime_changesNothing() {
     times.add(10, 14);
-    times.notBefore(12);
+    times.ignoreBefore(12);
 
     assertEquals(4, times.take(0, 100));
   }
@@ -85,7 +85,7 @@ final class FullTimesTest {
   void notBeyond_byLittle_cutsTheEnd_andWhatIsAddedNextCounts() {
     times.add(10, 14);
     times.add(20, 30);
-    times.notBeyond(25, 5);
+    times.observeClock(25, 5);
     times.add(26, 29);
 
     assertEquals(4 + 5 + 3, times.take(0, 100));
@@ -95,7 +95,7 @@ final class FullTimesTest {
   void notBeyond_byLittle_forgetsATimeThatLiesBeyond() {
     times.add(10, 14);
     times.add(20, 22);
-    times.notBeyond(18, 5);
+    times.observeClock(18, 5);
 
     assertEquals(4, times.take(0, 100));
   }
@@ -104,8 +104,8 @@ final class FullTimesTest {
   @Test
   void notBeyond_behindTheMarkOfARefund_forgetsNothing() {
     times.add(10, 14);
-    times.notBefore(100);
-    times.notBeyond(50, 5);
+    times.ignoreBefore(100);
+    times.observeClock(50, 5);
     times.add(60, 110);
 
     assertEquals(4 + 10, times.take(0, 1_000));
@@ -115,8 +115,8 @@ final class FullTimesTest {
   @Test
   void notBeyond_byLittle_behindTheMarkOfARefund_keepsTheMark() {
     times.add(40, 52);
-    times.notBefore(100);
-    times.notBeyond(50, 5);
+    times.ignoreBefore(100);
+    times.observeClock(50, 5);
     times.add(60, 110);
 
     assertEquals(10 + 10, times.take(0, 1_000));
@@ -126,7 +126,7 @@ final class FullTimesTest {
   @Test
   void notBeyond_afterARestartWithTheClockAhead_startsAnew() {
     times.restart(1_000);
-    times.notBeyond(50, 5);
+    times.observeClock(50, 5);
     times.add(40, 80);
 
     assertEquals(30, times.take(0, 1_000));
@@ -135,7 +135,7 @@ final class FullTimesTest {
   @Test
   void notBeyond_slightlyBeforeARestart_countsNothingBeforeIt() {
     times.restart(54);
-    times.notBeyond(50, 5);
+    times.observeClock(50, 5);
     times.add(40, 80);
 
     assertEquals(30, times.take(0, 1_000));
@@ -147,7 +147,7 @@ final class FullTimesTest {
     for (int i = 0; i < FullTimes.MAX; i++) {
       times.add(100L * i, 100L * i + 50);
     }
-    times.notBefore(760);
+    times.ignoreBefore(760);
     times.add(751, 770);
 
     assertEquals(
@@ -158,7 +158,7 @@ final class FullTimesTest {
   void notBeyond_byMuch_forgetsAll_andCountsNothingBefore() {
     times.add(10, 14);
     times.add(20, 30);
-    times.notBeyond(24, 5);
+    times.observeClock(24, 5);
     times.add(15, 27);
 
     assertEquals(3, times.take(0, 100));
