@@ -4,17 +4,18 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The billing period in which a call was decided, as its record says it: whoever counts the record
- * needs neither the client's calendar nor a time zone database, and so counts it the same whenever
- * it is read. Immutable.
+ * The billing period in which a call was decided, as its record states it. A reader of the record
+ * therefore needs neither the client's calendar nor a time zone database. Every reader counts the
+ * record the same way at any time. Immutable.
  *
- * <p>Usage is counted in windows that are aligned to UTC, and a window belongs to the period in
- * which it starts. A window that a period begins in the midst of belongs to the period before,
- * which is therefore recorded, too, for calls of the first day of a period: no window is longer.
+ * <p>Usage is counted in windows that are aligned to UTC. A window belongs to the period in which
+ * it starts. If a period begins in the middle of a window, the window belongs to the previous
+ * period. Calls of the first day of a period therefore record the previous period, too. One day is
+ * enough because no window is longer.
  *
  * @param period the period in which the call was decided
- * @param before the period that ends where that one begins; may be null if the call was decided
- *     {@link #LONGEST_WINDOW_MILLIS} or more after the period's start
+ * @param before the previous period, which ends where {@code period} begins; may be null if the
+ *     call was decided {@link #LONGEST_WINDOW_MILLIS} or more after the period's start
  */
 public record BilledIn(BillingPeriod period, @Nullable BillingPeriod before) {
   /** The longest window in which usage is counted: a day of 24 hours. */
@@ -31,8 +32,8 @@ public record BilledIn(BillingPeriod period, @Nullable BillingPeriod before) {
   }
 
   /**
-   * Checks that these are the periods of a call, so that {@link #ofWindow} answers for any window
-   * that contains the call.
+   * Requires that these are the periods of a call. {@link #ofWindow} then returns a period for
+   * every window that contains the call.
    *
    * @throws IllegalArgumentException if they are not
    */

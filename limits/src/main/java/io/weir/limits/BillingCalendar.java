@@ -8,13 +8,13 @@ import java.time.ZoneOffset;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The calendar by which a client is billed, if it is not the months of UTC: a time zone, and the
- * day of the month on which a period begins. Thread-safe. The running period is cached, and
+ * The billing calendar of a client that is not billed by UTC months. It consists of a time zone and
+ * the day of the month on which a period begins. Thread-safe. The current period is cached, and
  * computed again for a moment outside it.
  *
- * <p>Periods follow each other as those of a {@link CalendarQuota} of {@link
- * CalendarPeriod#BILLING}: one of the 31st begins on the last day of a shorter month, and a day
- * begins at the first moment at which the zone's clock shows its date.
+ * <p>Periods follow the rules of a {@link CalendarQuota} of {@link CalendarPeriod#BILLING}. A
+ * period of the 31st begins on the last day of a shorter month. A day begins at the first moment at
+ * which the zone's clock shows its date.
  *
  * <p>Example: the 31st, Europe/Paris, 2026-03-10T12:00:00Z: {@code 2026-02-28}, {@code
  * [2026-02-27T23:00:00Z, 2026-03-30T22:00:00Z)}.
@@ -24,13 +24,13 @@ public final class BillingCalendar {
 
   private final ZoneId timeZone;
 
-  /** A day of January, which has every day of a month. */
+  /** The first day of a period, as a date in January, since January has 31 days. */
   private final LocalDate anchor;
 
   private @Nullable Running running;
 
   /**
-   * A period, as calls of its first day and as later ones say it.
+   * A period as calls of its first day record it, and as later calls record it.
    *
    * @param early with the period before
    * @param later without it
@@ -43,11 +43,10 @@ public final class BillingCalendar {
   }
 
   /**
-   * Returns the calendar by which a client is billed. What the client's calendar leaves open is not
-   * taken from any policy, as a client is billed for calls of all of them: it is UTC, and the first
-   * of the month.
+   * Returns the calendar by which a client is billed. The defaults are UTC and the first of the
+   * month. They do not come from a policy because a bill covers the calls of all policies.
    *
-   * @return null if the client is billed by the months of UTC
+   * @return null if the client is billed by UTC months
    */
   public static @Nullable BillingCalendar of(ClientCalendar client) {
     ZoneId zone = client.timeZone() == null ? ZoneId.of(UTC) : client.timeZone();
@@ -57,7 +56,10 @@ public final class BillingCalendar {
     return isUtcMonth ? null : new BillingCalendar(zone, day);
   }
 
-  /** Returns the billing period that contains a moment, as the record of a call says it. */
+  /**
+   * Returns the billing period that contains a moment, in the form in which the record of a call
+   * states it.
+   */
   public BilledIn at(long epochMillis) {
     // a race computes the same immutable value twice
     Running now = running;
@@ -87,7 +89,7 @@ public final class BillingCalendar {
     return day.atStartOfDay(timeZone).toInstant().toEpochMilli();
   }
 
-  /** Returns the calendar in words, for people. */
+  /** Returns a description of the calendar for display. */
   public String describe() {
     return String.format("months from day %d in %s", anchor.getDayOfMonth(), timeZone);
   }

@@ -10,13 +10,13 @@ import java.time.ZoneOffset;
 /**
  * A period for which a client is billed, as the half-open interval {@code [start, end)}. Immutable.
  *
- * <p>The form of the name says by which calendar: {@code 2026-11} is the month of UTC; {@code
- * 2026-11-15} is the period of a calendar of the client's own, named by its first date in the time
- * zone. So neither name can be taken for the other.
+ * <p>The form of the name identifies the calendar. {@code 2026-11} is a UTC month. {@code
+ * 2026-11-15} is a period of the client's own calendar, named after its first date in the time
+ * zone. The two forms cannot be confused.
  *
  * @param name the month, or the first date of the period
  * @param timeZone the zone in which the period begins and ends: an IANA name or an offset; {@code
- *     UTC} for a month of UTC
+ *     UTC} for a UTC month
  * @param startEpochMillis first millisecond of the period
  * @param endEpochMillis first millisecond after the period
  */
@@ -50,9 +50,10 @@ public record BillingPeriod(
   }
 
   /**
-   * Returns a period of a calendar of the client's own.
+   * Returns a period of the client's own calendar.
    *
-   * @throws IllegalArgumentException if the values make none; a month's name is none
+   * @throws IllegalArgumentException if the values do not form a period, or the name is that of a
+   *     month
    */
   public static BillingPeriod own(
       String name, String timeZone, long startEpochMillis, long endEpochMillis) {
@@ -64,13 +65,13 @@ public record BillingPeriod(
     return period;
   }
 
-  /** Returns the month of UTC that contains a moment. */
+  /** Returns the UTC month that contains a moment. */
   public static BillingPeriod utcMonthHolding(long epochMillis) {
     return utcMonth(YearMonth.from(Instant.ofEpochMilli(epochMillis).atOffset(ZoneOffset.UTC)));
   }
 
   /**
-   * Returns the month of UTC with a name.
+   * Returns the UTC month with the given name.
    *
    * @throws IllegalArgumentException if the name is not of the form {@code 2026-11}
    */
@@ -91,7 +92,7 @@ public record BillingPeriod(
     return month.atDay(1).atStartOfDay(ZoneOffset.UTC).toInstant().toEpochMilli();
   }
 
-  /** Returns whether this is a month of UTC, and not a period of a calendar of the client's own. */
+  /** Returns whether this is a UTC month; false for a period of the client's own calendar. */
   public boolean isUtcMonth() {
     return name.length() == MONTH_LENGTH;
   }

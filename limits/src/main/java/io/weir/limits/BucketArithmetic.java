@@ -26,8 +26,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   long TTL_MARGIN_MILLIS = 10_000;
 
   /**
-   * The integers by which a store computes that implements this arithmetic in its own language; see
-   * {@code bucket.lua}.
+   * The integers for a store that implements this arithmetic in its own language; see {@code
+   * bucket.lua}.
    *
    * @param tickMicros length of a tick; for a bucket that never refills, the time at which its
    *     period ends
@@ -37,7 +37,7 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
    */
   record Parameters(long tickMicros, long unitsPerTick, long unitsPerToken, long capacityUnits) {}
 
-  /** Returns the integers by which a store computes. */
+  /** Returns the integers for a store that implements this arithmetic. */
   Parameters parameters();
 
   /** Returns the most tokens that the bucket holds. */
@@ -53,22 +53,22 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   long levelUnits(BucketState refilled);
 
   /**
-   * Returns the bucket, in its present epoch, with the given level.
+   * Returns the bucket in its current epoch with the given level.
    *
    * @param levelUnits more than capacity − 2^53, at most the capacity
    */
   BucketState atLevel(BucketState kept, long levelUnits, long nowEpochMicros);
 
   /**
-   * Returns whether the time of a kept bucket lies so far ahead of the clock that it counts as now:
-   * by more than the bucket takes to fill. The clock has stepped back since the bucket was written.
+   * Returns whether the time of a stored bucket counts as now. It does if it is ahead of the clock
+   * by more than the bucket's fill time: the clock has stepped back since the bucket was written.
    * The bucket must then be written, even by a denial, so that refill accrues from now.
    */
   default boolean countsAsNow(@Nullable BucketState kept, long nowEpochMicros) {
     return false;
   }
 
-  /** Returns the bucket as of now; a full one without an epoch if nothing is kept. */
+  /** Returns the bucket as of now; a full bucket without an epoch if no state is stored. */
   BucketState refill(@Nullable BucketState kept, long nowEpochMicros);
 
   /**
@@ -91,8 +91,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   long fillMicros();
 
   /**
-   * Returns the time until a bucket holds one token more than it does, or one token if it is in
-   * debt. Never too early, and exact to a tick.
+   * Returns the time until the bucket holds one more token than now, or one token if it is in debt.
+   * The result is never too short, and exact to a tick.
    *
    * @param remainingTokens whole tokens in the bucket
    * @param resetMicros time until the bucket is full
@@ -100,8 +100,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   long moreMicros(long remainingTokens, long resetMicros);
 
   /**
-   * Returns the units that are missing from a full bucket according to the records alone. A tick
-   * that is under way counts as missing.
+   * Returns the units that are missing from a full bucket according to the records alone. The
+   * current tick counts as missing.
    *
    * @param truth the value that {@link BucketLimit#truth} computed from the records
    * @return units ≥ 0, at most 2^53
@@ -109,8 +109,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   long missingUnits(long truth, long nowEpochMicros);
 
   /**
-   * Returns the units that a bucket that was full according to the records would have gained since
-   * then, if it had room for them.
+   * Returns the units that a bucket would have gained since it was full according to the records,
+   * if it had room for them.
    *
    * @param truth the value that {@link BucketLimit#truth} computed from the records
    * @return units ≥ 0, at most 2^53
@@ -118,8 +118,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   long refilledUnits(long truth, long nowEpochMicros);
 
   /**
-   * Returns a time in which the bucket surely gains no more than the given tokens: the whole ticks
-   * in which it gains them; 0 for a bucket that never refills.
+   * Returns a time in which the bucket gains at most the given tokens, in whole ticks; 0 for a
+   * bucket that never refills.
    *
    * @param tokens 0 to the capacity
    */

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * The name of a bucket: the client, the policy, the endpoint if each endpoint has its own bucket,
  * and the end of the period if each period has its own bucket. Immutable.
  *
- * <p>This is the name of a bucket that records tell of. What clients share, or what belongs to an
- * address, has a key in the cache alone, see {@link #cacheOnlyText}.
+ * <p>This is the name of a recorded bucket. A bucket that clients share, or that belongs to an
+ * address, has a key in the cache only; see {@link #cacheOnlyText}.
  *
  * <p>The text form, which the cache and the records use, is {@code w1:{4:acme}:5:burst}; with an
  * endpoint, {@code w1:{4:acme}:5:burst:12:GET /v1/item}; for a period, {@code
@@ -47,18 +47,19 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   private static final String SLOTS = "@slots";
 
   /**
-   * A name as it appears in a key. A name that is longer than {@value #MAX_PLAIN_CHARS} characters,
-   * or contains a brace or anything but printable ASCII, is replaced by {@code h:} and 192 bits of
-   * its SHA-256, so that a key is ASCII and at most {@link #MAX_CHARS} long.
+   * A name as it appears in a key. A name is hashed if it is longer than {@value #MAX_PLAIN_CHARS}
+   * characters, or contains a brace or a character that is not printable ASCII. The part is then
+   * {@code h:} and 192 bits of the name's SHA-256. A key is therefore ASCII and at most {@link
+   * #MAX_CHARS} long.
    *
    * @param text the name, or its hash
    * @param isHashed whether {@code text} is the hash
    */
   public record Part(String text, boolean isHashed) {
-    /** Longest name that appears in a key as it is; keeps usual names readable in a console. */
+    /** Longest name that appears in a key unhashed; keeps usual names readable in a console. */
     static final int MAX_PLAIN_CHARS = 64;
 
-    /** Bytes of SHA-256 kept: 192 bits, so that a collision costs 2^96 tries. */
+    /** Bytes of the SHA-256 in a key: 192 bits, so that a collision costs 2^96 attempts. */
     private static final int HASH_BYTES = 24;
 
     /** Characters of a hash in Base64. */
@@ -187,7 +188,7 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
     }
   }
 
-  /** Returns the name of the policy in a key's text, as it is shown; null if it is no key's. */
+  /** Returns the display name of the policy in a key's text; null if the text is not a key. */
   public static @Nullable String policyShown(String text) {
     try {
       return parse(text).policy().shown();
@@ -227,7 +228,7 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   }
 
   /**
-   * Returns the text form, composed of parts that are already known.
+   * Returns the text form, composed of the texts of its parts.
    *
    * @param clientPrefix the result of {@link #clientPrefix}
    * @param policyText the policy's {@link Part#keyText}
@@ -240,10 +241,10 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   }
 
   /**
-   * Returns the key of a bucket of which no record tells, without its period. It is no text of a
-   * {@link BucketKey}, and no two such buckets have the same: names are preceded by their length,
-   * each kind of part by its sign. Without a client all of it but the period is the hash tag, so
-   * that such buckets spread over the slots of Redis Cluster: {@code w1:{*5:burst:12:GET
+   * Returns the key of an unrecorded bucket, without its period. It differs from the text of every
+   * {@link BucketKey}. Each bucket has a different key: names are preceded by their length, each
+   * kind of part by its sign. Without a client, the whole key except the period is the hash tag.
+   * Such buckets therefore spread over the slots of Redis Cluster: {@code w1:{*5:burst:12:GET
    * /v1/item|203.0.113.7/32}@1764547200}.
    *
    * @param client the client; null if clients share the bucket
@@ -293,7 +294,7 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
     }
   }
 
-  /** Returns the text of a key with a period, with the end of another period. */
+  /** Returns a key's text with the end of its period replaced. */
   static String inPeriod(String text, long endEpochSecond) {
     return text.substring(0, periodStart(text) + 1) + endEpochSecond;
   }
@@ -307,16 +308,16 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   }
 
   /**
-   * Returns the key of the log of a bucket without a period, which is of another type in Redis than
-   * what is kept under any other key. It is no text of a {@link BucketKey}.
+   * Returns the key of the log of a bucket without a period. Its value has another Redis type than
+   * those of other keys. It differs from the text of every {@link BucketKey}.
    */
   public static String ofLog(String text) {
     return text + LOG;
   }
 
   /**
-   * Returns the key of the slots of a {@link ConcurrencyLimit}, which is of another type in Redis
-   * than what is kept under any other key. It is no text of a {@link BucketKey}, see {@link
+   * Returns the key of the slots of a {@link ConcurrencyLimit}. Its value has another Redis type
+   * than those of other keys. It differs from the text of every {@link BucketKey}; see {@link
    * SlotKey}.
    */
   static String ofSlots(String text) {
@@ -329,8 +330,8 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   }
 
   /**
-   * Returns what the buckets of one sender have in common in their keys' texts, so that one who has
-   * many can be told: the client, or, of a bucket that clients share, the policy.
+   * Returns the owner in a key's text, which identifies senders with many buckets: the client, or
+   * the policy if clients share the bucket.
    */
   public static String ownerOf(String text) {
     int policyStart = CLIENT_START.length() + 1;

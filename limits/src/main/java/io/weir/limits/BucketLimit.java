@@ -6,15 +6,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How much one bucket holds and how it refills. Everything in which the algorithms differ is
- * declared here and in {@link BucketArithmetic}, and nowhere else: a new algorithm does not compile
- * until it implements all of it. Immutable.
+ * The capacity and the refill of one bucket. All differences between the algorithms are declared
+ * here and in {@link BucketArithmetic}. A new algorithm therefore does not compile until it
+ * implements all of them. Immutable.
  */
 public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, CacheOnlyLimit {
   /** Returns the most tokens that the bucket holds; 0 to 2^53 − 1. */
   long capacityTokens();
 
-  /** Returns whether a bucket that nothing was taken of holds a cost. */
+  /** Returns whether an untouched bucket holds a cost. */
   default boolean canHold(long costTokens) {
     return costTokens <= capacityTokens();
   }
@@ -22,15 +22,15 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
   /** Returns the algorithm. */
   LimitAlgorithm algorithm();
 
-  /** Returns the arithmetic of the buckets of this limit, each by itself. */
+  /** Returns the arithmetic of a single bucket of this limit. */
   BucketArithmetic arithmetic();
 
   /**
-   * Returns a bucket as a decision finds it now: with what other buckets contribute, if it does not
-   * decide alone.
+   * Returns the view of a bucket for a decision now. It includes the contributions of other buckets
+   * if the bucket does not decide alone.
    *
    * @param bucket the bucket's key
-   * @param kept what the cache keeps
+   * @param kept the stored buckets of the cache
    */
   default BucketView view(String bucket, KeptBuckets kept, long nowEpochMicros) {
     BucketArithmetic arithmetic = arithmetic();
@@ -39,8 +39,7 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
   }
 
   /**
-   * Returns the length of the window that a bucket without a period is for: the time from empty to
-   * full.
+   * Returns the window of a bucket without a period: the time from empty to full.
    *
    * @param arithmetic the arithmetic of this limit
    */
@@ -56,25 +55,28 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
     return List.of();
   }
 
-  /** Returns how many keys a cache reads to decide by a bucket: its own and those of others. */
+  /**
+   * Returns the number of keys that a cache reads to decide by a bucket: its own key and those of
+   * the other buckets.
+   */
   default int keys() {
     return 1;
   }
 
-  /** Returns whether the content of a bucket alone says whether it holds a cost. */
+  /** Returns whether the content of a bucket alone determines whether it holds a cost. */
   default boolean decidesAlone() {
     return true;
   }
 
-  /** Returns the limit of a bucket by itself, without what other buckets contribute. */
+  /** Returns the limit of a single bucket, without the contributions of other buckets. */
   default BucketLimit alone() {
     return this;
   }
 
   /**
-   * Returns how the bucket gains tokens during its lifetime; null if it gains none. A bucket that
-   * gains tokens is judged by the time at which it is full, any other bucket by the sum of the
-   * tokens used.
+   * Returns the rate at which the bucket gains tokens during its lifetime; null if it gains none.
+   * The content of a bucket that gains tokens is derived from the time at which it is full. The
+   * content of any other bucket is derived from the sum of the tokens used.
    */
   @Nullable Refill refill();
 
@@ -84,7 +86,7 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
   }
 
   /**
-   * Returns one node's share of the limit when several nodes share the traffic.
+   * Returns the share of one node when several nodes share the traffic.
    *
    * @param nodes how many nodes share the limit, ≥ 1
    */
@@ -94,8 +96,8 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
    * Returns when a bucket will be full if nothing more is taken, as records state it: in
    * microseconds since 1970 by the cache's clock.
    *
-   * @param byRefillMicros when the bucket will be full by its refill; a bucket that gains nothing
-   *     is full again when its period ends
+   * @param byRefillMicros when the refill makes the bucket full; a bucket without a refill is full
+   *     again when its period ends
    */
   long fullAtMicros(long byRefillMicros);
 
@@ -109,8 +111,8 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
   long levelTokens(long fullAtEpochMicros, long usedTokens, long nowEpochMicros);
 
   /**
-   * Returns the one number by which records state how full a bucket should be: the time at which it
-   * is full if it refills, otherwise the tokens used.
+   * Returns the number by which records state how full a bucket should be: the time at which it is
+   * full if it refills, otherwise the tokens used.
    */
   default long truth(long fullAtEpochMicros, long usedTokens) {
     return refills() ? fullAtEpochMicros : usedTokens;

@@ -5,18 +5,18 @@ package io.weir.limits;
  * The stored state of one bucket. A bucket without stored state is full and has no epoch. Created
  * by the {@link BucketArithmetic} of the bucket's limit. Immutable.
  *
- * @param units for a token bucket its content, in units of which {@code unitsPerToken} make a
- *     token, negative when the bucket is in debt; for a quota the negated number of tokens used, so
- *     that a changed capacity applies to the whole period; −2^53 + 1 to 2^53 − 1
- * @param unitsPerToken units per token when the content was written, by which a limit that has
- *     changed since is recognised; 0 for a quota
+ * @param units for a token bucket its content ({@code unitsPerToken} units are one token), negative
+ *     if the bucket is in debt; for a quota the negated number of tokens used, so that a changed
+ *     capacity applies to the whole period; −2^53 + 1 to 2^53 − 1
+ * @param unitsPerToken units per token when the content was written; a different value shows that
+ *     the limit has changed since; 0 for a quota
  * @param lastEpochMicros time up to which refill has been added, in microseconds since 1970 by the
  *     cache's clock; advances by whole ticks, so that the fraction of a tick is carried over. For a
- *     quota, when its state was begun
+ *     quota, when its state was created
  * @param epoch the bucket's epoch: microseconds since 1970 by the cache's clock when it was first
  *     charged, or recreated by a correction; 0 for a bucket that was never charged
  * @param correctedEpoch the epoch that the last applied correction referred to: this epoch, or the
- *     previous one if that correction began this one; 0 if none was applied
+ *     previous epoch if the correction began this epoch; 0 if none was applied
  * @param version version of that correction; 0 if none was applied
  * @param chargedTokens tokens taken in this epoch
  */
@@ -47,14 +47,14 @@ public record BucketState(
   }
 
   /**
-   * Returns whether this is the state of a period, whose units are the negated number of tokens
+   * Returns whether this is the state of a period. Its units are then the negated number of tokens
    * used.
    */
   boolean isOfPeriod() {
     return unitsPerToken == 0;
   }
 
-  /** Returns this state with the time up to which refill has been added. */
+  /** Returns this state with another time up to which refill has been added. */
   public BucketState withLast(long newLastEpochMicros) {
     return withContent(units, unitsPerToken, newLastEpochMicros);
   }
@@ -71,10 +71,7 @@ public record BucketState(
         chargedTokens);
   }
 
-  /**
-   * Returns the same content in a new epoch that a correction begins and in which nothing was
-   * taken.
-   */
+  /** Returns the same content in a new epoch without charges, which a correction begins. */
   public BucketState begun(long newEpoch) {
     return new BucketState(
         units, unitsPerToken, lastEpochMicros, newEpoch, correctedEpoch, version, 0);
@@ -87,8 +84,8 @@ public record BucketState(
   }
 
   /**
-   * Returns the state after a charge, and counts the charge. The charge begins a new epoch if it is
-   * the first one, or if the counter of the current epoch would leave its range.
+   * Returns the state after a charge, including the charge in the counter. The charge begins a new
+   * epoch if it is the first one, or if the counter of the current epoch would leave its range.
    */
   BucketState charged(
       long unitsAfter, long lastAfterEpochMicros, long costTokens, long nowEpochMicros) {

@@ -9,7 +9,9 @@ public sealed interface BucketView permits CountedBucket, CacheOnlyBucket {
   /** Returns whether the bucket holds the cost. */
   boolean holds(long costTokens);
 
-  /** Returns the tokens in the bucket, with the fraction of one; negative if it is in debt. */
+  /**
+   * Returns the tokens in the bucket, including the fraction of a token; negative if it is in debt.
+   */
   double levelTokens();
 
   /** Returns the whole tokens in the bucket; 0 if it is in debt. */
@@ -31,7 +33,7 @@ public sealed interface BucketView permits CountedBucket, CacheOnlyBucket {
   /** Returns how long a cache must keep the bucket. */
   long ttlMillis();
 
-  /** Returns the bucket's epoch; 0 if it was never charged, or has none. */
+  /** Returns the bucket's epoch; 0 if it was never charged or has no epoch. */
   long epoch();
 
   /** Returns the version of the last correction of this epoch; 0 if there was none. */

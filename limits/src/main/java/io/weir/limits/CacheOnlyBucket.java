@@ -2,8 +2,8 @@
 package io.weir.limits;
 
 /**
- * A bucket of a {@link CacheOnlyLimit} at the moment of a decision. No record tells of it, so it
- * has neither an epoch nor corrections. Immutable.
+ * A bucket of a {@link CacheOnlyLimit} at the moment of a decision. It is not recorded, so it has
+ * neither an epoch nor corrections. Immutable.
  */
 sealed interface CacheOnlyBucket extends BucketView permits LoggedBucket, SlotBucket {
   @Override

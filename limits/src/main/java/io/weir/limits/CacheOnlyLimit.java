@@ -4,9 +4,9 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A limit whose buckets are kept in the cache alone: records do not tell of them, so they are
- * neither audited nor corrected, and after a loss of the cache they begin empty. Its buckets last,
- * and gain nothing by a refill. Immutable.
+ * A limit whose buckets exist only in the cache and are not recorded. They are therefore neither
+ * audited nor corrected, and begin empty after a loss of the cache. Its buckets have no period and
+ * no refill. Immutable.
  */
 public sealed interface CacheOnlyLimit extends PolicyLimit, BucketLimit
     permits SlidingLog, ConcurrencyLimit {

@@ -11,10 +11,10 @@ import java.time.temporal.TemporalAdjusters;
 /**
  * A number of tokens per calendar period.
  *
- * <p>A day begins at the first moment at which the zone's clock shows its date: where the clock is
- * put forward over midnight, at the moment after the jump; where it is put back over midnight, at
- * the first of the two midnights. A date that the zone skipped (Pacific/Apia, 2011-12-30) has no
- * length. Periods therefore follow each other without gap or overlap.
+ * <p>A day begins at the first moment at which the zone's clock shows its date. If the clock is put
+ * forward over midnight, that is the moment after the jump. If the clock is put back over midnight,
+ * that is the first of the two midnights. A date that the zone skipped (Pacific/Apia, 2011-12-30)
+ * has no length. Periods therefore follow each other without gap or overlap.
  *
  * <p>Example: month, Europe/Paris, 2026-03-10T12:00:00Z: {@code [2026-02-28T23:00:00Z,
  * 2026-03-31T22:00:00Z)}, an hour shorter than 31 days.
@@ -37,7 +37,7 @@ public record CalendarQuota(
 
   /**
    * Returns the period that contains a moment, by a client's calendar. Each billing period is
-   * computed from the anchor itself, so that a period of the 31st returns to the 31st after a
+   * computed from the anchor itself. A period of the 31st therefore returns to the 31st after a
    * shorter month.
    */
   @Override
@@ -95,7 +95,7 @@ public record CalendarQuota(
   }
 
   /**
-   * Returns the last date that has begun. It is ahead of the clock's date after the clock was put
+   * Returns the last date that has begun. It is later than the clock's date if the clock was put
    * back over midnight.
    */
   static LocalDate dayAt(Instant moment, ZoneId zone) {
@@ -111,9 +111,7 @@ public record CalendarQuota(
     return start.isAfter(day) ? anchor.plusMonths(months - 1) : start;
   }
 
-  /**
-   * Returns the number of months between the months of two days, whatever the days of the month.
-   */
+  /** Returns the number of months between the months of two days, ignoring the day of the month. */
   static long monthsBetween(LocalDate from, LocalDate to) {
     return ChronoUnit.MONTHS.between(from.withDayOfMonth(1), to.withDayOfMonth(1));
   }

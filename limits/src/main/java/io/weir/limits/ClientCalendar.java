@@ -6,9 +6,8 @@ import java.time.ZoneId;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The calendar by which a client's quotas run and by which the client is billed. Quotas take a
- * component that is null from their policy; for the bill it is UTC, or the first of the month (see
- * {@link BillingCalendar}).
+ * The calendar of a client's quotas and bills. If a component is null, quotas use that of their
+ * policy. Bills use UTC or the first of the month instead (see {@link BillingCalendar}).
  *
  * @param timeZone zone in which the client's days begin
  * @param billingAnchor a day on which a billing period of the client begins

@@ -6,16 +6,16 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 
 /**
- * A number of calls at once: each admitted call holds one slot, whatever its cost, until it
- * releases it, or until its lease has ended without a renewal.
+ * A limit on concurrent calls. Each admitted call holds one slot, whatever its cost. It holds the
+ * slot until it releases it, or until its lease has expired without a renewal.
  *
- * <p>Bound: at any moment, by the cache's clock, at most as many leases run as there are slots,
- * unless the limit has just been lowered, or the cache has lost its state. A holder that dies gives
- * its slot back when its lease ends. A limit that is lowered takes no slot away: nothing is
- * admitted until enough of them are free.
+ * <p>Bound: at any moment, by the cache's clock, the number of running leases is at most the number
+ * of slots. Exceptions: the limit has just been lowered, or the cache has lost its state. The slot
+ * of a holder that has crashed becomes free when its lease expires. Lowering a limit does not
+ * revoke slots: no call is admitted until enough slots are free.
  *
- * <p>Its slots are kept in the cache alone, see {@link CacheOnlyLimit}. Memory: some 120 bytes for
- * each slot that is held. Immutable.
+ * <p>Its slots exist only in the cache; see {@link CacheOnlyLimit}. Memory: about 120 bytes per
+ * held slot. Immutable.
  *
  * @param capacityTokens slots; 1 to {@value #MAX_SLOTS}
  * @param leaseMicros how long a slot is held without a renewal, in microseconds; 100 ms to 24 hours
@@ -24,7 +24,7 @@ public record ConcurrencyLimit(long capacityTokens, long leaseMicros) implements
   /** Most slots of a bucket. */
   public static final long MAX_SLOTS = 10_000;
 
-  /** Shortest lease: a renewal takes a few milliseconds, and may have to be repeated. */
+  /** Shortest lease: a renewal takes a few milliseconds, and may need a retry. */
   public static final long MIN_LEASE_MICROS = 100_000;
 
   /** Longest lease. */
@@ -47,7 +47,8 @@ public record ConcurrencyLimit(long capacityTokens, long leaseMicros) implements
   }
 
   /**
-   * Returns the slots, of which nobody has one: {@link SlotBucket#of} tells who asks for one.
+   * Returns the slots as seen by a caller without a slot. {@link SlotBucket#of} sets the claim of
+   * the caller.
    *
    * @param bucket the bucket's key
    */
@@ -58,7 +59,7 @@ public record ConcurrencyLimit(long capacityTokens, long leaseMicros) implements
         this, slots == null ? SlotState.EMPTY : slots, SlotClaim.NOBODY, nowEpochMicros);
   }
 
-  /** Returns false: whoever holds a slot is admitted again. */
+  /** Returns false: a holder of a slot is admitted again even if no slot is free. */
   @Override
   public boolean decidesAlone() {
     return false;

@@ -2,7 +2,7 @@
 package io.weir.limits;
 
 /**
- * A bucket whose content is counted.
+ * A bucket whose content is a counter, at the moment of a decision. Immutable.
  *
  * @param arithmetic the arithmetic of its limit
  * @param state the bucket, refilled up to now

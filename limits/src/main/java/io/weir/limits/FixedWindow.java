@@ -11,8 +11,8 @@ import java.time.ZoneId;
  *
  * <p>Windows are aligned to the epoch or to the calendar. To the epoch: a window begins at each
  * multiple of the length since 1970-01-01T00:00:00Z. To the calendar: a window begins at the start
- * of each day of the time zone, and the others follow it; the last window of a day ends with the
- * day, and so is shorter if the length does not divide the length of the day.
+ * of each day of the time zone, and the other windows follow. The last window of a day ends with
+ * the day. It is shorter if the length does not divide the length of the day.
  *
  * <p>Bound: at most the capacity is taken in each window, so at most twice the capacity in any
  * interval of a window's length, which may span the boundary of two windows.
@@ -23,8 +23,8 @@ import java.time.ZoneId;
  * @param alignment what windows are aligned to
  * @param timeZone zone in which days begin, for clients without a zone of their own; ignored for
  *     windows that are aligned to the epoch
- * @param resetJitterSeconds by how much, at most, a bucket's windows begin later than these; 0 to
- *     the length, 0 if they are aligned to the calendar
+ * @param resetJitterSeconds maximum delay of a bucket's windows relative to these; 0 to the length,
+ *     0 if they are aligned to the calendar
  */
 public record FixedWindow(
     long capacityTokens,

@@ -7,8 +7,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An IPv4 or IPv6 address. An IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) is the IPv4 address that
- * it maps, so that one caller is not two. Immutable.
+ * An IPv4 or IPv6 address. An IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) is stored as the IPv4
+ * address that it maps, so that one caller has one address. Immutable.
  *
  * @param isV4 whether it is an IPv4 address
  * @param high the first 64 bits of an IPv6 address; 0 for IPv4
@@ -37,9 +37,9 @@ public record IpAddress(boolean isV4, long high, long low) {
 
   /**
    * Parses the text of an address: four decimal numbers without leading zeros, or one of the forms
-   * of RFC 4291, 2.2. Host names and zones are none; nothing is looked up.
+   * of RFC 4291, 2.2. Host names and zones are not accepted, and nothing is resolved.
    *
-   * @return the address, or null if the text is none
+   * @return the address, or null if the text is not an address
    */
   public static @Nullable IpAddress parse(String text) {
     if (text.length() > MAX_CHARS) {
@@ -52,7 +52,7 @@ public record IpAddress(boolean isV4, long high, long low) {
     return bits < 0 ? null : new IpAddress(true, 0, bits);
   }
 
-  /** Returns the 32 bits of an IPv4 address, or −1 if the text is none. */
+  /** Returns the 32 bits of an IPv4 address, or −1 if the text is not one. */
   private static long parseV4(String text) {
     Matcher octets = IPV4.matcher(text);
     if (!octets.matches()) {
@@ -100,7 +100,10 @@ public record IpAddress(boolean isV4, long high, long low) {
         : new IpAddress(false, halves[0], halves[1]);
   }
 
-  /** Writes an IPv4 address at the end as two groups; null if what is there is none. */
+  /**
+   * Replaces an IPv4 address at the end by two groups; returns null if the end contains a dot but
+   * is not an IPv4 address.
+   */
   private static @Nullable String withoutV4Tail(String text) {
     if (text.indexOf('.') < 0) {
       return text;
@@ -144,7 +147,7 @@ public record IpAddress(boolean isV4, long high, long low) {
     return new IpNetwork(first, prefixLength);
   }
 
-  /** The leading bits of a long. */
+  /** Returns a long whose given number of leading bits is set. */
   private static long mask(int ones) {
     return ones == 0 ? 0 : -1L << (Long.SIZE - ones);
   }

@@ -14,7 +14,7 @@ public record IpNetwork(IpAddress first, int prefixLength) {
   private static final int GROUP_BITS = 16;
   private static final int GROUPS = IpAddress.V6_BITS / GROUP_BITS;
 
-  /** The form of a network, for messages. */
+  /** Describes the format of a network in messages. */
   public static final String FORM =
       "an address or a network such as 203.0.113.0/24 or 2001:db8::/32";
 
@@ -22,8 +22,8 @@ public record IpNetwork(IpAddress first, int prefixLength) {
    * Parses a network in CIDR notation (RFC 4632, RFC 4291), or an address, which is a network of
    * one. A network of IPv4-mapped addresses is the IPv4 network.
    *
-   * @return the network, or null if the text is none; also if an address bit beyond the prefix is
-   *     set, which is mostly a mistake
+   * @return the network, or null if the text is not a network; also null if an address bit beyond
+   *     the prefix is set, which is usually a mistake
    */
   public static @Nullable IpNetwork parse(String text) {
     int slash = text.indexOf('/');
@@ -46,7 +46,7 @@ public record IpNetwork(IpAddress first, int prefixLength) {
     return network.first.equals(address) ? network : null;
   }
 
-  /** Returns a prefix length without leading zeros; −1 if the text is none. */
+  /** Returns a prefix length without leading zeros; −1 if the text is not one. */
   private static int length(String text) {
     if (!text.matches("0|[1-9]\\d{0,2}")) {
       return -1;

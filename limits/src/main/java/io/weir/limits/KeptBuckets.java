@@ -3,18 +3,18 @@ package io.weir.limits;
 
 import org.jspecify.annotations.Nullable;
 
-/** What a cache keeps under its keys. */
+/** The stored states of a cache's buckets, by key. */
 @FunctionalInterface
 public interface KeptBuckets {
-  /** Returns the state kept under a key; null if there is none. */
+  /** Returns the state stored under a key; null if there is none. */
   @Nullable BucketState state(String bucket);
 
-  /** Returns the log kept under a key; null if there is none. */
+  /** Returns the log stored under a key; null if there is none. */
   default @Nullable LogState log(String bucket) {
     return null;
   }
 
-  /** Returns the slots kept under a key; null if there are none. */
+  /** Returns the slots stored under a key; null if there are none. */
   default @Nullable SlotState slots(String bucket) {
     return null;
   }

@@ -6,16 +6,17 @@ import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A bucket into which calls pour their cost, and which leaks evenly; what would make it overflow is
- * denied. What it holds is what a token bucket of the same capacity and rate lacks (Turner, "New
- * directions in communications", IEEE Communications Magazine 24 (1986); ITU-T I.371), so it is
- * counted as one, in the cache and in the records.
+ * A leaky bucket: calls add their cost, it leaks evenly, and a call that would make it overflow is
+ * denied. Its content equals the tokens missing from a token bucket of the same capacity and rate
+ * (Turner, "New directions in communications", IEEE Communications Magazine 24 (1986); ITU-T
+ * I.371). The cache and the records therefore count it as that token bucket.
  *
- * <p>As a queue it also tells each admitted call how long to wait until what was in the bucket
- * before it has leaked: calls that keep to it leave one by one, at the rate. Immutable.
+ * <p>As a queue it also returns a delay to each admitted call: the time until the earlier content
+ * of the bucket has leaked. Calls that wait for the delay proceed one by one, at the rate.
+ * Immutable.
  *
- * @param mirror the token bucket that lacks what this bucket holds
- * @param isQueue whether admitted calls are told to wait
+ * @param mirror the token bucket whose missing tokens are the content of this bucket
+ * @param isQueue whether admitted calls receive a delay
  */
 public record LeakyBucket(TokenBucketLimit mirror, boolean isQueue) implements PolicyLimit {
   @Override
@@ -59,12 +60,13 @@ public record LeakyBucket(TokenBucketLimit mirror, boolean isQueue) implements P
   }
 
   /**
-   * Returns how long an admitted call has to wait until everything that was in the bucket before it
-   * has leaked. Never too long, and too short by less than a tick of the mirror's arithmetic, which
-   * is a microsecond unless the numbers are very large.
+   * Returns how long an admitted call has to wait until the earlier content of the bucket has
+   * leaked. The result is never too long, and too short by less than a tick of the mirror's
+   * arithmetic. A tick is a microsecond unless the numbers are very large.
    *
    * @param limit the limit by which the call was admitted: the mirror, or a node's share of it
-   * @param pouredTokens the call's cost, if it is in the bucket already; else 0, as for a peek
+   * @param pouredTokens the call's cost if the bucket already contains it; otherwise 0, as for a
+   *     peek
    * @param resetMicros time until the bucket is empty
    */
   public static long delayMicros(BucketLimit limit, long pouredTokens, long resetMicros) {

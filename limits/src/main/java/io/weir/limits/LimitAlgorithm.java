@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits;
 
-/**
- * The algorithms by which buckets are limited, with their names in policy files, records and
- * reports.
- */
+/** The rate limit algorithms, with their names in policy files, records and reports. */
 public enum LimitAlgorithm {
   /** A bucket that refills evenly. */
   TOKEN_BUCKET("token-bucket") {
@@ -31,7 +28,9 @@ public enum LimitAlgorithm {
           members.member("capacity"), members.member("ends_at_us"), members.member("window_us"));
     }
   },
-  /** A bucket for each sub-window, and a limit on the sum of those that a window covers. */
+  /**
+   * A bucket for each sub-window, and a limit on the sum of the sub-windows that a window covers.
+   */
   SLIDING_WINDOW("sliding-window") {
     @Override
     public BucketLimit read(MemberSource members) {
@@ -42,14 +41,14 @@ public enum LimitAlgorithm {
           members.member("sub_windows"));
     }
   },
-  /** A log of the calls of the last window. Not of buckets that records tell of. */
+  /** A log of the calls of the last window. Its buckets are not recorded. */
   SLIDING_LOG("sliding-log") {
     @Override
     public BucketLimit read(MemberSource members) {
-      throw new IllegalArgumentException("no record tells of a bucket of a sliding-log");
+      throw new IllegalArgumentException("a bucket of a sliding-log is never recorded");
     }
   },
-  /** Slots that calls hold for a lease. Not of buckets that records tell of. */
+  /** Slots that calls hold for a lease. Its buckets are not recorded. */
   CONCURRENCY("concurrency") {
     @Override
     public BucketLimit read(MemberSource members) {
@@ -63,7 +62,7 @@ public enum LimitAlgorithm {
     this.wireName = wireName;
   }
 
-  /** Supplies the members of a limit that was written. */
+  /** Source of the members of a written limit. */
   public interface MemberSource {
     /** Returns the value of a member; 0 if it is absent. */
     long member(String name);

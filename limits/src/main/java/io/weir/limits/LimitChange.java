@@ -5,14 +5,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The effect of a changed limit on a bucket that refills, expressed in the times at which the
- * bucket is full. The tokens that were left at the newest charge are carried over, up to the new
- * capacity, and a debt is carried over unchanged; from then on the bucket refills at the new rate.
- * If the number of units per token changes, the fraction of a token that was left is dropped.
+ * bucket is full. The tokens left at the newest charge are carried over, up to the new capacity. A
+ * debt is carried over unchanged. From then on the bucket refills at the new rate. If the number of
+ * units per token changes, the remaining fraction of a token is dropped.
  *
- * <p>Example: capacity 1,000 at one token an hour, 900 missing, lowered to 10: 100 were left, so
- * the bucket is full. Raised again to 1,000: 990 are missing.
+ * <p>Example: a bucket of capacity 1,000 gains one token an hour and lacks 900. If the capacity is
+ * lowered to 10, the 100 remaining tokens fill the bucket. If it is raised to 1,000 again, 990
+ * tokens are missing.
  *
- * <p>The cache does the same to its bucket when it first decides by the new limit. Immutable.
+ * <p>The cache applies the same change to its bucket when it first decides by the new limit.
+ * Immutable.
  */
 public final class LimitChange {
   private final BucketLimit before;
@@ -53,7 +55,7 @@ public final class LimitChange {
 
   /**
    * Returns when the bucket is full under the new limit, given when it would have been full under
-   * the old one.
+   * the old limit.
    */
   public long fullAtMicros(long fullAtBeforeMicros) {
     double left =
@@ -71,8 +73,8 @@ public final class LimitChange {
   }
 
   /**
-   * Converts a time in which the old limit refilled a number of tokens into the time in which the
-   * new one refills as many; the absolute value is at most {@link Numbers#MAX}.
+   * Converts a refill time of the old limit into the time in which the new limit refills the same
+   * tokens. The absolute value is at most {@link Numbers#MAX}.
    */
   public long sameTokensMicros(long beforeMicros) {
     long micros = refillAfter.microsFor(refillBefore.tokensIn(beforeMicros));

@@ -8,7 +8,7 @@ import java.util.Arrays;
  * decrease. Immutable.
  */
 public final class LogState {
-  /** The log of a bucket of which nothing was taken. */
+  /** The log of an untouched bucket. */
   public static final LogState EMPTY = new LogState(new long[0], new long[0]);
 
   private final long[] timesMicros;
@@ -29,7 +29,7 @@ public final class LogState {
     return timesMicros[index];
   }
 
-  /** Returns what a call took. */
+  /** Returns the cost of a call. */
   public long cost(int index) {
     return costs[index];
   }
@@ -39,7 +39,7 @@ public final class LogState {
     return size() == 0 ? 0 : timesMicros[size() - 1];
   }
 
-  /** Returns the log without its oldest calls, and with one more. */
+  /** Returns the log without its {@code dropped} oldest calls and with one new call. */
   public LogState with(int dropped, long atMicros, long cost) {
     int kept = size() - dropped;
     long[] times = Arrays.copyOf(Arrays.copyOfRange(timesMicros, dropped, size()), kept + 1);

@@ -4,12 +4,12 @@ package io.weir.limits;
 /**
  * A bucket of a {@link SlidingLog}. A call counts until one window after it was admitted.
  *
- * <p>If the cache's clock was set back, what is admitted before it has caught up is dated as the
- * newest call, and so counts for longer, never for less. A log that is further ahead than a window
- * is empty.
+ * <p>If the cache's clock was set back, calls that are admitted before it has caught up get the
+ * time of the newest call. They therefore count for longer, never for less. A log that is ahead by
+ * more than a window counts as empty.
  *
  * @param limit the limit
- * @param log what was kept
+ * @param log the stored log
  * @param nowEpochMicros time by the cache's clock
  */
 public record LoggedBucket(SlidingLog limit, LogState log, long nowEpochMicros)

@@ -8,24 +8,24 @@ import org.jspecify.annotations.Nullable;
  * characters, no unpaired surrogates.
  */
 public final class Names {
-  /** Most bytes of UTF-8 a name may have; bounds every key that is built from names. */
+  /** Maximum length of a name in bytes of UTF-8; bounds every key that is built from names. */
   public static final int MAX_BYTES = 256;
 
   private Names() {}
 
   /**
-   * Returns the rule that a name breaks, worded to follow the field's name ("must not be empty"),
-   * or null if the name is valid.
+   * Returns the rule that a name violates, worded to follow the field's name ("must not be empty");
+   * null if the name is valid.
    */
   public static @Nullable String violation(String name) {
     return violation(name, MAX_BYTES);
   }
 
   /**
-   * Returns the rule that a text breaks which must be as a name but for its length, worded in the
-   * same way and without any part of the text; null if it is valid.
+   * Returns the rule that a text violates, worded in the same way; null if it is valid. The rules
+   * are those of a name, with another maximum length. The result contains no part of the text.
    *
-   * @param maxBytes most bytes of UTF-8 that it may have
+   * @param maxBytes maximum length in bytes of UTF-8
    */
   public static @Nullable String violation(String name, int maxBytes) {
     if (name.isEmpty()) {

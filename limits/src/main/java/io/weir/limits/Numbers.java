@@ -4,13 +4,13 @@ package io.weir.limits;
 /** The range of the numbers in records and buckets. Stateless and thread-safe. */
 public final class Numbers {
   /**
-   * The greatest number in a record. Up to here the numbers of JSON and Lua are exact, and the sum
-   * of a few cannot overflow an int64.
+   * The greatest number in a record. Up to this value the numbers of JSON and Lua are exact, and a
+   * sum of a few values cannot overflow an int64.
    */
   public static final long MAX = (1L << 53) - 1;
 
   /**
-   * The greatest time in epoch milliseconds, in the year 2255; as microseconds it is still exact.
+   * The greatest time in epoch milliseconds, in the year 2255; it is still exact in microseconds.
    */
   public static final long MAX_EPOCH_MILLIS = MAX / 1_000;
 

@@ -4,13 +4,13 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The arithmetic of one period of a quota or of one window: a bucket that begins full, never
- * refills, and ends with its period. The stored state is the number of tokens used, so a capacity
- * that changes during the period applies to the period from its start. Example: 70 of 100 tokens
- * were used; with a capacity of 120, 50 are left; with 60 none are, and 10 are owed.
+ * The arithmetic of one period of a quota or of one window. The bucket begins full, never refills,
+ * and ends with its period. The stored state is the number of tokens used. A capacity that changes
+ * during the period therefore applies from the start of the period. Example: 70 of 100 tokens were
+ * used. A capacity of 120 leaves 50 tokens; a capacity of 60 leaves a debt of 10.
  *
- * <p>If a node whose clock lags asks for a period that is over by the cache's clock, the period
- * continues unchanged: waiting times are then 1 µs, and what is written is kept for the margin.
+ * <p>A node whose clock lags may request a period that has expired by the cache's clock. The period
+ * then continues unchanged: waiting times are 1 µs, and the written state is kept for the margin.
  * Immutable.
  */
 final class PeriodBucket implements BucketArithmetic {
@@ -22,7 +22,7 @@ final class PeriodBucket implements BucketArithmetic {
     this.endsAtEpochMicros = endsAtEpochMicros;
   }
 
-  /** Returns 0 units per tick, by which a store recognises a bucket that never refills. */
+  /** Returns 0 units per tick, which marks a bucket that never refills. */
   @Override
   public Parameters parameters() {
     return new Parameters(endsAtEpochMicros, 0, 1, capacityTokens);
@@ -91,7 +91,9 @@ final class PeriodBucket implements BucketArithmetic {
         refilled.units() - costTokens, refilled.lastEpochMicros(), costTokens, nowEpochMicros);
   }
 
-  /** Returns the time until the period ends, whatever is left; 1 µs if the period is over. */
+  /**
+   * Returns the time until the period ends, whatever the content; 1 µs if the period has expired.
+   */
   @Override
   public long resetMicros(BucketState refilled, long nowEpochMicros) {
     return Math.min(MAX_WAIT_MICROS, Math.max(1, endsAtEpochMicros - nowEpochMicros));

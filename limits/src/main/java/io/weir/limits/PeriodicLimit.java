@@ -23,16 +23,17 @@ public sealed interface PeriodicLimit extends PolicyLimit
   Span at(long epochMillis, ClientCalendar client);
 
   /**
-   * Returns by how much, at most, the periods of a bucket begin later than {@link #at} says, so
-   * that those of many buckets do not end at once; 0 if they all begin at the same time.
+   * Returns the maximum delay of a bucket's periods relative to {@link #at}; 0 if the periods of
+   * all buckets begin at the same time. The delay prevents the periods of many buckets from ending
+   * at once.
    */
   default long resetJitterSeconds() {
     return 0;
   }
 
   /**
-   * Returns the period of a bucket that contains a moment. How much later than others its periods
-   * begin follows from its name, so every node says the same, at any time.
+   * Returns the period of a bucket that contains a moment. The delay of its periods is derived from
+   * its key, so every node computes the same period.
    *
    * @param bucket the bucket's key without a period
    */
@@ -43,7 +44,7 @@ public sealed interface PeriodicLimit extends PolicyLimit
   }
 
   private long laterSeconds(String bucket) {
-    // the hash of a string is specified; its upper bits are mixed in, as names differ at their end
+    // String.hashCode is specified; its upper bits are mixed in because keys differ at their end
     int hash = bucket.hashCode() * 0x9E3779B9;
     return Math.floorMod(hash ^ (hash >>> 16), resetJitterSeconds() + 1);
   }
@@ -51,7 +52,7 @@ public sealed interface PeriodicLimit extends PolicyLimit
   /** Returns the same periods with another capacity. */
   PeriodicLimit withCapacity(long tokens);
 
-  /** Returns the length of the window that the limit is for, in seconds. */
+  /** Returns the length of the limit's window, in seconds. */
   default long windowSeconds(Span period) {
     return period.endEpochSecond() - period.startEpochSecond();
   }
@@ -62,7 +63,7 @@ public sealed interface PeriodicLimit extends PolicyLimit
   @Override
   default BucketLimit ofBucket(@Nullable Span period) {
     if (period == null) {
-      throw new IllegalArgumentException("each bucket has a period");
+      throw new IllegalArgumentException("a bucket of this limit must have a period");
     }
     return in(period);
   }

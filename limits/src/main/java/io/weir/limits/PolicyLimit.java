@@ -4,7 +4,7 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The limit that a policy sets: either on one lasting bucket or on one bucket per period.
+ * The limit that a policy sets: on one bucket without a period, or on one bucket per period.
  * Immutable.
  */
 public sealed interface PolicyLimit
@@ -15,13 +15,16 @@ public sealed interface PolicyLimit
   /** Returns whether a bucket gains tokens during its lifetime. */
   boolean refills();
 
-  /** Returns the limit of the buckets if they last, or null if each period has its own bucket. */
+  /**
+   * Returns the limit of the buckets if they have no period; null if each period has its own
+   * bucket.
+   */
   @Nullable BucketLimit lasting();
 
   /**
    * Returns the limit of a bucket.
    *
-   * @param period the bucket's period; null if buckets last
+   * @param period the bucket's period; null if buckets have no period
    */
   BucketLimit ofBucket(PeriodicLimit.@Nullable Span period);
 
@@ -34,12 +37,15 @@ public sealed interface PolicyLimit
   /** Returns a description for display. */
   String describe();
 
-  /** Returns whether records can tell what is taken from its buckets. */
+  /** Returns whether charges of its buckets can be recorded. */
   default boolean isRecordable() {
     return true;
   }
 
-  /** Returns the limit as which it is counted: itself, if it is no other's mirror. */
+  /**
+   * Returns the limit that is counted in its place: the mirror of a leaky bucket, otherwise this
+   * limit.
+   */
   default PolicyLimit counted() {
     return this;
   }

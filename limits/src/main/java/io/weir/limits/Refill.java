@@ -4,11 +4,10 @@ package io.weir.limits;
 /**
  * The rate at which a bucket gains tokens: a number of tokens, evenly over each period. Immutable.
  *
- * <p>Converts between tokens and the time in which they are gained, for code that judges a bucket
- * by the time at which it is full. That is the same bucket as that of {@link TokenBucket},
- * expressed in times instead of contents, and it needs no bound on debt: sums of any size are in
- * range as times. Results are computed in binary64 and rounded to a microsecond, so they are off by
- * 1 µs at 2^52 µs.
+ * <p>Converts between tokens and the time in which they are gained. Code that represents a bucket
+ * by the time at which it is full uses it. Such a bucket equals that of {@link TokenBucket}, but
+ * needs no bound on debt: sums of any size are in range as times. Results are computed in binary64
+ * and rounded to a microsecond, so they are off by 1 µs at 2^52 µs.
  *
  * @param tokens tokens gained each period; 1 to 2^53 − 1
  * @param periodMicros length of a period in microseconds; 1 µs to 366 days

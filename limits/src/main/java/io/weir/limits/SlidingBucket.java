@@ -4,31 +4,31 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The arithmetic of the current sub-window of a {@link SlidingWindow}, at one moment and with what
- * was taken in the sub-windows before it, and in the next one by callers that are ahead: what these
- * count is missing from its level. All else is as in a {@link PeriodBucket}. Immutable.
+ * The arithmetic of the current sub-window of a {@link SlidingWindow} at one moment. It subtracts
+ * from the level the tokens taken in the earlier sub-windows, and in the next sub-window by nodes
+ * whose clocks are ahead. Everything else is as in a {@link PeriodBucket}. Immutable.
  *
- * <p>Example: 100 in a minute, one sub-window, 80 taken in the minute before and 30 in the current
- * one: 15 s into it three quarters of the 80 count, so 10 are left.
+ * <p>Example: 100 tokens a minute, one sub-window, 80 taken in the previous minute and 30 in the
+ * current one. After 15 s, three quarters of the 80 count, so 10 are left.
  *
- * <p>A count is at most what {@link #weighted} can multiply; a greater one, which only a limit that
- * was lowered by orders of magnitude leaves behind, counts as that.
+ * <p>A count is clamped to the greatest number that {@link #weighted} can multiply. Only a limit
+ * that was lowered by orders of magnitude leaves a greater count behind.
  */
 final class SlidingBucket implements BucketArithmetic {
   private final PeriodBucket own;
   private final SlidingWindowLimit limit;
 
-  /** What was taken in the earlier sub-windows, the oldest first, and in the next; each ≥ 0. */
+  /** Tokens taken in the earlier sub-windows, the oldest first, and in the next; each ≥ 0. */
   private final long[] others;
 
-  /** How many sub-windows are earlier, which is the index of the current one among all. */
+  /** Number of earlier sub-windows, which is also the index of the current one among all. */
   private final int current;
 
   private final long steps;
   private final long stepMicros;
   private final long endsAtMicros;
 
-  /** What the others count now; 0 to 2^53 − 1. */
+  /** Tokens that the other sub-windows count now; 0 to 2^53 − 1. */
   private final long otherTokens;
 
   SlidingBucket(SlidingWindowLimit limit, long[] others, long nowEpochMicros) {
@@ -46,13 +46,13 @@ final class SlidingBucket implements BucketArithmetic {
     this.otherTokens = counted;
   }
 
-  /** Returns how many steps of the current sub-window are left, rounded up; 0 if it is over. */
+  /** Returns how many steps of the current sub-window are left, rounded up; 0 if it has ended. */
   private long stepsLeft(long nowEpochMicros) {
     long leftMicros = Math.max(0, endsAtMicros - nowEpochMicros);
     return Math.min(steps, (leftMicros + stepMicros - 1) / stepMicros);
   }
 
-  /** Returns what a sub-window counts of which so many steps are left, rounded up. */
+  /** Returns the weighted count of a sub-window with the given number of steps left, rounded up. */
   private long weighted(long tokens, long stepsLeft) {
     return (Math.min(tokens, Numbers.MAX / steps) * stepsLeft + steps - 1) / steps;
   }
@@ -65,7 +65,7 @@ final class SlidingBucket implements BucketArithmetic {
     return -refilled.units();
   }
 
-  /** Returns what was taken in a sub-window: an earlier one, the current or the next. */
+  /** Returns the tokens taken in a sub-window: an earlier one, the current or the next. */
   private long count(int index, BucketState refilled) {
     if (index == current) {
       return ownTokens(refilled);
@@ -79,8 +79,8 @@ final class SlidingBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the time until nothing counts any more: until the newest sub-window in which something
-   * was taken no longer counts; 0 if there is none.
+   * Returns the time until no tokens count any more; 0 if none count now. That is the time until
+   * the newest sub-window with taken tokens no longer counts.
    */
   @Override
   public long resetMicros(BucketState refilled, long nowEpochMicros) {
@@ -93,8 +93,8 @@ final class SlidingBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the time until enough no longer counts for the cost to fit, if nothing is taken
-   * meanwhile: the sub-windows fall away one after another, the oldest first.
+   * Returns the time until the cost fits if nothing is taken meanwhile. The sub-windows stop
+   * counting one after another, the oldest first.
    */
   @Override
   public long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros) {

@@ -6,22 +6,21 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 
 /**
- * A number of tokens in any window of a length, exactly: the time and the cost of each admitted
+ * An exact number of tokens in any window of a given length. The time and the cost of each admitted
  * call are kept until the window has passed.
  *
  * <p>Bound: in any interval of the window's length, whatever its start, at most the limit is taken,
- * as long as the log is not lost and the cache's clock is not set back. Memory: some 18 bytes for
- * each admitted call of the last window, so the limit is at most {@value #MAX_TOKENS}; a larger one
- * would be a leak, and is for a {@link SlidingWindow} with sub-windows.
+ * as long as the log is not lost and the cache's clock is not set back. Memory: about 18 bytes per
+ * admitted call of the last window. The limit is therefore at most {@value #MAX_TOKENS}. For a
+ * larger limit use a {@link SlidingWindow} with sub-windows.
  *
- * <p>Its buckets are kept in the cache alone: records do not tell of them, so they are neither
- * audited nor corrected, and after a loss of the cache they begin empty. Immutable.
+ * <p>Its buckets exist only in the cache; see {@link CacheOnlyLimit}. Immutable.
  *
  * @param capacityTokens tokens in a window; 1 to {@value #MAX_TOKENS}
  * @param windowMicros length of a window in microseconds; 1 µs to 366 days
  */
 public record SlidingLog(long capacityTokens, long windowMicros) implements CacheOnlyLimit {
-  /** Most tokens in a window, and so most calls that are kept for a bucket. */
+  /** Maximum tokens in a window, and therefore the maximum number of calls kept for a bucket. */
   public static final long MAX_TOKENS = 10_000;
 
   public SlidingLog {

@@ -4,38 +4,41 @@ package io.weir.limits;
 import java.time.Duration;
 
 /**
- * A number of tokens in any window of a length, approximated by counters of sub-windows: what was
- * taken in those that the last window covers, and of the oldest, which it covers in part, that part
- * of its count, rounded up. With one sub-window it is the well-known weighting of the previous
- * window. Each sub-window has a bucket of its own, which is counted, recorded and corrected as that
- * of a {@link FixedWindow}; the limit is on their sum.
+ * A number of tokens in any window of a given length, approximated by counters of sub-windows. The
+ * window fully covers the newer sub-windows, and their counts apply in full. It covers the oldest
+ * sub-window in part, and that part of its count applies, rounded up. With one sub-window this is
+ * the well-known weighting of the previous window. Each sub-window has its own bucket, which is
+ * counted, recorded and corrected like that of a {@link FixedWindow}. The limit applies to the sum
+ * of the sub-windows.
  *
  * <p>Sub-windows begin at each multiple of their length since 1970-01-01T00:00:00Z.
  *
- * <p>Bound: in any interval of the window's length at most limit + e × c is taken, where c is what
- * was taken in the sub-window in which the interval begins, and e the elapsed part of the one in
- * which it ends; so less than twice the limit. That much is reached only by calls that all come at
- * the very end of one sub-window, and again at the end of the window that follows. At most the
- * limit is taken if the calls of a sub-window are spread evenly over it. Callers whose ideas of the
- * current sub-window are one apart, as they are at a boundary, count each other's calls: what is
- * taken in the next one counts, too. But a call then counts less long by the time from when its
- * sub-window was named to its decision, and the bound is of windows that are shorter by that. Of
- * callers that are further apart, as they may be until all of them have followed a clock that was
- * set back, there is no bound on the sum.
+ * <p>Bound: in any interval of the window's length at most limit + e × c tokens are taken. Here c
+ * is the count of the sub-window in which the interval begins. The factor e is the elapsed part of
+ * the sub-window in which the interval ends. The bound is therefore less than twice the limit. It
+ * is approached only if all calls come at the very end of one sub-window, and again at the end of
+ * the following window. If the calls of each sub-window are spread evenly, at most the limit is
+ * taken.
+ *
+ * <p>At a boundary, two nodes may differ by one sub-window. They still count each other's calls,
+ * because the tokens taken in the next sub-window count, too. Such a call counts for a shorter
+ * time: less the time from the choice of its sub-window to its decision. The bound then holds for
+ * windows that are shorter by that time. If nodes differ by more than one sub-window, there is no
+ * bound on the sum. That may happen after a clock was set back, until all nodes have followed it.
  *
  * @param capacityTokens tokens of a window; 1 to 2^53 − 1
  * @param lengthSeconds length of a window; 1 s to 366 days
- * @param subWindows how many sub-windows a window has, all of the same length in whole seconds; 1
+ * @param subWindows number of sub-windows of a window, all of the same length in whole seconds; 1
  *     to {@value #MAX_SUB_WINDOWS}
- * @param resetJitterSeconds by how much, at most, a bucket's sub-windows begin later than these; 0
- *     to the length of a sub-window
+ * @param resetJitterSeconds maximum delay of a bucket's sub-windows relative to these; 0 to the
+ *     length of a sub-window
  * @see <a href="https://blog.cloudflare.com/counting-things-a-lot-of-different-things/">How we
  *     built rate limiting capable of scaling to millions of domains</a>
  */
 public record SlidingWindow(
     long capacityTokens, long lengthSeconds, int subWindows, long resetJitterSeconds)
     implements PeriodicLimit {
-  /** Most sub-windows. A decision reads the counter of each. */
+  /** Maximum number of sub-windows. A decision reads the counter of each. */
   public static final int MAX_SUB_WINDOWS = 60;
 
   public SlidingWindow {

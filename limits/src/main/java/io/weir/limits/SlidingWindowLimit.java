@@ -6,22 +6,22 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * One sub-window of a {@link SlidingWindow}. Its bucket holds what was taken in it, and lasts until
- * no window reaches back to it. Whether a call is admitted follows from this bucket, those of the
- * sub-windows before it, and that of the next one.
+ * One sub-window of a {@link SlidingWindow}. Its bucket counts the tokens taken in it, and is kept
+ * until no window reaches back to it. The decision on a call depends on this bucket, the buckets of
+ * the earlier sub-windows, and that of the next one.
  *
  * @param capacityTokens tokens of a window, 1 to 2^53 − 1
  * @param endsAtEpochMicros when the sub-window no longer counts, which is one window after its end,
  *     in microseconds since 1970 by the cache's clock; 1 to 2^53 − 1
  * @param windowMicros length of a sub-window; whole seconds, up to 2^53 − 1
- * @param subWindows how many sub-windows a window has; 1 to {@value SlidingWindow#MAX_SUB_WINDOWS}
+ * @param subWindows number of sub-windows of a window; 1 to {@value SlidingWindow#MAX_SUB_WINDOWS}
  */
 public record SlidingWindowLimit(
     long capacityTokens, long endsAtEpochMicros, long windowMicros, long subWindows)
     implements PeriodLimit {
   private static final long MICROS_PER_SECOND = 1_000_000;
 
-  /** Lengths of a step of a weight, from the finest on. */
+  /** Possible lengths of a step of the weight, the shortest first. */
   private static final long[] STEPS_MICROS = {1, 1_000, MICROS_PER_SECOND};
 
   public SlidingWindowLimit {
@@ -33,8 +33,9 @@ public record SlidingWindowLimit(
   }
 
   /**
-   * Returns in what steps the weight of the oldest sub-window falls: the shortest of 1 µs, 1 ms and
-   * 1 s for which the capacity times the steps of a sub-window stays below 2^53.
+   * Returns the length of the steps in which the weight of the oldest sub-window falls. It is the
+   * shortest of 1 µs, 1 ms and 1 s for which the capacity times the steps of a sub-window stays
+   * below 2^53.
    *
    * @throws IllegalArgumentException if there is none
    */
@@ -54,7 +55,10 @@ public record SlidingWindowLimit(
             + " s cannot be weighted exactly below 2^53; choose more sub-windows or a smaller limit");
   }
 
-  /** Returns in what steps the weight of the oldest sub-window falls: 1 µs, 1 ms or 1 s. */
+  /**
+   * Returns the length of the steps in which the weight of the oldest sub-window falls: 1 µs, 1 ms
+   * or 1 s.
+   */
   public long stepMicros() {
     return stepMicros(capacityTokens, windowMicros);
   }
@@ -74,7 +78,7 @@ public record SlidingWindowLimit(
     return false;
   }
 
-  /** Returns the limit of the sub-window's bucket by itself. */
+  /** Returns the limit of the sub-window's bucket, without the other sub-windows. */
   @Override
   public FixedWindowLimit alone() {
     return new FixedWindowLimit(capacityTokens, endsAtEpochMicros, windowMicros);
@@ -82,7 +86,8 @@ public record SlidingWindowLimit(
 
   /**
    * Returns the keys of the earlier sub-windows that the window covers, the oldest first, and that
-   * of the next one: at a boundary, nodes that are ahead take from it already.
+   * of the next sub-window. At a boundary, nodes whose clocks are ahead already charge the next
+   * sub-window.
    */
   @Override
   public List<String> otherBuckets(String bucket) {

@@ -5,21 +5,22 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The slots of a {@link ConcurrencyLimit}, as one holder finds them. A lease runs until its end by
- * the cache's clock; its last microsecond is the one before.
+ * The slots of a {@link ConcurrencyLimit} as seen by one holder. A lease runs until its end,
+ * exclusive, by the cache's clock.
  *
- * <p>Worked example: 2 slots, leases of 30 s. A takes one at 0 s, B at 10 s; C at 20 s is denied,
- * retry after 10 s. At 25 s A renews, so its lease ends at 55 s; at 40 s B's has ended without a
- * renewal, and C is given a slot.
+ * <p>Worked example: 2 slots, leases of 30 s. A takes one at 0 s, B at 10 s; C is denied at 20 s,
+ * retry after 10 s. At 25 s A renews, so its lease ends at 55 s. At 40 s B's lease has expired
+ * without a renewal, and C gets a slot.
  *
- * <p>If the cache's clock has stepped back since the slots were written, that time counts as now:
- * each lease runs for as long as it did then, so nobody is given a slot that is still used, and the
- * slot of a holder that has died is free one lease after the step at the latest. A lease that ends
- * later than twice the longest lease from now was not written by Weir, and does not count.
+ * <p>If the cache's clock has stepped back since the slots were written, the time of the write
+ * counts as now. Each lease then runs for its remaining time at the write. A slot in use is
+ * therefore never given to another holder. The slot of a crashed holder is free one lease after the
+ * step at the latest. A lease that ends later than twice the longest lease from now was not written
+ * by Weir, and does not count.
  *
  * @param limit the limit
- * @param slots what was kept
- * @param claim who asks
+ * @param slots the stored slots
+ * @param claim the claim of the caller
  * @param nowEpochMicros time by the cache's clock
  */
 public record SlotBucket(
@@ -30,10 +31,10 @@ public record SlotBucket(
     slots = backMicros > 0 ? slots.earlierBy(backMicros) : slots;
   }
 
-  /** How far ahead the end of a lease is believed. */
+  /** Maximum time from now to the end of a valid lease. */
   static final long MAX_AHEAD_MICROS = 2 * ConcurrencyLimit.MAX_LEASE_MICROS;
 
-  /** Returns the same slots as another holder finds them. */
+  /** Returns the same slots as seen by another holder. */
   public SlotBucket of(SlotClaim other) {
     return new SlotBucket(limit, slots, other, nowEpochMicros);
   }
@@ -74,15 +75,15 @@ public record SlotBucket(
     return Math.max(0, limit.capacityTokens() - running().length);
   }
 
-  /** Returns the time until all leases have ended if none is renewed. */
+  /** Returns the time until all leases have expired if none is renewed. */
   @Override
   public long resetMicros() {
     return Arrays.stream(running()).max().orElse(nowEpochMicros) - nowEpochMicros;
   }
 
   /**
-   * Returns the time until the first lease ends if it is not renewed; a slot may be released
-   * sooner. 0 if the holder has a slot or may take one.
+   * Returns the time until the first lease expires without a renewal; a slot may be released
+   * sooner. Returns 0 if the holder has a slot or may take one.
    */
   @Override
   public long retryAfterMicros(long costTokens) {
@@ -92,7 +93,7 @@ public record SlotBucket(
     return Arrays.stream(running()).min().orElse(nowEpochMicros + 1) - nowEpochMicros;
   }
 
-  /** Returns the slots after the holder has taken one, or has renewed the one that it has. */
+  /** Returns the slots after the holder has taken a slot or renewed its slot. */
   @Override
   public SlotBucket charged(long costTokens) {
     if (!holds(costTokens)) {
@@ -102,16 +103,16 @@ public record SlotBucket(
         slots.only(this::runs).with(claim.holder(), nowEpochMicros + limit.leaseMicros()));
   }
 
-  /** Returns the slots after the holder has released the one that it has, if it has any. */
+  /** Returns the slots after the holder has released its slot, if it has one. */
   public SlotBucket released() {
     return changed(slots.only(this::runs).without(claim.holder()));
   }
 
   /**
-   * Returns the slots to be written though none has changed, since the clock has stepped back after
-   * they were written; null if it has not.
+   * Returns the unchanged slots to be written again because the clock has stepped back since they
+   * were written; null if it has not.
    *
-   * @param kept what is kept
+   * @param kept the stored slots
    */
   public @Nullable SlotBucket restarted(@Nullable SlotState kept) {
     return kept != null && kept.writtenMicros() > nowEpochMicros

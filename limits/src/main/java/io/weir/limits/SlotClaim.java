@@ -2,12 +2,12 @@
 package io.weir.limits;
 
 /**
- * Who asks for a slot, and until when a slot that is not held may be taken. Immutable.
+ * A claim of a slot: its holder, and until when the holder may take a new slot. Immutable.
  *
  * @param holder names the holder: {@value #HOLDER_CHARS} characters of Base64 for URLs
- * @param untilEpochMicros the holder is given a slot that it does not hold before this time only,
- *     in microseconds since 1970 by the cache's clock: a renewal must not bring back a slot whose
- *     lease has ended. {@link #ALWAYS} for a new call
+ * @param untilEpochMicros end of the time in which the holder may take a new slot, in microseconds
+ *     since 1970 by the cache's clock; {@link #ALWAYS} for a new call. A renewal has an end because
+ *     it must not bring back a slot whose lease has expired
  */
 public record SlotClaim(String holder, long untilEpochMicros) {
   /** No end: a new call may take a slot at any time. */
@@ -16,7 +16,7 @@ public record SlotClaim(String holder, long untilEpochMicros) {
   /** Length of a holder's name. */
   public static final int HOLDER_CHARS = BucketKey.Part.HASH_CHARS;
 
-  /** Holds no slot, and is given none. */
+  /** The claim of a caller that holds no slot and gets none. */
   static final SlotClaim NOBODY = new SlotClaim("0".repeat(HOLDER_CHARS), 0);
 
   public SlotClaim {
@@ -28,10 +28,10 @@ public record SlotClaim(String holder, long untilEpochMicros) {
 
   /**
    * Returns the claim of a call. Calls of different clients, or with different ids, have different
-   * holders; a call that is repeated with its id has the same.
+   * holders. A retry of a call with the same id has the same holder.
    */
   public static SlotClaim of(String client, String id) {
-    // the length tells where the client's name ends
+    // the length marks the end of the client's name
     return new SlotClaim(BucketKey.Part.hash(client.length() + ":" + client + id), ALWAYS);
   }
 

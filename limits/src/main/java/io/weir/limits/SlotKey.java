@@ -4,7 +4,7 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The key of the slots of a {@link ConcurrencyLimit}, of which records do not tell: {@code
+ * The key of the slots of a {@link ConcurrencyLimit}, which are not recorded. Example: {@code
  * w1:{4:acme}:7:reports@slots}. Immutable.
  *
  * @param client the client; null if clients share the slots
@@ -21,8 +21,8 @@ public record SlotKey(BucketKey.@Nullable Part client, BucketKey.Part policy, St
   /**
    * Parses a key.
    *
-   * @throws IllegalArgumentException if the text is not the key of slots; then it may be any other
-   *     key, or none
+   * @throws IllegalArgumentException if the text is not the key of slots, for instance another kind
+   *     of key
    */
   public static SlotKey parse(String text) {
     if (text.length() > MAX_CHARS
@@ -46,7 +46,7 @@ public record SlotKey(BucketKey.@Nullable Part client, BucketKey.Part policy, St
     return new IllegalArgumentException("not the key of slots: " + text);
   }
 
-  /** Reads the parts of a key, and writes it anew from them. */
+  /** Reads the parts of a key, and composes the key again from them. */
   private static final class Reader {
     private final String text;
     private int at = CLIENT_START.length();

@@ -7,11 +7,11 @@ import java.util.Map;
 import java.util.function.LongPredicate;
 
 /**
- * The holders of the slots of one bucket, when their leases end, and when that was written.
- * Immutable.
+ * The stored slots of one bucket: their holders, the ends of their leases, and the time of the
+ * write. Immutable.
  */
 public final class SlotState {
-  /** Slots that nobody holds. */
+  /** Slots without holders. */
   public static final SlotState EMPTY = new SlotState(new String[0], new long[0], 0);
 
   private final String[] holders;
@@ -29,7 +29,7 @@ public final class SlotState {
     return writtenMicros;
   }
 
-  /** Returns these slots as they are written at a time; {@link #EMPTY} if nobody holds one. */
+  /** Returns these slots with another time of the write; {@link #EMPTY} if there is no holder. */
   public SlotState writtenAt(long epochMicros) {
     return size() == 0 ? EMPTY : new SlotState(holders, endsMicros, epochMicros);
   }
@@ -40,7 +40,7 @@ public final class SlotState {
     return new SlotState(holders, ends, writtenMicros - micros);
   }
 
-  /** Returns the number of holders, with those whose leases have ended. */
+  /** Returns the number of holders, including those with expired leases. */
   public int size() {
     return holders.length;
   }
@@ -54,7 +54,7 @@ public final class SlotState {
     return ends;
   }
 
-  /** Returns when a holder's lease ends; 0 if it has none. */
+  /** Returns when a holder's lease ends; 0 if it has no lease. */
   long endMicros(String holder) {
     for (int i = 0; i < holders.length; i++) {
       if (holders[i].equals(holder)) {
@@ -64,12 +64,12 @@ public final class SlotState {
     return 0;
   }
 
-  /** Returns the ends of the leases that fulfil a condition, in no order. */
+  /** Returns the ends of the leases that satisfy a condition, in no order. */
   long[] ends(LongPredicate counts) {
     return Arrays.stream(endsMicros).filter(counts).toArray();
   }
 
-  /** Returns these slots with a lease of a holder, which replaces an earlier one of the same. */
+  /** Returns these slots with a lease of a holder, which replaces the holder's earlier lease. */
   public SlotState with(String holder, long endMicros) {
     SlotState others = without(holder);
     int size = others.size();
@@ -85,7 +85,7 @@ public final class SlotState {
     return filtered((each, end) -> !each.equals(holder));
   }
 
-  /** Returns the slots whose leases' ends fulfil a condition. */
+  /** Returns the slots whose leases' ends satisfy a condition. */
   SlotState only(LongPredicate counts) {
     return filtered((each, end) -> counts.test(end));
   }
@@ -107,7 +107,7 @@ public final class SlotState {
     return new SlotState(Arrays.copyOf(left, count), Arrays.copyOf(ends, count), writtenMicros);
   }
 
-  /** Returns whether the other was written then, with the same holders and ends in any order. */
+  /** Returns whether the other has the same time of the write, holders and ends, in any order. */
   @Override
   public boolean equals(Object other) {
     return other instanceof SlotState slots

@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The arithmetic of a token bucket under one limit. Immutable.
  *
- * <p>Example: capacity 10, one token per 100 ms, 4 left, cost 6: not held, retry after 200 ms; an
- * attempt at 199.999 ms fails, the one at 200 ms succeeds.
+ * <p>Example: capacity 10, one token per 100 ms, 4 left, cost 6: denied, retry after 200 ms. An
+ * attempt at 199.999 ms fails; an attempt at 200 ms succeeds.
  *
  * <p>Bound: in any interval T of the cache's clock at most capacity + rate × T tokens are taken,
  * exactly, for every limit, as long as the state is not lost.
@@ -17,10 +17,10 @@ import org.jspecify.annotations.Nullable;
  * The token bucket as in Turner, "New directions in communications (or which way to the information
  * age?)", IEEE Communications Magazine 24(10), 1986, refilled lazily whenever it is read.
  *
- * Why the bound is exact: let the level be the units plus the elapsed fraction of the current tick.
- * It grows exactly at the rate and falls by the cost at a charge. A charge at a moment when the
- * current tick would lift the level above capacity drops that fraction (see charge), so no charge
- * ever finds a level above capacity.
+ * Why the bound is exact: let the level be the units plus the elapsed fraction of the current
+ * tick. It grows exactly at the rate and falls by the cost at a charge. If the current tick
+ * would lift the level above capacity, a charge drops that fraction (see charge). The level is
+ * therefore never above capacity at a charge.
  */
 public final class TokenBucket implements BucketArithmetic {
   private final Scale scale;
@@ -49,7 +49,11 @@ public final class TokenBucket implements BucketArithmetic {
     return fillMicros;
   }
 
-  /** Computed backwards from the time until the bucket is full. */
+  /**
+   * {@inheritDoc}
+   *
+   * <p>The result is computed backwards from the time until the bucket is full.
+   */
   @Override
   public long moreMicros(long remainingTokens, long resetMicros) {
     if (resetMicros >= MAX_WAIT_MICROS) {
@@ -109,12 +113,12 @@ public final class TokenBucket implements BucketArithmetic {
    * Returns the bucket as of now.
    *
    * <ul>
-   *   <li>Nothing kept, or the state of a quota: full, epoch 0.
-   *   <li>The clock stepped back: nothing is refilled until the clock has caught up, unless {@code
-   *       last} is further ahead than an empty bucket takes to fill; then it {@linkplain
-   *       #countsAsNow counts as now}. So the bucket refills again at most one fill time after the
-   *       step.
-   *   <li>The limit changed: whole tokens are carried over, the fraction of a token and any content
+   *   <li>No stored state, or the state of a quota: full, epoch 0.
+   *   <li>The clock stepped back: the bucket does not refill until the clock has caught up. If
+   *       {@code last} is ahead by more than the fill time of an empty bucket, it {@linkplain
+   *       #countsAsNow counts as now}. The bucket therefore refills again at most one fill time
+   *       after the step.
+   *   <li>The limit changed: whole tokens are carried over. The fraction of a token and any content
    *       above the new capacity are dropped. A debt is rounded up to a whole token. The time since
    *       {@code last} refills at the new rate.
    * </ul>
@@ -176,9 +180,9 @@ public final class TokenBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the time until a refilled bucket holds the cost, rounded up. Accounts for the elapsed
-   * fraction of the tick and for a {@code last} in the future. 0 if the bucket holds the cost, −1
-   * if it never can.
+   * Returns the time until a refilled bucket holds the cost, rounded up. Returns 0 if the bucket
+   * holds the cost, −1 if it never can. The result accounts for the elapsed fraction of the tick
+   * and for a {@code last} in the future.
    */
   @Override
   public long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros) {
@@ -201,7 +205,7 @@ public final class TokenBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the length of the ticks minus the part that has elapsed.
+   * Returns the length of the ticks minus the elapsed time.
    *
    * @param passedMicros elapsed time, less than a tick; negative if the first tick begins in the
    *     future

@@ -8,17 +8,17 @@ import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A token bucket's size and rate, as integers: a bucket holds at most {@code capacityTokens} and
- * gains {@code refillTokens} evenly over each {@code refillPeriodMicros}. "100 a minute, in bursts
- * of at most 20" is capacity 20, refill 100, period 60,000,000.
+ * A token bucket's capacity and rate, as integers. A bucket holds at most {@code capacityTokens}
+ * and gains {@code refillTokens} evenly over each {@code refillPeriodMicros}. "100 a minute, in
+ * bursts of at most 20" is capacity 20, refill 100, period 60,000,000.
  *
- * <p>Arithmetic is exact, without a remainder to carry: with refillTokens / refillTicks in lowest
- * terms, a token is worth {@code unitsPerToken} = refillTicks units and every tick adds {@code
+ * <p>The arithmetic is exact and has no remainder. Let refillTokens / refillTicks be in lowest
+ * terms. A token is worth {@code unitsPerToken} = refillTicks units, and every tick adds {@code
  * unitsPerTick} = refillTokens units. A tick is the shortest of 1 µs, 1 ms and 1 s for which a full
- * bucket stays below 2^53, the largest range of integers that a Lua number represents exactly.
+ * bucket stays below 2^53. Below 2^53 a Lua number represents all integers exactly.
  *
- * @param capacityTokens most tokens the bucket holds, which is the largest burst; 0 to 2^53 − 1,
- *     where 0 denies every call
+ * @param capacityTokens maximum tokens in the bucket, which is the largest burst; 0 to 2^53 − 1; 0
+ *     denies every call
  * @param refillTokens tokens gained each period; 1 to 2^53 − 1
  * @param refillPeriodMicros length of a period in microseconds; 1 µs to 366 days
  */
@@ -71,13 +71,13 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
   }
 
   /**
-   * Returns one node's share of the limit: 1 / nodes of the capacity, rounded down but at least one
-   * token, and 1 / nodes of the rate. Example: capacity 100, 10 tokens a second, 4 nodes: capacity
-   * 25, 10 tokens per 4 s.
+   * Returns one node's share of the limit. It has 1 / nodes of the capacity, rounded down but at
+   * least one token, and 1 / nodes of the rate. Example: capacity 100, 10 tokens a second, 4 nodes:
+   * capacity 25, 10 tokens per 4 s.
    *
-   * <p>The sum of all shares never exceeds the limit, with two exceptions due to rounding: a
-   * capacity below the number of nodes gives each node one token, and a rate below one token per
-   * 366 days and node gives each node one token per 366 days.
+   * <p>The sum of all shares exceeds the limit only in two cases, due to rounding. A capacity below
+   * the number of nodes gives each node one token. A rate below one token per 366 days and node
+   * gives each node one token per 366 days.
    */
   @Override
   public TokenBucketLimit shareOf(int nodes) {
@@ -99,7 +99,7 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
     try {
       return new TokenBucketLimit(capacity, refill, periodMicros);
     } catch (IllegalArgumentException notCountable) {
-      // reached only by limits at the edge of the exact range; less than the share is safe
+      // only limits at the edge of the exact range get here; less than the share is safe
       return new TokenBucketLimit(1, 1, refillPeriodMicros);
     }
   }

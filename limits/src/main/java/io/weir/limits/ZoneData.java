@@ -10,8 +10,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The time zone data of this Java runtime, which determines midnights and billing periods.
- * Stateless and thread-safe.
+ * The time zone data of this Java runtime, which determine midnights and billing periods. Stateless
+ * and thread-safe.
  */
 public final class ZoneData {
   private static final Pattern VERSION = Pattern.compile("(\\d{4})[a-z]{1,2}");
@@ -25,7 +25,7 @@ public final class ZoneData {
 
   /**
    * Returns a warning if a version is older than a year. A version's name contains only a year, so
-   * its age counts from the middle of that year: 2025a is old from 2026-07-01 on.
+   * its age counts from the middle of that year. Example: 2025a is too old from 2026-07-01 on.
    *
    * @return empty if the version is newer, or its name has another form
    */

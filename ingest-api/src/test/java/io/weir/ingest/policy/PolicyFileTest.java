@@ -419,7 +419,7 @@ final class PolicyFileTest {
             clients:
               acme: {limits: {all: {capacity: 9, refill_tokens: 1, refill_period: PT1M}}}
             """),
-        "clients['acme'].limits['all'] does not fit the policy: its buckets are not of one client");
+        "clients['acme'].limits['all'] does not fit the policy: clients share its buckets");
   }
 
   @Test

@@ -5,10 +5,10 @@ package io.weir.limits.check;
  * The reply for one bucket of a check.
  *
  * @param sufficient whether the bucket held the cost before the decision
- * @param remainingTokens whole tokens in the bucket after the decision, 0 to capacity
+ * @param remainingTokens whole tokens in the bucket after the decision; 0 to capacity
  * @param resetMicros time until the bucket is full if nothing is taken meanwhile; 0 if it is full
- * @param retryAfterMicros time until the bucket will hold the cost; 0 if it does, −1 if it never
- *     can because the cost is above the capacity
+ * @param retryAfterMicros time until the bucket will hold the cost; 0 if it holds the cost now, −1
+ *     if the cost is above the capacity
  * @param epoch the bucket's epoch, see {@link io.weir.topics.model.Charge}; 0 if the bucket has
  *     never been charged
  * @param version version of the last correction applied in this epoch; 0 if none was

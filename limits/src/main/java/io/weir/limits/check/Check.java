@@ -7,32 +7,32 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The question to the cache for one call: take {@code cost} tokens from every bucket, or from none.
+ * A request to the cache for one call: take {@code cost} tokens from every bucket, or from none.
  *
  * @param buckets the buckets, 1 to {@value #MAX_BUCKETS}, with distinct keys, all in one hash slot
- * @param cost tokens, ≥ 1; of a {@link ConcurrencyLimit} one slot, whatever the cost
- * @param claim who asks for slots; null only if no bucket is that of a {@link ConcurrencyLimit}
- * @param inBatch whether the check is one of many of one request, which single checks precede
+ * @param cost tokens, ≥ 1; a bucket of a {@link ConcurrencyLimit} gives one slot, whatever the cost
+ * @param claim the claim of slots; null only if no bucket is that of a {@link ConcurrencyLimit}
+ * @param inBatch whether the check belongs to a batch request; single checks have priority over it
  */
 public record Check(
     List<BucketRequest> buckets, long cost, @Nullable SlotClaim claim, boolean inBatch) {
-  /** Most buckets in one check; bounds the work of one script call. */
+  /** Maximum number of buckets in one check; bounds the work of one script call. */
   public static final int MAX_BUCKETS = 16;
 
   public Check {
     buckets = List.copyOf(buckets);
     if (buckets.isEmpty() || buckets.size() > MAX_BUCKETS) {
       throw new IllegalArgumentException(
-          "a check asks 1 to " + MAX_BUCKETS + " buckets, not " + buckets.size());
+          "a check must have 1 to " + MAX_BUCKETS + " buckets, has " + buckets.size());
     }
     if (buckets.stream().map(BucketRequest::bucket).distinct().count() != buckets.size()) {
-      throw new IllegalArgumentException("a check must not ask one bucket twice: " + buckets);
+      throw new IllegalArgumentException("a check must not contain a bucket twice: " + buckets);
     }
     if (cost < 1) {
       throw new IllegalArgumentException("cost must be at least 1, is " + cost);
     }
     if (claim == null && buckets.stream().anyMatch(BucketRequest::hasSlots)) {
-      throw new IllegalArgumentException("a check of slots needs a holder: " + buckets);
+      throw new IllegalArgumentException("a check of slots must have a claim: " + buckets);
     }
   }
 
@@ -51,7 +51,7 @@ public record Check(
     return new Check(some, cost, claim, inBatch);
   }
 
-  /** Returns this check as one of many of one request. */
+  /** Returns this check as part of a batch request. */
   public Check asPartOfBatch() {
     return new Check(buckets, cost, claim, true);
   }

@@ -15,10 +15,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Decides a check over several buckets: all of them are read, then all or none are charged. A
- * shadow bucket never refuses a call; it is charged if the call is allowed and the bucket holds the
- * cost. While the cache is cold, a check with a held bucket that is enforced is undecided.
- * Stateless and thread-safe.
+ * Decides a check of several buckets: reads all of them, then charges all or none. A shadow bucket
+ * never denies a call. It is charged if the call is allowed and the bucket holds the cost. While
+ * the cache is not restored, a check with an enforced {@linkplain BucketRequest#held held} bucket
+ * is undecided. Stateless and thread-safe.
  */
 public final class CheckDecider {
   /** Detail of {@link Cause#COLD}. */
@@ -28,8 +28,8 @@ public final class CheckDecider {
   private CheckDecider() {}
 
   /**
-   * Returns whether a cold cache must not decide for this bucket. A shadow bucket never refuses a
-   * call, so it is never held back.
+   * Returns whether a cache that is not restored must not decide by this bucket. A shadow bucket
+   * never denies a call, so it is never held back.
    */
   public static boolean isHeldBack(BucketRequest request) {
     return request.held() && request.enforced();
@@ -45,8 +45,8 @@ public final class CheckDecider {
   public record Write(String bucket, BucketState state, long ttlMillis) {}
 
   /**
-   * A bucket of which only the time is to be written, since it counts as now; it is kept until the
-   * same time as before.
+   * A bucket of which only the time is to be written, since it counts as now. Its expiry does not
+   * change.
    *
    * @param bucket the bucket's key
    * @param state the state to keep
@@ -68,8 +68,8 @@ public final class CheckDecider {
    * @param bucket the bucket's key
    * @param slots the slots to keep
    * @param ttlMillis how long to keep them
-   * @param restarted whether no slot is taken, renewed or released: only the ends of the leases are
-   *     written, since the clock has stepped back after they were written
+   * @param restarted true if no slot is taken, renewed or released. Only the ends of the leases are
+   *     then written, since the clock has stepped back since the last write
    */
   public record SlotWrite(String bucket, SlotState slots, long ttlMillis, boolean restarted) {}
 
@@ -79,10 +79,10 @@ public final class CheckDecider {
    * @param decision the decision
    * @param writes the charged buckets whose content is counted; empty for a denial, a peek and an
    *     undecided check
-   * @param logs the charged buckets of which a log is kept; empty for the same
-   * @param slots the buckets of which a slot was taken, renewed or released, and those whose leases
-   *     were {@linkplain SlotWrite#restarted restarted}
-   * @param restarts the buckets that were not charged and whose time {@linkplain
+   * @param logs the charged buckets with a log; empty in the same cases
+   * @param slots the buckets with a taken, renewed or released slot, and those whose leases were
+   *     {@linkplain SlotWrite#restarted restarted}
+   * @param restarts the uncharged buckets whose time {@linkplain
    *     io.weir.limits.BucketArithmetic#countsAsNow counts as now}; empty for a peek and an
    *     undecided check
    */
@@ -123,7 +123,7 @@ public final class CheckDecider {
    * @param peek true to charge nothing
    * @param warm false while the cache has lost its state and is not restored yet
    * @param nowEpochMicros time by the cache's clock
-   * @param kept what the cache keeps
+   * @param kept the stored buckets of the cache
    */
   public static Outcome decide(
       Check check, boolean peek, boolean warm, long nowEpochMicros, KeptBuckets kept) {
@@ -164,7 +164,7 @@ public final class CheckDecider {
    *
    * @param check buckets with slots
    * @param nowEpochMicros time by the cache's clock
-   * @param kept what the cache keeps
+   * @param kept the stored buckets of the cache
    * @throws IllegalArgumentException if a bucket has no slots
    */
   public static Outcome release(Check check, long nowEpochMicros, KeptBuckets kept) {
@@ -173,7 +173,7 @@ public final class CheckDecider {
     List<BucketView> views = views(check, kept, nowEpochMicros);
     for (int i = 0; i < views.size(); i++) {
       if (!(views.get(i) instanceof SlotBucket slots)) {
-        throw new IllegalArgumentException("a bucket without slots: " + check.buckets().get(i));
+        throw new IllegalArgumentException("the bucket must have slots: " + check.buckets().get(i));
       }
       boolean isHeld = slots.isHeld();
       SlotBucket after = isHeld ? slots.released() : slots;
@@ -208,7 +208,7 @@ public final class CheckDecider {
         charged);
   }
 
-  /** Collects what is to be written. */
+  /** Collects the states to be written. */
   private static final class Writes {
     private final List<Write> counted = new ArrayList<>();
     private final List<LogWrite> logs = new ArrayList<>();
@@ -245,7 +245,7 @@ public final class CheckDecider {
     }
   }
 
-  /** Returns the index of the enforced bucket that refuses the call, or −1 if none does. */
+  /** Returns the index of the enforced bucket that denies the call, or −1 if none does. */
   private static int decidingBucket(
       List<BucketRequest> requests, List<BucketView> views, long costTokens) {
     int deciding = -1;

@@ -16,7 +16,8 @@ public sealed interface Decision {
   }
 
   /**
-   * Every enforced bucket held the cost, which was taken from all of them (a peek takes nothing).
+   * Every enforced bucket held the cost, and the cache took it from all of them (a peek takes
+   * nothing).
    */
   record Allowed(long decidedAtEpochMicros, List<BucketReply> buckets) implements Decided {
     public Allowed {
@@ -25,11 +26,12 @@ public sealed interface Decision {
   }
 
   /**
-   * An enforced bucket did not hold the cost; nothing was taken and nothing was written.
+   * An enforced bucket did not hold the cost; the cache took and wrote nothing.
    *
    * @param decidingBucket index of the enforced bucket with the longest waiting time, or of the
-   *     first whose capacity is below the cost
-   * @param costExceedsCapacity true if waiting cannot help because the cost is above the capacity
+   *     first bucket with a capacity below the cost
+   * @param costExceedsCapacity true if a retry cannot succeed because the cost is above the
+   *     capacity
    */
   record Denied(
       long decidedAtEpochMicros,
@@ -43,19 +45,20 @@ public sealed interface Decision {
   }
 
   /**
-   * Enforced buckets are known not to hold the cost yet: the cache was not asked again, and nothing
-   * was taken and nothing was written; or it was, and only some of its servers have answered.
+   * A denial by enforced buckets that are already known not to hold the cost. Usually no request
+   * was sent to the cache, and nothing was taken or written. With {@code isPartial}, requests were
+   * sent, and only some of the servers have replied.
    *
-   * @param shortages the buckets of which that is known, at least one, in the order of the check
-   * @param isPartial whether a server that was asked has not answered: then it is not known what
-   *     was taken there
+   * @param shortages the buckets that do not hold the cost, at least one, in the order of the check
+   * @param isPartial whether a server has not replied to its request; the tokens taken there are
+   *     then unknown
    */
   record StillDenied(List<Shortage> shortages, boolean isPartial) implements Decision {
     public StillDenied {
       shortages = List.copyOf(shortages);
     }
 
-    /** Creates the denial of a check that the cache was not asked about. */
+    /** Creates the denial of a check for which no request was sent to the cache. */
     public StillDenied(List<Shortage> shortages) {
       this(shortages, false);
     }
@@ -64,32 +67,33 @@ public sealed interface Decision {
      * A bucket that does not hold the cost.
      *
      * @param bucket index of the bucket in the check
-     * @param reply what the bucket holds now unless something was charged since; it says nothing of
-     *     the bucket's epoch
+     * @param reply the current content of the bucket, without charges since the shortage was
+     *     recorded; it contains no epoch
      */
     public record Shortage(int bucket, BucketReply reply) {}
   }
 
   /**
-   * The cache did not answer, or not in time. Whether it charged is unknown.
+   * The cache did not reply, or not in time. It is unknown whether the cache charged the call.
    *
    * @param cause the reason
-   * @param detail one sentence for the log; never contains a client's data
+   * @param detail one sentence for the log; contains no data of a client
    */
   record Undecided(Cause cause, String detail) implements Decision {}
 
   /** Why a check is undecided. */
   enum Cause {
-    /** The server did not answer within the deadline, although this process was ready to read. */
+    /** The server did not reply within the deadline, although this process was ready to read. */
     TIMEOUT,
     /** There is no connection, or the server is loading, read-only or out of memory. */
     UNAVAILABLE,
     /**
      * This process is overloaded: too many checks are waiting, or it did not send the check or read
-     * the answer in time. Implies nothing about the server; the call is to be shed.
+     * the reply in time. The cause says nothing about the server. The call must be rejected because
+     * of overload.
      */
     REJECTED,
-    /** The server's reply could not be understood. */
+    /** The server's reply could not be parsed. */
     CORRUPT,
     /** The cache has lost its state, and a bucket of the check waits for its restoration. */
     COLD

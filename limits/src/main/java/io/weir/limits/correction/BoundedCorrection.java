@@ -2,12 +2,12 @@
 package io.weir.limits.correction;
 
 /**
- * A correction, with a bound on the debt into which it may put the bucket. Immutable.
+ * A correction with a bound on the resulting debt of the bucket. Immutable.
  *
  * @param correction the correction to apply
- * @param debtCapTokens most tokens below zero; 0 to 2^53 − 1
- * @param takesOnly true if the correction must not add tokens, because it was carried over from
- *     another limit and is therefore only a bound
+ * @param debtCapTokens maximum debt, in tokens below zero; 0 to 2^53 − 1
+ * @param takesOnly true if the correction must not add tokens: it was carried over from another
+ *     limit and is therefore only a bound
  */
 public record BoundedCorrection(Correction correction, long debtCapTokens, boolean takesOnly) {
   /** Creates a correction that may both add and take tokens. */

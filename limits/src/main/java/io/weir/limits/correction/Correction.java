@@ -6,29 +6,31 @@ import io.weir.limits.Numbers;
 import java.util.Locale;
 
 /**
- * The true state of one bucket, for the decision cache: "when your counter of this epoch stood at
- * {@code chargedTokens}, the bucket should have been this full". The cache itself accounts for its
- * charges since then, so a correction may arrive late and may be applied while calls are decided.
+ * The true state of one bucket, for the decision cache. It states how full the bucket should have
+ * been when the cache's counter of this epoch was {@code chargedTokens}. The cache itself accounts
+ * for its charges since then. A correction may therefore arrive late, and may be applied while
+ * calls are decided.
  *
- * <p>The state is absolute, so that a correction may be repeated: a cache applies it only if
- * (epoch, version) is greater than that of the last one it applied. Immutable.
+ * <p>The state is absolute, so that a correction may be repeated. A cache applies it only if
+ * (epoch, version) is greater than that of the last applied correction. Immutable.
  *
  * @param bucket the bucket's key in the decision cache
  * @param limit the bucket's limit according to the newest record
- * @param epoch the epoch of the bucket to which the correction refers; a bucket that is gone, or
- *     has gone back to a state before {@code chargedTokens}, begins a new epoch with the correction
- * @param version number of the correction among those of the bucket, from 1; a greater one replaces
- *     a lesser one
- * @param chargedTokens the cache's counter up to which records are included
- * @param fullAtEpochMicros when the bucket will be full if nothing more is taken, which for a token
- *     bucket states how full it is; for a quota the end of the period
+ * @param epoch the epoch of the bucket to which the correction refers. A bucket that is missing, or
+ *     that has reverted to a state before {@code chargedTokens}, begins a new epoch with the
+ *     correction
+ * @param version number of the correction among those of the bucket, from 1; a greater version
+ *     replaces a lesser one
+ * @param chargedTokens the value of the cache's counter up to which records are included
+ * @param fullAtEpochMicros when the bucket will be full if nothing more is taken; for a token
+ *     bucket this determines its content, for a quota it is the end of the period
  * @param totalTokens tokens of all records of the bucket since it was last known to be full; for a
- *     quota those of the whole period, so that capacity − total is left
+ *     quota those of the whole period, so that capacity − total tokens are left
  * @param driftTokens exact sum − sum charged by the cache in this epoch, cumulative: positive for
- *     what the cache missed, negative for what it charged without a record
+ *     tokens that the cache missed, negative for tokens that it charged without a record
  * @param cause why the correction was published
- * @param disturbedAtEpochMillis when the oldest call was decided that this correction takes into
- *     account for the first time
+ * @param disturbedAtEpochMillis decision time of the oldest call that this correction includes for
+ *     the first time
  * @param asOfEpochMillis when the correction was computed, by the broker's clock
  * @param knownThroughEpochMicros time by the cache's clock of the newest charge or stamp that the
  *     correction includes. If the cache's clock is behind it by more than the bucket takes to fill,
@@ -50,18 +52,21 @@ public record Correction(
 
   /** Why the cache and the records disagree. */
   public enum Cause {
-    /** A charge was never recorded: a crash between the two, or a reply that came too late. */
+    /**
+     * A charge was never recorded: the node crashed between charge and record, or the reply came
+     * too late.
+     */
     GAP,
     /**
-     * A call was recorded, but the cache went back to a state before it: a failover, a restart from
-     * old data.
+     * A call was recorded, but the cache reverted to a state before it: a failover, or a restart
+     * from old data.
      */
     OVERLAP,
-    /** A call was let through without the cache: fail-open or local mode. */
+    /** A call was admitted without the cache: fail-open or local mode. */
     UNSTAMPED,
-    /** The bucket was recreated as full although it could not be full: a flush, an eviction. */
+    /** The bucket was recreated as full although it could not be full: a flush or an eviction. */
     FRESH_EPOCH,
-    /** A call was settled at a cost other than the one charged. */
+    /** A call was settled at a cost other than the charged cost. */
     SETTLE,
     /**
      * The cache has lost its state, or a quota's limit has changed; the cache and the records need
@@ -85,7 +90,7 @@ public record Correction(
           return cause;
         }
       }
-      throw new IllegalArgumentException("reason is not known: '" + wireName + "'");
+      throw new IllegalArgumentException("unknown reason '" + wireName + "'");
     }
   }
 

@@ -4,7 +4,7 @@ package io.weir.limits.correction;
 /**
  * The outcome of a correction. Immutable.
  *
- * @param kind what was done
+ * @param kind the kind of outcome
  * @param changeTokens tokens added (positive) or taken (negative), rounded toward zero; for a
  *     recreated bucket the tokens missing from its capacity, as a negative number
  * @param clamped whether the debt cap limited the debit
@@ -15,15 +15,16 @@ public record CorrectionOutcome(Kind kind, long changeTokens, boolean clamped) {
   public enum Kind {
     /** The bucket was corrected. */
     APPLIED,
-    /** The bucket was gone and was recreated. */
+    /** The bucket was missing and was recreated. */
     CREATED,
     /** This correction or a newer one was already applied; nothing was changed. */
     STALE,
     /**
-     * The bucket was gone, and would be full by now (or its period is over); nothing was changed.
+     * The bucket was missing, and would be full by now (or its period has expired); nothing was
+     * changed.
      */
     FULL,
-    /** The value under the key is not the state of a bucket; it was left unchanged. */
+    /** The value of the key is not the state of a bucket; nothing was changed. */
     CORRUPT
   }
 }

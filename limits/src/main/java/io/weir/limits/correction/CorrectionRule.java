@@ -12,29 +12,31 @@ import org.jspecify.annotations.Nullable;
 /**
  * The effect of a correction on a bucket: the reference that every corrector follows (decision
  * record 0005). A correction is applied if its (epoch, version) is greater than that of the last
- * one applied; the bucket is then as the records state, less what the cache has charged since. A
- * bucket that is gone, or whose counter is behind that of the correction, begins a new epoch with
- * it: in the previous epoch, future charges would be hidden behind the greater counter. So does a
- * bucket that is corrected by the greatest version, which nothing could replace in its epoch. A
- * token bucket gains nothing by that from a correction that knows of no charge of the cache.
- * Stateless and thread-safe.
+ * applied correction. The bucket then has the content that the records state, less the charges of
+ * the cache since. Stateless and thread-safe.
  *
- * <p>Example: capacity 10, one token a second, "when 7 were charged the bucket should have been
- * full in 4 s": 6 tokens. If the cache has charged 9 by now: 4 tokens. If the bucket should have
- * been full 1 s ago, and the cache has charged 11 by now, it lacks 3 tokens if the 4 since were
- * charged a second ago, and 4 if they were charged just now: a level between the two is kept, any
- * other is moved to the nearer bound. A late correction therefore does not take what was refilled
- * meanwhile.
+ * <p>A bucket begins a new epoch with the correction if it is missing, or if its counter is behind
+ * that of the correction. In the previous epoch, the greater counter would hide future charges. A
+ * bucket that is corrected by the greatest version also begins a new epoch, since no correction
+ * could replace that version. A token bucket gains nothing by a new epoch if the correction
+ * includes no charge of the cache.
+ *
+ * <p>Example: capacity 10, one token a second. A correction states that the bucket should have been
+ * full in 4 s when 7 tokens were charged. The bucket then holds 6 tokens. If the cache has charged
+ * 9 tokens by now, it holds 4.
+ *
+ * <p>Another example: the bucket should have been full 1 s ago, and the cache has charged 11 tokens
+ * by now. It lacks 3 tokens if the last 4 were charged a second ago, and 4 if they were charged
+ * just now. A level between the two bounds is kept; any other level is moved to the nearer bound. A
+ * late correction therefore does not take tokens that were refilled meanwhile.
  */
 public final class CorrectionRule {
   /**
-   * Greatest number used of a correction; only a wrong correction exceeds it, and is clamped to it.
+   * Greatest number in a correction. Only a wrong correction exceeds it; its numbers are clamped.
    */
   private static final long MAX_NUMBER = TokenBucketLimit.EXACT_BELOW - 1;
 
-  /**
-   * Greatest epoch used of a correction, in the year 2112; leaves room for the epochs that follow.
-   */
+  /** Greatest epoch in a correction, in the year 2112; leaves room for later epochs. */
   private static final long MAX_EPOCH = 1L << 52;
 
   private CorrectionRule() {}
@@ -65,7 +67,7 @@ public final class CorrectionRule {
   }
 
   /**
-   * Returns the one number by which a correction states how full the bucket should be: the time at
+   * Returns the number by which a correction states how full the bucket should be: the time at
    * which it is full, or for a quota the tokens used.
    */
   public static long truth(Correction correction) {
@@ -101,8 +103,7 @@ public final class CorrectionRule {
         Numbers.boundedProduct(Math.max(0, sinceTokens), arithmetic.unitsPerToken());
     long lackingUnits = arithmetic.missingUnits(truth, nowEpochMicros);
     long highUnits = Math.max(0, lackingUnits + chargedUnits);
-    // charges since then may have been refilled under the limit that the correction was carried
-    // over to
+    // later charges may have been refilled under the limit to which the correction was carried over
     long lowUnits =
         bounded.takesOnly()
             ? lackingUnits
@@ -113,7 +114,7 @@ public final class CorrectionRule {
     }
     long ownUnits = arithmetic.capacityUnits() - arithmetic.levelUnits(before);
     long missingUnits = Math.max(lowUnits, Math.min(ownUnits, highUnits));
-    // a bucket that is already deeper in debt, because its limit was lowered, gains nothing
+    // a bucket with a greater debt, because its limit was lowered, gains nothing
     long mostUnits = Math.max(mostMissingUnits(arithmetic, bounded), ownUnits);
     long levelUnits = arithmetic.capacityUnits() - Math.min(missingUnits, mostUnits);
     long changeUnits = levelUnits - arithmetic.levelUnits(before);
@@ -134,11 +135,11 @@ public final class CorrectionRule {
   }
 
   /**
-   * Returns whether a correction contains nothing new: it or a newer one was applied, or it refers
-   * to an epoch before one that a charge began, which is repaired by corrections of its own. A
-   * quota applies the latter all the same: what was used before is used in every epoch, and a
-   * correction of the new epoch requires a record with its stamp, which does not arrive while the
-   * cache decides nothing (simulation, seed 20435).
+   * Returns whether a correction contains nothing new. That is so if it or a newer correction was
+   * applied, or if it refers to an epoch before one that a charge began. The newer epoch is
+   * repaired by its own corrections. A quota still applies a correction of an earlier epoch: tokens
+   * used earlier are used in every epoch. A correction of the new epoch requires a record with its
+   * stamp, which does not arrive while the cache decides nothing (simulation, seed 20435).
    */
   private static boolean isStale(BucketState kept, long epoch, long version, BucketLimit limit) {
     return epoch < kept.correctedEpoch()
@@ -148,7 +149,7 @@ public final class CorrectionRule {
 
   /**
    * Returns the tokens that the bucket has charged and the correction does not include; negative if
-   * the bucket's counter does not include everything that the correction does.
+   * the bucket's counter is behind the correction.
    */
   private static long chargedSince(BucketState kept, long epoch, long chargedTokens) {
     if (kept.epoch() > epoch) {
@@ -158,24 +159,27 @@ public final class CorrectionRule {
   }
 
   /**
-   * Returns whether the correction includes no charge of the cache. In that case, what looks like a
-   * cache that went back, or like an epoch that an earlier correction began, may be an epoch whose
-   * stamps are still in flight (simulation, seed 48071). A token bucket then gains nothing; a quota
-   * cannot refill what it would lack if it had gone back after all.
+   * Returns whether the correction includes no charge of the cache. In that case the stamps of the
+   * current epoch may still be in flight (simulation, seed 48071). The cache then only seems to
+   * have reverted, or to be in an epoch that an earlier correction began. A token bucket then gains
+   * nothing. A quota is exempt, since it cannot refill the tokens that it would lack if the cache
+   * had indeed reverted.
    */
   private static boolean mayMissStamps(Correction correction) {
     return correction.chargedTokens() == 0 && correction.limit().refills();
   }
 
-  /** Returns the time by the cache's clock through which a correction knows the bucket. */
+  /**
+   * Returns the time by the cache's clock through which a correction includes the bucket's charges.
+   */
   public static long knownThrough(Correction correction) {
     return bounded(correction.knownThroughEpochMicros());
   }
 
   /**
-   * Returns the truth by the cache's clock of now. If the clock has stepped back by more than the
-   * bucket takes to fill since the newest charge that the correction includes, that charge counts
-   * as made now.
+   * Returns {@link #truth}, adjusted to the cache's current clock. If the clock is behind the
+   * newest included charge by more than the bucket's fill time, the clock has stepped back. The
+   * charge then counts as made now.
    */
   private static long truthAt(Correction correction, long nowEpochMicros) {
     long truth = truth(correction);

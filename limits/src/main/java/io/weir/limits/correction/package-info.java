@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Corrections of buckets, and the rule by which a correction changes a bucket. */
+/** Corrections of buckets, and the rule for applying them. */
 @NullMarked
 package io.weir.limits.correction;
 

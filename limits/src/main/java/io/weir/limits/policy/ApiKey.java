@@ -4,21 +4,21 @@ package io.weir.limits.policy;
 import java.util.regex.Pattern;
 
 /**
- * An API key of a client, of which only the hash is known. Immutable.
+ * An API key of a client, of which Weir knows only the hash. Immutable.
  *
- * @param id by which people tell the keys of a client apart; unique in the client
+ * @param id distinguishes the keys of a client for people; unique within the client
  * @param sha256 the hash of the key
- * @param expiresAtEpochMillis from this moment on the key is not accepted; {@link #NEVER} if it
+ * @param expiresAtEpochMillis first moment at which the key is not accepted; {@link #NEVER} if it
  *     does not expire
  */
 public record ApiKey(String id, ApiKeyHash sha256, long expiresAtEpochMillis) {
-  /** Stands for a key that does not expire. */
+  /** The expiry of a key that does not expire. */
   public static final long NEVER = Long.MAX_VALUE;
 
-  /** What every key that Weir makes begins with, so that tools find keys that have leaked. */
+  /** Prefix of every key that Weir creates, by which secret scanners find leaked keys. */
   public static final String PREFIX = "weir_";
 
-  /** What an id must be, in words. */
+  /** The rule for an id, worded to follow the subject. */
   public static final String ID_RULE =
       "must be 1 to 64 of the characters A-Z a-z 0-9 . _ - and not begin with " + PREFIX;
 
@@ -31,16 +31,16 @@ public record ApiKey(String id, ApiKeyHash sha256, long expiresAtEpochMillis) {
   }
 
   /**
-   * Returns whether a text may be an id. What begins like a key is not accepted: it is probably a
-   * key, which must not be kept.
+   * Returns whether a text may be an id. A text with the prefix of a key is not accepted: it is
+   * probably a key, which must not be stored.
    */
   public static boolean isId(String text) {
     return ID.matcher(text).matches() && !text.startsWith(PREFIX);
   }
 
   /**
-   * Returns whether the key is not accepted any more: a key that expires at 12:00:00.000 is
-   * accepted at 11:59:59.999 for the last time.
+   * Returns whether the key has expired. A key that expires at 12:00:00.000 is accepted until
+   * 11:59:59.999.
    */
   public boolean isExpired(long epochMillis) {
     return expiresAtEpochMillis != NEVER && epochMillis >= expiresAtEpochMillis;

@@ -9,13 +9,13 @@ import java.util.HexFormat;
 import java.util.regex.Pattern;
 
 /**
- * The SHA-256 of an API key: all that Weir keeps of it. Immutable.
+ * The SHA-256 of an API key. Weir stores nothing else of the key. Immutable.
  *
- * <p>A plain hash is enough because the keys that Weir makes are 256 random bits: nobody can list
- * the keys that might belong to a hash, which is what salts and slow hashes of passwords are for,
- * and a slow hash would be paid on every call. A key that is made elsewhere and imported by its
- * hash must be as random. Two hashes are compared in a time that may depend on both; it tells
- * nothing of a key, since the hash of a guess says nothing about the hashes of similar guesses.
+ * <p>A plain hash is enough because Weir's keys are 256 random bits. An attacker cannot enumerate
+ * the keys that might have a hash. Salts and slow hashes protect passwords from such enumeration,
+ * and a slow hash would cost time on every call. A key that is created elsewhere and imported by
+ * its hash must be as random. The time of comparing two hashes may depend on both. It reveals
+ * nothing about a key, since similar guesses have unrelated hashes.
  *
  * @param first the first 64 bits
  * @param second the next 64 bits
@@ -36,11 +36,11 @@ public record ApiKeyHash(long first, long second, long third, long last) {
   }
 
   /**
-   * Returns the hash that is written as text.
+   * Parses the text of a hash.
    *
    * @param digits 64 hexadecimal digits in lower case
-   * @throws IllegalArgumentException if they are not; the message does not repeat them, since
-   *     someone may have given a key by mistake
+   * @throws IllegalArgumentException if they are not; the message does not contain the text, which
+   *     may be a key given by mistake
    */
   public static ApiKeyHash parse(String digits) {
     if (!isHash(digits)) {
@@ -49,7 +49,7 @@ public record ApiKeyHash(long first, long second, long third, long last) {
     return of(HexFormat.of().parseHex(digits));
   }
 
-  /** Returns whether a text is the hash of some key. */
+  /** Returns whether a text has the form of a hash. */
   public static boolean isHash(String digits) {
     return DIGITS.matcher(digits).matches();
   }

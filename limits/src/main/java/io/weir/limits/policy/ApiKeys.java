@@ -10,16 +10,17 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** The API keys of all clients, found by their hash in one look-up. Immutable. */
+/** The API keys of all clients, indexed by their hash. Immutable. */
 public final class ApiKeys {
   /**
-   * Most keys of one client: enough for a key for each of its programs, twice while they rotate.
+   * Maximum number of keys of one client: enough for a key per program, and a second one during
+   * rotation.
    */
   public static final int MAX_OF_CLIENT = 100;
 
   /**
-   * Most keys of all clients together; bounds the memory of a node, some 700 bytes for each with
-   * its entry in the log.
+   * Maximum number of keys of all clients together. It bounds the memory of a node: about 700 bytes
+   * per key, including its entry in the log.
    */
   public static final int MAX = 200_000;
 
@@ -29,11 +30,11 @@ public final class ApiKeys {
     this.byHash = byHash;
   }
 
-  /** A key, and whose it is. */
+  /** A key and the client that owns it. */
   public record Owned(String client, ApiKey key) {}
 
   /**
-   * Returns the keys in the settings of clients; of a hash that stands there twice one of both.
+   * Returns the keys in the settings of clients. If a hash occurs twice, one of the two is used.
    *
    * @see #repeated
    */
@@ -45,7 +46,7 @@ public final class ApiKeys {
     return new ApiKeys(byHash);
   }
 
-  /** Returns the key of a hash, expired ones included; null if no client has it. */
+  /** Returns the key with a hash, even if it has expired; null if no client has it. */
   public @Nullable Owned find(ApiKeyHash hash) {
     return byHash.get(hash);
   }
@@ -56,18 +57,18 @@ public final class ApiKeys {
   }
 
   /**
-   * A key that stands in two places.
+   * A key that occurs in two places.
    *
-   * @param client in whose settings it stands
-   * @param index its place in the list there
-   * @param otherClient in whose settings it stands, too, in an earlier place
-   * @param otherIndex its place in the list there
+   * @param client the client whose settings contain the key
+   * @param index its index in that client's list
+   * @param otherClient the client whose settings contain the key in an earlier place
+   * @param otherIndex its index in the other client's list
    */
   public record Repeated(String client, int index, String otherClient, int otherIndex) {}
 
   /**
-   * Returns the keys whose hash stands in an earlier place, too: whose calls these keys make would
-   * be undecided. In the order of the clients' names and of their lists.
+   * Returns the keys whose hash also occurs in an earlier place, in the order of the clients' names
+   * and their lists. The client of such a key would be ambiguous.
    */
   public static List<Repeated> repeated(Map<String, ClientSettings> settings) {
     return hasRepeated(settings) ? repeatedInOrder(settings) : List.of();

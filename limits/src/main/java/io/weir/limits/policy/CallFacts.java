@@ -6,13 +6,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What policies look at in a call. Immutable.
+ * The properties of a call that policies match. Immutable.
  *
  * @param client the calling client
  * @param endpoint the called endpoint
  * @param meter the meter that counts the call
  * @param ip the caller's address; null if it is not known
- * @param attributes what else the sender tells of the call, by name
+ * @param attributes further properties that the sender states, by name
  */
 public record CallFacts(
     String client,
@@ -24,7 +24,7 @@ public record CallFacts(
     attributes = Map.copyOf(attributes);
   }
 
-  /** Creates the facts of a call of which neither address nor attributes are known. */
+  /** Creates the facts of a call without an address and attributes. */
   public CallFacts(String client, String endpoint, String meter) {
     this(client, endpoint, meter, null, Map.of());
   }

@@ -8,20 +8,20 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is set for one client. Immutable.
+ * The settings of one client. Immutable.
  *
  * @param calendar the calendar by which the client's quotas run and the client is billed
- * @param plan the plan that the client has; null for the default one
- * @param limits limits of the client's own, by the names of the policies whose limits they replace
- * @param apiKeys keys by which calls of the client may be made instead of by its name, at most
- *     {@value ApiKeys#MAX_OF_CLIENT}; their ids are distinct
+ * @param plan the client's plan; null for the default plan
+ * @param limits the client's own limits, by the names of the policies whose limits they replace
+ * @param apiKeys keys that identify the client in calls, instead of its name; at most {@value
+ *     ApiKeys#MAX_OF_CLIENT}; their ids are distinct
  */
 public record ClientSettings(
     ClientCalendar calendar,
     @Nullable String plan,
     Map<String, PolicyLimit> limits,
     List<ApiKey> apiKeys) {
-  /** The settings of a client for which nothing is set. */
+  /** The settings of a client without settings. */
   public static final ClientSettings NONE =
       new ClientSettings(ClientCalendar.OF_POLICY, null, Map.of());
 
@@ -36,7 +36,7 @@ public record ClientSettings(
     this(calendar, plan, limits, List.of());
   }
 
-  /** Creates the settings of a client that has a calendar of its own, and nothing else. */
+  /** Creates settings that contain only a calendar. */
   public static ClientSettings of(ClientCalendar calendar) {
     return new ClientSettings(calendar, null, Map.of());
   }

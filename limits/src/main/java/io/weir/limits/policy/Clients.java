@@ -8,23 +8,23 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What policies need to know of clients: their settings, the plans that they can have, and what to
- * do with the others. Immutable.
+ * The clients of a policy set: their settings, the plans, and the handling of unknown clients.
+ * Immutable.
  *
- * <p>A policy that at least one plan names is for the clients of the plans that name it, and for
- * nobody else. A policy that no plan names is for all clients.
+ * <p>A policy that at least one plan names applies only to the clients of those plans. A policy
+ * that no plan names applies to all clients.
  *
- * @param settings by client
+ * @param settings the settings by client
  * @param plans the names of the policies of each plan, by the plan's name
- * @param defaultPlan the plan of clients that have none; null for no plan
- * @param unknown what to do with clients that have no settings
+ * @param defaultPlan the plan of clients without a plan; null if they have none
+ * @param unknown the handling of clients without settings
  */
 public record Clients(
     Map<String, ClientSettings> settings,
     Map<String, Set<String>> plans,
     @Nullable String defaultPlan,
     UnknownClients unknown) {
-  /** Nothing is set for any client. */
+  /** No settings for any client. */
   public static final Clients NONE = new Clients(Map.of(), Map.of(), null, UnknownClients.ALLOW);
 
   public Clients {
@@ -32,7 +32,7 @@ public record Clients(
     plans = Map.copyOf(plans);
   }
 
-  /** Returns clients with calendars of their own, and nothing else. */
+  /** Returns clients whose settings contain only calendars. */
   public static Clients ofCalendars(Map<String, ClientCalendar> calendars) {
     return new Clients(
         calendars.entrySet().stream()
@@ -43,7 +43,7 @@ public record Clients(
         UnknownClients.ALLOW);
   }
 
-  /** Returns the same, with calls of unknown clients allowed. */
+  /** Returns the same clients, with calls of unknown clients allowed. */
   public Clients allowingUnknown() {
     return new Clients(settings, plans, defaultPlan, UnknownClients.ALLOW);
   }

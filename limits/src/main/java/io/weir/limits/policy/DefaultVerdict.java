@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits.policy;
 
-/** What is done with calls that no policy matches. */
+/** The handling of calls that no policy matches. */
 public enum DefaultVerdict {
-  /** They are allowed, and counted. */
+  /** Allow and count the calls. */
   ALLOW,
 
-  /** They are denied. */
+  /** Deny the calls. */
   REFUSE
 }

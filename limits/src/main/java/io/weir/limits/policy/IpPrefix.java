@@ -5,24 +5,28 @@ import io.weir.limits.IpAddress;
 import io.weir.limits.IpNetwork;
 
 /**
- * How many leading bits of an address tell callers apart. Immutable.
+ * The number of leading bits of an address that identify a caller. Immutable.
  *
  * @param ipv4 bits of an IPv4 address, 1 to 32
  * @param ipv6 bits of an IPv6 address, 1 to 128
  */
 public record IpPrefix(int ipv4, int ipv6) {
   /**
-   * A single IPv4 address, and a /64 of IPv6: the least that a site is given (RFC 6177), so that
-   * one caller cannot have as many buckets as it likes.
+   * A single IPv4 address, and a /64 of IPv6. A site gets at least a /64 (RFC 6177), so a longer
+   * prefix would give one caller many buckets.
    */
   public static final IpPrefix OF_CALLERS = new IpPrefix(IpAddress.V4_BITS, 64);
 
-  /** The networks that records name: of a single caller they tell too much. */
+  /** The networks in records: longer prefixes would identify a single caller. */
   public static final IpPrefix OF_RECORDS = new IpPrefix(24, 48);
 
   public IpPrefix {
     if (ipv4 < 1 || ipv4 > IpAddress.V4_BITS || ipv6 < 1 || ipv6 > IpAddress.V6_BITS) {
-      throw new IllegalArgumentException("not prefix lengths: " + ipv4 + ", " + ipv6);
+      throw new IllegalArgumentException(
+          "prefix lengths must be 1 to 32 (IPv4) and 1 to 128 (IPv6), are "
+              + ipv4
+              + " and "
+              + ipv6);
     }
   }
 
@@ -31,7 +35,7 @@ public record IpPrefix(int ipv4, int ipv6) {
     return address.network(address.isV4() ? ipv4 : ipv6);
   }
 
-  /** Returns whether each network of the other lies in one of these. */
+  /** Returns whether each network of the other is in one of these. */
   public boolean isNoNarrowerThan(IpPrefix other) {
     return ipv4 <= other.ipv4 && ipv6 <= other.ipv6;
   }

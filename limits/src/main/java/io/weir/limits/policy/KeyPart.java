@@ -2,16 +2,16 @@
 package io.weir.limits.policy;
 
 /**
- * A part of a call each of whose values has a bucket of its own. The order is that of a bucket's
- * key.
+ * A part of a bucket's key: each value of this part of a call has its own bucket. The order is that
+ * of the parts in a key.
  */
 public enum KeyPart {
   CLIENT,
 
-  /** The client's plan. A call of a client without a plan has none. */
+  /** The client's plan; absent if the client has no plan. */
   PLAN,
   ENDPOINT,
 
-  /** The caller's network. A call that gives no address has none. */
+  /** The caller's network; absent if the call has no address. */
   IP
 }

@@ -17,15 +17,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The policies that match one call, all from one version of the policy set. A call is decided and
- * recorded by one such snapshot, so that its record names the version that decided it even while
+ * recorded by one such snapshot. Its record therefore names the version that decided it, even while
  * the set is being replaced. Immutable.
  *
  * @param policiesVersion version of the set
- * @param evaluated the policies that are evaluated, in the set's order; to be checked, at most
+ * @param evaluated the policies that are evaluated, in the set's order; a check allows at most
  *     {@value Check#MAX_BUCKETS}
  * @param leftOut the policies that match but do not fit into one check, shadow policies before
  *     enforced ones; they are not evaluated, and the caller counts them
- * @param billing the calendar by which the client is billed; null for the months of UTC
+ * @param billing the calendar by which the client is billed; null for UTC months
  */
 public record MatchedPolicies(
     long policiesVersion,
@@ -37,7 +37,7 @@ public record MatchedPolicies(
     leftOut = List.copyOf(leftOut);
   }
 
-  /** Returns the names of the policies whose place those of this call take. */
+  /** Returns the names of the policies that the policies of this call replace. */
   public Set<String> replaced() {
     Set<String> names = Set.of();
     for (MatchedPolicy match : evaluated) {
@@ -49,7 +49,7 @@ public record MatchedPolicies(
     return names;
   }
 
-  /** Returns the same without the evaluated policies of which a test is true. */
+  /** Returns the same policies without the evaluated policies for which a test is true. */
   public MatchedPolicies without(Predicate<Policy> isReplaced) {
     List<MatchedPolicy> rest =
         evaluated.stream().filter(match -> !isReplaced.test(match.policy())).toList();
@@ -59,8 +59,9 @@ public record MatchedPolicies(
   }
 
   /**
-   * Returns the same with as many policies as fit into one check; the others are left out: shadow
-   * policies first, policies that deny every call last, and of equals the last ones.
+   * Returns the same policies, with at most as many evaluated as fit into one check. Shadow
+   * policies are left out first, policies that deny every call last. Among equals, the last
+   * policies of the set are left out first.
    */
   public MatchedPolicies fitting() {
     if (evaluated.size() <= Check.MAX_BUCKETS) {
@@ -87,7 +88,7 @@ public record MatchedPolicies(
 
   /**
    * Returns the first enforced policy that denies every call, whatever its bucket holds; null if
-   * there is none. Then nothing needs to be asked.
+   * there is none. With such a policy, no request to the cache is needed.
    */
   public @Nullable MatchedPolicy blocking() {
     for (MatchedPolicy match : evaluated) {
@@ -98,12 +99,12 @@ public record MatchedPolicies(
     return null;
   }
 
-  /** Returns whether the buckets of the call have to be asked. */
+  /** Returns whether the call needs a check of its buckets. */
   public boolean needsCheck() {
     return !isEmpty() && blocking() == null;
   }
 
-  /** Returns whether a call that is allowed holds slots. */
+  /** Returns whether an allowed call holds slots. */
   public boolean hasSlots() {
     for (MatchedPolicy match : evaluated) {
       if (match.bucket().hasSlots()) {
@@ -126,7 +127,7 @@ public record MatchedPolicies(
   /**
    * Returns the check of the call: the bucket of each evaluated policy, in their order.
    *
-   * @param claim who asks for slots; null only if the call needs none
+   * @param claim the claim of slots; null only if the call needs no slots
    * @throws IllegalArgumentException if there is nothing to check or the cost is below 1
    */
   public Check check(long costTokens, @Nullable SlotClaim claim) {

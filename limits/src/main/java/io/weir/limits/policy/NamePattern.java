@@ -7,7 +7,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A compiled name with wildcards: {@code *} stands for any run of characters, including an empty
+ * A compiled name with wildcards: {@code *} matches any sequence of characters, including an empty
  * one. Matching searches for each literal once, from left to right, without backtracking.
  * Immutable.
  */
@@ -30,8 +30,8 @@ sealed interface NamePattern {
   }
 
   /**
-   * Compiles the pattern of an endpoint, in which {@code {name}}, as in the templates of routes,
-   * stands for one segment of a path: one character or more, none of them a slash.
+   * Compiles the pattern of an endpoint. As in route templates, {@code {name}} matches one segment
+   * of a path: one or more characters other than a slash.
    */
   static NamePattern ofEndpoint(String pattern) {
     Matcher segments = Template.SEGMENT_NAME.matcher(pattern);
@@ -65,10 +65,7 @@ sealed interface NamePattern {
     }
   }
 
-  /**
-   * Matches names with the given start and end that contain the inner literals in between, in
-   * order.
-   */
+  /** Matches names with the given start and end and, between them, the inner literals in order. */
   record Glob(String start, List<String> inner, String end) implements NamePattern {
     public Glob {
       inner = List.copyOf(inner);
@@ -93,21 +90,22 @@ sealed interface NamePattern {
   }
 
   /**
-   * Matches the template of a route. Follows all ways of matching at once, one step of the pattern
-   * after the other, so that no name takes longer than its length times the pattern's.
+   * Matches a route template. The algorithm follows all possible matches at once, one step of the
+   * pattern after the other. The time for a name is therefore at most proportional to its length
+   * times the pattern's.
    *
    * @param start literal start of each name that matches
-   * @param steps between start and end: characters, {@link #SEGMENT} and {@link #STAR}
+   * @param steps the steps between start and end: characters, {@link #SEGMENT} and {@link #STAR}
    * @param end literal end of each name that matches
    */
   record Template(String start, List<Integer> steps, String end) implements NamePattern {
-    /** What stands for a segment in the text of a pattern. */
+    /** The form of a segment in the text of a pattern. */
     static final Pattern SEGMENT_NAME = Pattern.compile("\\{[A-Za-z_][A-Za-z0-9_.-]*}");
 
-    /** A step over one character or more that are not slashes. */
+    /** A step that matches one or more characters other than a slash. */
     static final int SEGMENT = -1;
 
-    /** A step over any characters. */
+    /** A step that matches any sequence of characters. */
     static final int STAR = -2;
 
     public Template {
@@ -118,7 +116,9 @@ sealed interface NamePattern {
       text.chars().forEach(c -> steps.add(c == '*' ? STAR : c));
     }
 
-    /** Creates a template of all steps of a pattern, of which at least one is no character. */
+    /**
+     * Creates a template from all steps of a pattern. At least one step must not be a character.
+     */
     static Template of(List<Integer> steps) {
       int first = 0;
       while (steps.get(first) >= 0) {
@@ -148,7 +148,7 @@ sealed interface NamePattern {
         return false;
       }
       String name = whole.substring(start.length(), whole.length() - end.length());
-      // whether the steps so far can match the first characters, by their number
+      // ends[n]: whether the steps so far can match the first n characters
       boolean[] ends = new boolean[name.length() + 1];
       ends[0] = true;
       for (int step : steps) {
@@ -165,7 +165,7 @@ sealed interface NamePattern {
       return ends[name.length()];
     }
 
-    // each of these returns whether there is still a way of matching
+    // each of these returns whether a match is still possible
 
     private static boolean overAny(boolean[] ends) {
       for (int i = 1; i < ends.length; i++) {

@@ -11,8 +11,8 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Networks, compiled for the hot path: an address is looked up once for each length of a prefix
- * that occurs, however many networks there are. Immutable.
+ * A set of networks, compiled for the hot path. A look-up takes one hash look-up per distinct
+ * prefix length, whatever the number of networks. Immutable.
  */
 final class NetworkSet {
   private final List<OfLength> ipv4;

@@ -13,15 +13,16 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name the policy's name, unique among policies
  * @param match the calls to which the policy applies
- * @param key the parts of a call by which buckets are separate; empty for one bucket for all calls
- * @param limit the bucket's size and rate, or the calendar quota
- * @param mode what the policy's verdict does
- * @param onCacheFailure what to do while the cache cannot answer
- * @param onColdCache what a quota does while the cache has lost its state; ALLOW for token buckets
- * @param debtCapTokens how far below zero a correction may take a bucket; 0 to 2^53 − 1
- * @param lease how nodes may take tokens of a token bucket in advance; null if they may not
- * @param ipPrefix which addresses share a bucket, if the key contains IP
- * @param replaces names of policies whose place this one takes for the calls to which it applies
+ * @param key the parts of a call that determine its bucket; empty for one bucket for all calls
+ * @param limit the limit of the policy's buckets
+ * @param mode the effect of the policy's verdict
+ * @param onCacheFailure the behaviour while the cache is unavailable
+ * @param onColdCache the behaviour of a quota while the cache is not restored; ALLOW for token
+ *     buckets
+ * @param debtCapTokens maximum debt that a correction may cause; 0 to 2^53 − 1
+ * @param lease terms on which nodes take tokens of a token bucket in advance; null if they must not
+ * @param ipPrefix the prefix by which addresses share a bucket, if the key contains IP
+ * @param replaces names of policies that this policy replaces for the calls to which it applies
  */
 public record Policy(
     String name,
@@ -35,7 +36,7 @@ public record Policy(
     @Nullable LeaseTerms lease,
     IpPrefix ipPrefix,
     List<String> replaces) {
-  /** Most policies whose place one policy takes. */
+  /** Maximum number of policies that one policy replaces. */
   public static final int MAX_REPLACES = 100;
 
   public Policy {
@@ -60,9 +61,9 @@ public record Policy(
     }
     if ((onColdCache == ColdCacheMode.HOLD || lease != null) && !isRecorded(key, limit)) {
       throw new IllegalArgumentException(
-          "on_cold_cache: hold and lease need buckets that records tell of, the key is "
+          "on_cold_cache: hold and lease require recorded buckets, but the key is "
               + key
-              + ", the limit "
+              + " and the limit is "
               + limit.describe());
     }
     if (debtCapTokens < 0 || debtCapTokens >= TokenBucketLimit.EXACT_BELOW) {
@@ -73,7 +74,8 @@ public record Policy(
       throw new IllegalArgumentException("lease is for token buckets");
     }
     if (lease != null && queues(limit)) {
-      throw new IllegalArgumentException("lease is not for a queue: it does not know the delay");
+      throw new IllegalArgumentException(
+          "lease is not for a queue, whose delays it cannot compute");
     }
     if (lease != null && lease.tokens() > limit.capacityTokens()) {
       throw new IllegalArgumentException(
@@ -81,7 +83,7 @@ public record Policy(
     }
   }
 
-  /** Creates a policy that takes the place of no other. */
+  /** Creates a policy that replaces no other policy. */
   public Policy(
       String name,
       PolicyMatch match,
@@ -107,7 +109,7 @@ public record Policy(
         List.of());
   }
 
-  /** Creates a policy by which each address that its key tells apart is a caller. */
+  /** Creates a policy with the prefix lengths of single callers ({@link IpPrefix#OF_CALLERS}). */
   public Policy(
       String name,
       PolicyMatch match,
@@ -144,7 +146,10 @@ public record Policy(
     this(name, match, key, limit, mode, onCacheFailure, onColdCache, debtCapTokens, null);
   }
 
-  /** Creates a policy with the defaults: a cold cache is allowed, the debt cap is one capacity. */
+  /**
+   * Creates a policy with the defaults: a quota allows calls while the cache is not restored, and
+   * the debt cap is one capacity.
+   */
   public Policy(
       String name,
       PolicyMatch match,
@@ -173,8 +178,8 @@ public record Policy(
   }
 
   /**
-   * Returns the same policy with buckets that all clients share: without the client in its key, and
-   * without what needs a bucket of which records tell.
+   * Returns the same policy with buckets that all clients share. Its key has no client, and it has
+   * no settings that require recorded buckets.
    */
   public Policy shared() {
     return new Policy(
@@ -192,15 +197,15 @@ public record Policy(
   }
 
   /**
-   * Returns the same policy with another limit. A debt cap of one capacity becomes one of the other
-   * capacity, and a lease that does not fit is left out.
+   * Returns the same policy with another limit. A debt cap of one capacity becomes the other
+   * capacity. A lease that the other limit does not allow is removed.
    *
-   * @throws IllegalArgumentException if the policy cannot have such a limit, or its buckets are not
-   *     of one client
+   * @throws IllegalArgumentException if the policy cannot have such a limit, or clients share its
+   *     buckets
    */
   public Policy withLimit(PolicyLimit other) {
     if (!isOfOneClient()) {
-      throw new IllegalArgumentException("its buckets are not of one client");
+      throw new IllegalArgumentException("clients share its buckets");
     }
     long cap = debtCapTokens == limit.capacityTokens() ? other.capacityTokens() : debtCapTokens;
     boolean fits =
@@ -223,10 +228,10 @@ public record Policy(
   }
 
   /**
-   * Returns whether records tell what is taken from the policy's buckets, so that they are audited,
-   * corrected, and restored after a loss of the cache. That is so if each bucket belongs to one
-   * client, whose records are all in one partition, its key holds no address, which records do not
-   * name, and its limit is one of which they tell.
+   * Returns whether charges of the policy's buckets are recorded. Recorded buckets are audited,
+   * corrected, and restored after a loss of the cache. Three conditions must hold. Each bucket
+   * belongs to one client, whose records are all in one partition. The key contains no address,
+   * since records contain none. The limit is {@linkplain PolicyLimit#isRecordable recordable}.
    */
   public boolean isRecorded() {
     return isRecorded(key, limit);
@@ -237,7 +242,7 @@ public record Policy(
     return key.contains(KeyPart.CLIENT);
   }
 
-  /** Returns whether calls that the policy admits are told how long to wait. */
+  /** Returns whether admitted calls receive a delay. */
   public boolean queues() {
     return queues(limit);
   }
@@ -250,7 +255,7 @@ public record Policy(
     return limit.isRecordable() && key.contains(KeyPart.CLIENT) && !key.contains(KeyPart.IP);
   }
 
-  /** Returns whether every matching call is refused, whatever the cache contains. */
+  /** Returns whether every matching call is denied, whatever the cache contains. */
   public boolean denies() {
     return mode == PolicyMode.ENFORCE && limit.capacityTokens() == 0;
   }

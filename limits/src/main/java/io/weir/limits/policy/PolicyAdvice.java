@@ -14,20 +14,20 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Finds probable mistakes in a valid set of policies. A piece of advice may be mistaken: it is
- * meant to be read by a person before a roll-out, and rejects nothing.
+ * Finds probable mistakes in a valid set of policies. Advice may be wrong: it is meant for a person
+ * before a roll-out, and rejects nothing.
  */
 public final class PolicyAdvice {
   /**
-   * What users write who expect regular expressions. Braces are not included, as templates use them
-   * ({@code {id}}).
+   * Characters that suggest a regular expression. Braces are not included because templates use
+   * them ({@code {id}}).
    */
   private static final Pattern REGULAR_EXPRESSION = Pattern.compile("[\\^$\\[\\]()|\\\\]|\\.[*+]");
 
   private static final String ANY = "*";
 
   private static final String EVERY_METER =
-      "is for every meter, so calls of each take their cost from its bucket; write"
+      "applies to every meter, so calls of each meter take their cost from its bucket; write"
           + " meter: [calls] if calls are meant";
 
   private final PolicySet set;
@@ -43,8 +43,8 @@ public final class PolicyAdvice {
   /**
    * One piece of advice.
    *
-   * @param subject what the advice is about, as the subject of a sentence
-   * @param text what looks wrong, and why
+   * @param subject the subject of the sentence, for instance a policy's name
+   * @param text the predicate of the sentence: the probable mistake and its reason
    */
   public record Advice(String subject, String text) {
     /** Returns advice on a policy. */
@@ -65,8 +65,8 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Reports the calendars of clients that change nothing: no limit uses them, and the client is
-   * billed by the months of UTC as it would be without. The name is misspelt, or the entry is
+   * Reports the calendars of clients that have no effect. No limit uses such a calendar, and the
+   * client is billed by UTC months with and without it. The name is misspelt, or the entry is
    * obsolete.
    */
   private void lookAtCalendars() {
@@ -90,8 +90,8 @@ public final class PolicyAdvice {
           new Advice(
               NameList.of(idle, "and"),
               (idle.size() == 1 ? "has a calendar" : "have calendars")
-                  + " under clients that changes nothing: no quota or window of days is for calls"
-                  + " of that name, and bills are by the months of UTC without it"));
+                  + " under clients without effect: no quota or calendar window applies to calls"
+                  + " of that name, and bills use UTC months with and without it"));
     }
   }
 
@@ -120,7 +120,7 @@ public final class PolicyAdvice {
                     policy,
                     "and '"
                         + other.name()
-                        + "' take each other's place: a call that both match has neither limit"));
+                        + "' replace each other: a call that both match has neither limit"));
     if (policy.mode() == PolicyMode.SHADOW) {
       List<String> enforced =
           policies.stream()
@@ -132,9 +132,9 @@ public final class PolicyAdvice {
       if (!enforced.isEmpty()) {
         advise(
             policy,
-            "is in shadow, and takes the place of "
+            "is in shadow mode, but replaces "
                 + NameList.of(enforced, "and")
-                + " all the same: nothing limits a call in its place");
+                + ": no policy limits the calls instead");
       }
     }
     policies.stream()
@@ -144,7 +144,9 @@ public final class PolicyAdvice {
             other ->
                 advise(
                     policy,
-                    "never decides: '" + other.name() + "' is for all of its calls, and no wider"));
+                    "never decides: '"
+                        + other.name()
+                        + "' applies to all of its calls, and its limit is no wider"));
   }
 
   private void lookAtPatterns(Policy policy, String field, List<String> patterns) {
@@ -156,8 +158,8 @@ public final class PolicyAdvice {
                 + field
                 + " '"
                 + pattern
-                + "' looks like a regular expression; * stands for any run of characters, and"
-                + " everything else for itself");
+                + "' looks like a regular expression; * matches any sequence of characters, and"
+                + " every other character matches itself");
       }
     }
   }
@@ -182,8 +184,8 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Returns one piece of advice on the policies that limit bytes and other meters, too, because
-   * they name no meter; none on those about which {@link #of} says the same.
+   * Returns advice on the policies that also limit bytes and other meters because they name no
+   * meter. Policies with the same advice in {@link #of} are left out.
    */
   public static List<Advice> onMissingMeters(PolicySet set) {
     List<Advice> known = of(set);
@@ -206,7 +208,7 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Reports a policy for which calls, bytes and tokens add up in one bucket, which is seldom
+   * Reports a policy for which calls, bytes and tokens add up in one bucket, which is rarely
    * intended. Other meters are known only from policies that may apply to calls of the same client
    * and endpoint.
    */
@@ -242,21 +244,25 @@ public final class PolicyAdvice {
     advice.add(Advice.on(policy, text));
   }
 
-  /** Returns false if the one may not apply where the other does, which is more specific. */
-  private static boolean appliesBeside(PolicyMatch one, PolicyMatch other) {
+  /**
+   * Returns whether a policy applies to every call to which another applies; false if the other is
+   * for a more specific descriptor.
+   */
+  private static boolean appliesWherever(PolicyMatch one, PolicyMatch other) {
     return !one.isOfDescriptors() || one.attributes().equals(other.attributes());
   }
 
   /**
-   * Returns whether a policy denies whatever another would deny: it is enforced, applies to all
-   * calls of the other, has the same or wider buckets, its limit is never wider, and it decides the
-   * same without Redis. If two policies leave nothing to each other, only the first one counts.
+   * Returns whether a policy denies every call that another would deny. It must be enforced, apply
+   * to all calls of the other, and have the same or wider buckets. Its limit must not be wider, and
+   * it must behave the same without Redis. If each of two policies makes the other redundant, only
+   * the first makes the second redundant.
    */
   private boolean leavesNothingTo(Policy tight, Policy policy) {
     if (tight.mode() != PolicyMode.ENFORCE
-        || (policy.queues() && !tight.denies()) // it also tells calls how long to wait
+        || (policy.queues() && !tight.denies()) // it also delays calls
         || !covers(tight.match(), policy.match())
-        || !appliesBeside(tight.match(), policy.match())
+        || !appliesWherever(tight.match(), policy.match())
         || !isForAllClientsOf(tight, policy)
         || !sharesBuckets(tight, policy)
         || !tight.limit().isNoWiderThan(policy.limit())
@@ -273,7 +279,7 @@ public final class PolicyAdvice {
     return !both || policies.indexOf(tight) < policies.indexOf(policy);
   }
 
-  /** Returns whether a policy is for all clients, or in each plan that the other is in. */
+  /** Returns whether a policy applies to all clients, or is in each plan of the other policy. */
   private boolean isForAllClientsOf(Policy wide, Policy policy) {
     Set<String> plans = plansOf(wide);
     return plans.isEmpty() || (!plansOf(policy).isEmpty() && plans.containsAll(plansOf(policy)));
@@ -286,7 +292,9 @@ public final class PolicyAdvice {
         .collect(Collectors.toSet());
   }
 
-  /** Returns whether calls that have one bucket of a policy have one bucket of the wide one. */
+  /**
+   * Returns whether calls that share a bucket of a policy also share a bucket of the wide policy.
+   */
   private static boolean sharesBuckets(Policy wide, Policy policy) {
     return policy.key().containsAll(wide.key())
         && (wide.isOfOneClient() == policy.isOfOneClient() || !runsByCalendar(wide))
@@ -309,8 +317,8 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Returns whether the wide patterns match every name that the narrow ones match. A pattern does
-   * if it matches the other's text, stars included.
+   * Returns whether the wide patterns match every name that the narrow patterns match. A pattern
+   * covers another if it matches the other's text, including its stars.
    */
   private static boolean covers(List<String> wide, List<String> narrow) {
     List<NamePattern> patterns = wide.stream().map(NamePattern::of).toList();

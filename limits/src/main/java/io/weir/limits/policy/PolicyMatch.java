@@ -7,18 +7,18 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The calls to which a policy applies. Each list of patterns contains names in which {@code *}
- * stands for any run of characters, including an empty one; at least one pattern must match. An
- * empty list, or an empty map, matches everything. Immutable.
+ * The calls to which a policy applies. In a pattern, {@code *} matches any sequence of characters,
+ * including an empty one. At least one pattern of each list must match. An empty list or map
+ * matches everything. Immutable.
  *
  * @param client patterns of the client
- * @param endpoint patterns of the endpoint, in which {@code {name}} stands for one segment of a
- *     path as well
+ * @param endpoint patterns of the endpoint, in which {@code {name}} also matches one segment of a
+ *     path
  * @param meter patterns of the meter
- * @param ip networks of which one must contain the caller's address; a call that gives none does
+ * @param ip networks; one of them must contain the caller's address; a call without an address does
  *     not match
- * @param attributes patterns of each attribute's value, by the attribute's name; a call that does
- *     not have all of these attributes does not match
+ * @param attributes patterns of each attribute's value, by the attribute's name; a call without one
+ *     of these attributes does not match
  */
 public record PolicyMatch(
     List<String> client,
@@ -30,12 +30,12 @@ public record PolicyMatch(
   public static final PolicyMatch ANY = new PolicyMatch(List.of(), List.of(), List.of());
 
   /**
-   * The attribute that tells the domain of a descriptor. Of the policies that look at it only the
-   * most specific ones apply to a call.
+   * The attribute that contains the domain of a descriptor. Only the most specific policies that
+   * match this attribute apply to a call.
    */
   public static final String DESCRIPTOR_DOMAIN = "envoy.domain";
 
-  /** The meter that counts calls; every other meter counts something that a call used. */
+  /** The meter that counts calls; every other meter counts a resource that calls use. */
   public static final String METER_OF_CALLS = "calls";
 
   public PolicyMatch {
@@ -48,17 +48,17 @@ public record PolicyMatch(
     attributes = Map.copyOf(copies);
   }
 
-  /** Matches calls from anywhere, whatever their attributes. */
+  /** Creates a match of calls from any address with any attributes. */
   public PolicyMatch(List<String> client, List<String> endpoint, List<String> meter) {
     this(client, endpoint, meter, List.of(), Map.of());
   }
 
-  /** Returns the same without the conditions on addresses and attributes. */
+  /** Returns the same match without the conditions on addresses and attributes. */
   public PolicyMatch ofNames() {
     return new PolicyMatch(client, endpoint, meter);
   }
 
-  /** Returns whether the policy is written for descriptors: it looks at their domain. */
+  /** Returns whether the policy applies to descriptors: it matches their domain. */
   public boolean isOfDescriptors() {
     return attributes.containsKey(DESCRIPTOR_DOMAIN);
   }

@@ -24,18 +24,18 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A policy set, compiled for the hot path. Thread-safe. Policies that are off are left out. A
- * client that some policy names in full is found by a hash look-up; client patterns are tried for
- * other clients only. The current period of a limit is cached for each calendar, and computed again
- * when the time is outside it.
+ * A policy set, compiled for the hot path. Thread-safe. Policies that are off are left out. A hash
+ * look-up finds the clients that a policy names in full; client patterns are tried only for other
+ * clients. The current period of a limit is cached per calendar, and computed again when the time
+ * is outside it.
  */
 public final class PolicyMatcher {
   private static final long MILLIS_PER_SECOND = 1_000;
 
-  /** The policy that denies the calls of clients that have no settings, if that is set. */
+  /** The policy that denies calls of unknown clients, if so configured. */
   public static final Policy UNKNOWN_CLIENTS = denying("unknown-clients");
 
-  /** The policy that denies the calls that no other policy matches, if that is set. */
+  /** The policy that denies calls that no other policy matches, if so configured. */
   public static final Policy UNMATCHED_CALLS = denying("unmatched-calls");
 
   private final long version;
@@ -46,7 +46,10 @@ public final class PolicyMatcher {
   private final Candidates withoutPlan;
   private final Map<String, Candidates> byPlan = new HashMap<>();
 
-  /** The policies of clients that are limited together, by the names of those they replace. */
+  /**
+   * The policies of unknown clients that share a limit, by the names of the policies that they
+   * replace.
+   */
   private final Map<String, CompiledPolicy> ofUnknownClients = new HashMap<>();
 
   private final @Nullable CompiledPolicy refusal;
@@ -55,7 +58,7 @@ public final class PolicyMatcher {
   private final RunningPeriods periodsOfPolicies;
   private final Map<String, RunningPeriods> periodsOfClients;
 
-  /** The calendars of clients that are not billed by the months of UTC. */
+  /** The billing calendars of clients that are not billed by UTC months. */
   private final Map<String, BillingCalendar> billing;
 
   private PolicyMatcher(PolicySet set) {
@@ -76,7 +79,7 @@ public final class PolicyMatcher {
       byName.put(policy.policy.name(), policy);
     }
     for (ClientSettings own : clients.settings().values()) {
-      // a map's view of its values stays in memory as long as the map
+      // forEach, not values(): each map would keep that view in memory
       own.limits().forEach((policy, limit) -> addPeriodic(limit));
     }
     this.periodsOfPolicies = new RunningPeriods(ClientCalendar.OF_POLICY, periodic.size());
@@ -113,8 +116,8 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns a policy with the client's own limit, if it has one. It is made for each call, so that
-   * 100,000 clients with limits of their own do not take the memory of 100,000 policies.
+   * Returns a policy with the client's own limit, if it has one. The policy is created for each
+   * call, so that 100,000 clients with their own limits do not need the memory of 100,000 policies.
    */
   private CompiledPolicy instead(CompiledPolicy policy, @Nullable ClientSettings settings) {
     if (settings == null) {
@@ -169,7 +172,7 @@ public final class PolicyMatcher {
     return version;
   }
 
-  /** Returns the calendar by which a client is billed; null for the months of UTC. */
+  /** Returns the calendar by which a client is billed; null for UTC months. */
   public @Nullable BillingCalendar billing(String client) {
     return billing.get(client);
   }
@@ -180,16 +183,15 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns the policy of slots that a call holds, with the bucket as it is limited now; it may be
-   * off. Null if no policy has them.
+   * Returns the policy of slots that a call holds, with the current limit of the bucket; null if no
+   * policy has these slots. The policy may be off.
    */
   public @Nullable MatchedPolicy slots(SlotKey key) {
     return slotPolicies.find(key);
   }
 
   /**
-   * Returns the policies of a call of which neither address nor attributes are known, with its
-   * buckets.
+   * Returns the policies of a call without an address and attributes, with its buckets.
    *
    * @param nowEpochMillis time by the cache's clock; determines the period
    */
@@ -197,15 +199,15 @@ public final class PolicyMatcher {
     return match(new CallFacts(client, endpoint, meter), nowEpochMillis);
   }
 
-  /** Returns whether a policy that is not off takes the place of others. */
+  /** Returns whether a policy that is not off replaces others. */
   public boolean replaces() {
     return replaces;
   }
 
   /**
-   * Returns the policies of a call, with its buckets. A policy whose key has a part that the call
-   * does not have is not for the call, and one whose place another one takes that matches is left
-   * away, also if a third one takes the place of that.
+   * Returns the policies of a call, with its buckets. A policy does not apply if its key has a part
+   * that the call lacks. A policy that another matching policy replaces is left out, even if a
+   * third policy replaces the other.
    *
    * @param nowEpochMillis time by the cache's clock; determines the period
    */
@@ -214,9 +216,9 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns the policies that match a call as {@link #match(CallFacts, long)} does, with those
-   * whose place others take, and those that do not fit into one check: which of them apply is told
-   * by the caller, who then takes {@link MatchedPolicies#fitting()}.
+   * Returns the policies that match a call like {@link #match(CallFacts, long)}, including replaced
+   * policies and those that do not fit into one check. The caller removes the replaced policies and
+   * then calls {@link MatchedPolicies#fitting()}.
    */
   public MatchedPolicies matchAll(CallFacts call, long nowEpochMillis) {
     return match(call, nowEpochMillis, false, false);
@@ -254,8 +256,8 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Shortens a list to what fits into a check, and returns what was removed: shadow policies first,
-   * policies that deny every call last.
+   * Shortens a list to the size of a check, and returns the removed policies. Shadow policies are
+   * removed first, policies that deny every call last.
    */
   private static List<Policy> leaveOut(List<CompiledPolicy> matched) {
     List<CompiledPolicy> byWeight = new ArrayList<>(matched);
@@ -302,8 +304,8 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns the period of a bucket that contains a moment; null if it lasts. By the client's
-   * calendar, or by the policy's if clients share the bucket.
+   * Returns the period of a bucket that contains a moment; null if the bucket has no period. The
+   * calendar is that of the client, or that of the policy if clients share the bucket.
    */
   private PeriodicLimit.@Nullable Span period(
       Policy policy, String client, String bucket, long epochMillis) {
@@ -372,8 +374,8 @@ public final class PolicyMatcher {
   }
 
   /**
-   * The current period of each limit by one calendar. Written without synchronization: a span is
-   * immutable, so another thread sees it whole or computes it once more.
+   * The current period of each limit by one calendar. Not synchronized: a span is immutable, so
+   * another thread sees a complete span or computes it again.
    */
   private static final class RunningPeriods {
     private final ClientCalendar calendar;
@@ -437,7 +439,7 @@ public final class PolicyMatcher {
           enforced && policy.onColdCache() == ColdCacheMode.HOLD);
     }
 
-    /** Returns the same with another limit; the patterns are shared. */
+    /** Returns the same policy with another limit; the patterns are shared. */
     CompiledPolicy withLimit(PolicyLimit limit) {
       return new CompiledPolicy(
           policy.withLimit(limit),
@@ -462,7 +464,7 @@ public final class PolicyMatcher {
       return compiled;
     }
 
-    /** Returns whether a call of a client for whom the policy is matches it. */
+    /** Returns whether a call matches; the client is known to match. */
     boolean fits(CallFacts call, @Nullable String plan) {
       return PolicyMatcher.fits(endpoint, call.endpoint())
           && PolicyMatcher.fits(meter, call.meter())
@@ -486,7 +488,7 @@ public final class PolicyMatcher {
       return true;
     }
 
-    /** Returns the key of a bucket of which no record tells, without its period. */
+    /** Returns the key of an unrecorded bucket, without its period. */
     String cacheOnlyKey(CallFacts call, @Nullable String plan, BucketKey.@Nullable Part endpoint) {
       List<KeyPart> key = policy.key();
       IpAddress ip = call.ip();

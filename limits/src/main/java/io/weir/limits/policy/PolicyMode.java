@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits.policy;
 
-/** What a policy's verdict does to a call. */
+/** The effect of a policy's verdict on a call. */
 public enum PolicyMode {
-  /** A denied call is refused. */
+  /** The policy denies calls. */
   ENFORCE,
-  /** The verdict is evaluated, charged and counted, but never refuses a call. */
+  /** The policy is evaluated, charged and counted, but never denies a call. */
   SHADOW,
   /** The policy is not evaluated. */
   OFF

@@ -10,12 +10,12 @@ import java.util.Set;
  *
  * @param version increases with every change; 0 means that policies were never set
  * @param policies the policies in the order in which they are reported; names are unique
- * @param clients what is set for single clients, and their plans
- * @param unmatchedCalls what is done with calls that no policy matches
+ * @param clients the settings of clients, and the plans
+ * @param unmatchedCalls the handling of calls that no policy matches
  */
 public record PolicySet(
     long version, List<Policy> policies, Clients clients, DefaultVerdict unmatchedCalls) {
-  /** Most policies in a set; each call is matched against all of them. */
+  /** Maximum number of policies in a set; each call is matched against all of them. */
   public static final int MAX_POLICIES = 1_000;
 
   /** The set without policies: every call is allowed and counted. */
@@ -38,7 +38,7 @@ public record PolicySet(
     }
     if (policies.size() > MAX_POLICIES) {
       throw new IllegalArgumentException(
-          "at most " + MAX_POLICIES + " policies, are " + policies.size());
+          "a policy set must have at most " + MAX_POLICIES + " policies, has " + policies.size());
     }
     Set<String> names = new HashSet<>();
     for (Policy policy : policies) {

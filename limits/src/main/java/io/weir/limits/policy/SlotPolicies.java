@@ -12,12 +12,12 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Finds the policy to which slots belong, by their key, also one that is off. Immutable. */
+/** Finds the policy of slots by their key, including policies that are off. Immutable. */
 final class SlotPolicies {
-  /** By their part of a key. */
+  /** The policies by their part of a key. */
   private final Map<String, Policy> policies = new HashMap<>();
 
-  /** The limits of a client's own, by the client's part of a key and the policy's name. */
+  /** The clients' own limits, by the client's part of a key and the policy's name. */
   private final Map<String, Map<String, PolicyLimit>> ownLimits = new HashMap<>();
 
   SlotPolicies(PolicySet set) {
@@ -39,7 +39,7 @@ final class SlotPolicies {
             });
   }
 
-  /** Returns whether a client's own limit is for slots, or for a policy that has slots. */
+  /** Returns whether a client's own limit is one of slots, or belongs to a policy with slots. */
   private static boolean isOfSlots(
       Set<String> policiesOfSlots, Map.Entry<String, PolicyLimit> own) {
     return own.getValue() instanceof ConcurrencyLimit || policiesOfSlots.contains(own.getKey());

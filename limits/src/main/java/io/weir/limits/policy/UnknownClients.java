@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits.policy;
 
-/** What is done with calls of clients that have no settings. */
+/** The handling of calls of clients without settings. */
 public enum UnknownClients {
-  /** They are decided by the policies of the default plan, and by those of no plan. */
+  /** Decide them by the policies of the default plan and those of no plan. */
   ALLOW,
 
-  /** As allowed, but all of them together have the buckets that a known client has alone. */
+  /**
+   * Decide them like {@link #ALLOW}, but let all unknown clients share the buckets of one client.
+   */
   LIMIT,
 
-  /** They are denied. */
+  /** Deny the calls. */
   REFUSE
 }

@@ -102,14 +102,14 @@ final class PolicyAdviceTest {
         List.of(
             new PolicyAdvice.Advice(
                 "crop-2",
-                "has a calendar under clients that changes nothing: no quota or window of days is for"
-                    + " calls of that name, and bills are by the months of UTC without it")),
+                "has a calendar under clients without effect: no quota or calendar window applies to"
+                    + " calls of that name, and bills use UTC months with and without it")),
         onCalendars(List.of("corp-1", "crop-2"), ofCorps));
     assertEquals(
         List.of("a, b, c and 2 more have calendars under clients"),
         onCalendars(List.of("e", "d", "c", "b", "a"), policy("every", PolicyMatch.ANY, minute))
             .stream()
-            .map(one -> one.subject() + " " + one.text().split(" that", 2)[0])
+            .map(one -> one.subject() + " " + one.text().split(" without", 2)[0])
             .toList());
     assertEquals(List.of(), onCalendars(List.of("any"), policy("all", PolicyMatch.ANY, daily)));
   }
@@ -225,7 +225,7 @@ final class PolicyAdviceTest {
         List.of(),
         advice(policy("reads", endpoints("GET /*"), HUNDRED), policy("bytes", uploads, TEN)));
     assertEquals(
-        List.of("all is for every meter"),
+        List.of("all applies to every meter"),
         advice(
             policy("all", endpoints("GET /*", "POST *"), HUNDRED), policy("bytes", uploads, TEN)));
   }
@@ -233,10 +233,10 @@ final class PolicyAdviceTest {
   @Test
   void bucketSharedByAllMeters_isNamed() {
     assertEquals(
-        List.of("all is for every meter"),
+        List.of("all applies to every meter"),
         advice(policy("all", endpoints(), HUNDRED), policy("bytes", meters("bytes"), TEN)));
     assertEquals(
-        List.of("all is for every meter"),
+        List.of("all applies to every meter"),
         advice(policy("all", meters("*"), HUNDRED), policy("bytes", meters("bytes"), TEN)));
     assertEquals(
         List.of(),

@@ -126,9 +126,7 @@ final class ReplacedPoliciesTest {
     Policy off = policy("off", List.of(), PolicyMode.OFF);
 
     assertEquals(
-        List.of(
-            "is in shadow, and takes the place of 'all' all the same: nothing limits a call in its"
-                + " place"),
+        List.of("is in shadow mode, but replaces 'all': no policy limits the calls instead"),
         PolicyAdvice.of(new PolicySet(1, List.of(policy("all"), tried, off))).stream()
             .map(PolicyAdvice.Advice::text)
             .toList());
