@@ -6,24 +6,24 @@ import io.weir.limits.check.Decision;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The store of buckets that decides calls. Thread-safe. A failure of the store is a value ({@link
- * Decision.Undecided}), never an exception.
+ * The store of buckets that decides calls. A failure of the store is returned as a value ({@link
+ * Decision.Undecided}), never thrown. Thread-safe.
  *
- * <p>A decision that is submitted is completed, always and normally, within the caller's patience,
- * a setting of the cache; the check may be charged whether or not it was by then. The thread that
- * completes it is the cache's, shared by all checks, so what depends on it must not block. A
- * dependent must not complete or cancel it.
+ * <p>The future of a submitted check always completes normally, at the latest at the caller's
+ * timeout, which is a setting of the cache. The cache may charge the check before or after that. A
+ * thread of the cache that all checks share completes the future. Dependent stages must not block,
+ * and must not complete or cancel the future.
  */
 public interface DecisionCache extends AutoCloseable {
-  /** Takes the cost from every bucket of the check, or from none, and waits for the decision. */
+  /** Takes the cost from every bucket of the check or from none, and waits for the decision. */
   default Decision take(Check check) {
     return submit(check).join();
   }
 
   /**
-   * Submits a check that takes the cost from every bucket or from none, and returns without waiting
-   * for the decision. If a thread submits several checks before it waits for the first one, they
-   * are decided together.
+   * Submits a check that takes the cost from every bucket or from none. Does not wait for the
+   * decision. If a thread submits several checks before it waits for the first one, they are
+   * decided together.
    */
   CompletableFuture<Decision> submit(Check check);
 
@@ -32,14 +32,14 @@ public interface DecisionCache extends AutoCloseable {
     return submitPeek(check).join();
   }
 
-  /** Submits a {@link #peek}, and returns without waiting for the decision. */
+  /** Submits a {@link #peek}. Does not wait for the decision. */
   CompletableFuture<Decision> submitPeek(Check check);
 
   /**
-   * Submits the release of the slots that a holder has, and returns without waiting for it. It is
-   * allowed whether the holder has any or not; the reply of a bucket is charged if the holder had a
-   * slot there. If the cache is undecided, slots may or may not be released; a release may be
-   * repeated.
+   * Submits the release of a holder's slots. Does not wait for the decision. The decision is {@code
+   * Allowed} whether the holder has slots or not. The reply of a bucket is charged if the holder
+   * had a slot there. If the decision is undecided, slots may or may not be released. A release may
+   * be repeated.
    *
    * @param check buckets with slots, and the claim of the holder
    */

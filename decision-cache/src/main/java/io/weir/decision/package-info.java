@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The port through which a cache decides. Checks, decisions and the arithmetic are in limits. */
+/** The port of decision caches. Checks, decisions and the arithmetic are in module limits. */
 @NullMarked
 package io.weir.decision;
 

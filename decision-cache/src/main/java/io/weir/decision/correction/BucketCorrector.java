@@ -10,18 +10,19 @@ import java.util.List;
  * number of correctors may share one cache.
  */
 public interface BucketCorrector extends AutoCloseable {
-  /** Most corrections in one call. */
+  /** Maximum number of corrections in one call. */
   int MAX_BATCH = 64;
 
   /**
-   * Applies corrections in their order. Blocks until the cache has answered for all of them.
+   * Applies corrections in order. Blocks until the cache has replied for all of them.
    *
    * @param corrections 1 to {@value #MAX_BATCH}
    * @return one outcome per correction, in order
    * @throws IllegalArgumentException if there are none or too many
-   * @throws CacheUnavailableException if the cache did not answer: some, all or none may have been
-   *     applied, and all may be applied again. A {@link PartlyUnavailableException} tells which
-   *     were answered, by a cache in several servers
+   * @throws CacheUnavailableException if the cache did not reply. Some, all or none of the
+   *     corrections may have been applied, and all may be applied again. A cache on several servers
+   *     throws a {@link PartlyUnavailableException}, which contains the outcomes of the servers
+   *     that replied
    */
   List<CorrectionOutcome> apply(List<BoundedCorrection> corrections)
       throws CacheUnavailableException;
@@ -30,14 +31,14 @@ public interface BucketCorrector extends AutoCloseable {
   void close();
 
   /**
-   * Returns the corrections if one call takes as many.
+   * Returns the corrections if their number is allowed in one call.
    *
    * @throws IllegalArgumentException if there are none or too many
    */
   static List<BoundedCorrection> requireBatch(List<BoundedCorrection> corrections) {
     if (corrections.isEmpty() || corrections.size() > MAX_BATCH) {
       throw new IllegalArgumentException(
-          "a call takes 1 to " + MAX_BATCH + " corrections, not " + corrections.size());
+          "a call must have 1 to " + MAX_BATCH + " corrections, has " + corrections.size());
     }
     return corrections;
   }

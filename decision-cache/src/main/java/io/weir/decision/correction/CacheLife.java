@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Tracks whether the cache's state can be trusted. The cache is <em>warm</em> while its marker
- * holds the run ID of the server that answers; after a flush, a restart or a failover it is
+ * contains the run ID of the server that replies. After a flush, a restart or a failover it is
  * <em>cold</em> until every partition has been restored. Thread-safe.
  */
 public interface CacheLife extends AutoCloseable {
@@ -17,7 +17,7 @@ public interface CacheLife extends AutoCloseable {
     WARM,
     /** The cache has lost its state, or may have lost it. */
     COLD,
-    /** The cache does not answer. */
+    /** The cache is unavailable. */
     UNKNOWN
   }
 
@@ -25,8 +25,8 @@ public interface CacheLife extends AutoCloseable {
   Warmth look();
 
   /**
-   * Waits until a decision has found the cache cold, or the time has elapsed; {@link #look} then
-   * returns which. Costs nothing while the cache is warm.
+   * Waits until a decision has found the cache cold, or the time has elapsed. {@link #look} then
+   * returns the condition. Has no cost while the cache is warm.
    */
   void awaitColdSignal(Duration atMost) throws InterruptedException;
 
@@ -35,13 +35,14 @@ public interface CacheLife extends AutoCloseable {
    * progress.
    *
    * @return the name of the generation to restore, for {@link io.weir.topics.model.CacheLoss}; null
-   *     if this node has nothing to do
+   *     if this node must not restore
    * @throws CacheUnavailableException if the cache does not answer
    */
   @Nullable String beginRestoration() throws CacheUnavailableException;
 
   /**
-   * Abandons a restoration whose loss could not be announced, so that any node may begin another.
+   * Abandons a restoration because the loss of state could not be announced. Any node may then
+   * begin another restoration.
    *
    * @throws CacheUnavailableException if the cache does not answer
    */
@@ -49,7 +50,7 @@ public interface CacheLife extends AutoCloseable {
 
   /**
    * Records that a partition is restored. The cache becomes warm when all partitions have been
-   * recorded for the generation that is being restored; other generations are ignored. Idempotent.
+   * recorded for the generation being restored. Other generations are ignored. Idempotent.
    *
    * @return true if the cache is warm now
    * @throws CacheUnavailableException if the cache does not answer

@@ -2,7 +2,8 @@
 package io.weir.decision.correction;
 
 /**
- * Signals that the cache did not answer. The message states the reason, without a client's data.
+ * Thrown when the cache did not reply. The message states the reason and contains no data of a
+ * client.
  */
 public sealed class CacheUnavailableException extends Exception permits PartlyUnavailableException {
   private static final long serialVersionUID = 1L;

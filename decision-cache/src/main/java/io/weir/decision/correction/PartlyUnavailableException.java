@@ -8,8 +8,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Signals that some servers of a cache did not answer, so that the corrections of their buckets are
- * to be tried again, while the others have been dealt with.
+ * Thrown when some servers of a cache did not reply. The caller must retry the corrections of their
+ * buckets; the other corrections have outcomes.
  */
 public final class PartlyUnavailableException extends CacheUnavailableException {
   private static final long serialVersionUID = 1L;
@@ -19,14 +19,18 @@ public final class PartlyUnavailableException extends CacheUnavailableException 
   /**
    * Creates an exception.
    *
-   * @param outcomes the outcome of each correction of the call, null where there is none
+   * @param outcomes the outcome of each correction of the call; null for a correction without an
+   *     outcome
    */
   public PartlyUnavailableException(String message, List<@Nullable CorrectionOutcome> outcomes) {
     super(message);
     this.outcomes = Collections.unmodifiableList(new ArrayList<>(outcomes));
   }
 
-  /** Returns the outcome of each correction of the call, in order; null where there is none. */
+  /**
+   * Returns the outcome of each correction of the call, in order; null for a correction without an
+   * outcome.
+   */
   public List<@Nullable CorrectionOutcome> outcomes() {
     return outcomes;
   }

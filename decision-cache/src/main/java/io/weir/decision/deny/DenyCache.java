@@ -18,20 +18,21 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Denials of a decision cache that still hold, so that the calls of a client that is over its limit
- * are denied without asking. Thread-safe.
+ * Remembers denials of a decision cache that are still valid. Calls of a client over its limit are
+ * then denied without a request to the cache. Thread-safe.
  *
- * <p>A denial says how long its bucket cannot hold the cost if nothing is charged. Charges only
- * make that longer, and nothing else changes a bucket but a correction that gives it tokens, of
- * which the caller must tell ({@link #drop}). So until then every call of that bucket, by the same
- * limit and of at least the same cost, is denied by the cache, too. The time counts from before the
- * cache was asked, so no clock but this process's is needed, and no denial is kept too long.
+ * <p>A denial states how long its bucket will lack the cost if nothing is charged. Charges only
+ * extend that time. The only other change of a bucket is a correction that adds tokens; the caller
+ * must then call {@link #drop}. Until the time ends, the cache would deny every call of the bucket
+ * with the same limit and at least the same cost. The time counts from before the request to the
+ * cache. Only the clock of this process is therefore needed, and no denial is kept too long.
  *
- * <p>What is not told holds for at most the greatest age: a bucket that was deleted, moved on by
- * another limit (nodes with different policies), or refilled by a step of the cache's clock.
+ * <p>Some changes are not reported: a deleted bucket, a bucket under another limit (nodes with
+ * different policies), or a refill by a step of the cache's clock. A denial is then wrong for at
+ * most the maximum age.
  */
 public final class DenyCache {
-  /** Most buckets that are remembered; of more, those that were asked for least are forgotten. */
+  /** Maximum number of remembered buckets; above it, the least requested buckets are forgotten. */
   public static final int MAX_BUCKETS = 65_536;
 
   private static final long NANOS_PER_MICRO = 1_000;
@@ -42,26 +43,26 @@ public final class DenyCache {
   private volatile boolean wasWarm = true;
 
   /**
-   * What is known of one bucket.
+   * The denial of one bucket.
    *
    * @param source the state of the cache that denied
-   * @param costTokens the least cost that is known to be denied
+   * @param costTokens the least cost known to be denied
    * @param reply the bucket's reply to that cost
-   * @param askedNanos a time before the cache denied
-   * @param toldNanos a time after the cache denied
+   * @param beforeDenialNanos a time before the cache denied the cost
+   * @param afterDenialNanos a time after the cache denied the cost
    */
   private record Denial(
       Object source,
       BucketRequest request,
       long costTokens,
       BucketReply reply,
-      long askedNanos,
-      long toldNanos) {}
+      long beforeDenialNanos,
+      long afterDenialNanos) {}
 
   /**
    * Creates an empty cache.
    *
-   * @param maxAge how long a denial is kept at most; zero to keep none
+   * @param maxAge maximum age of a denial; zero to keep none
    * @param nanos the process's clock, as {@link System#nanoTime}
    */
   public DenyCache(Duration maxAge, LongSupplier nanos) {
@@ -76,15 +77,15 @@ public final class DenyCache {
             .build();
   }
 
-  /** Returns whether any denial is kept. */
+  /** Returns whether denials are kept. */
   public boolean isOn() {
     return maxAgeNanos > 0;
   }
 
   /**
-   * Returns the denial of a check, or null if the cache has to be asked.
+   * Returns the denial of a check, or null if a request to the cache is needed.
    *
-   * @param source the present state of the cache; a denial of another one does not hold
+   * @param source the current state of the cache; a denial of another state is not valid
    */
   public Decision.@Nullable StillDenied find(Object source, Check check) {
     if (!isOn()) {
@@ -98,7 +99,7 @@ public final class DenyCache {
         continue;
       }
       if (!request.limit().canHold(check.cost())) {
-        return null; // waiting does not help, which is another denial
+        return null; // a retry cannot succeed; the cache answers with another denial
       }
       Denial denial = denials.getIfPresent(request.bucket());
       BucketReply reply =
@@ -111,9 +112,9 @@ public final class DenyCache {
     return shortages == null ? null : new Decision.StillDenied(shortages);
   }
 
-  /** Returns what the bucket would reply now, or null if it may hold the cost. */
+  /** Returns the current reply of the bucket, or null if it may hold the cost. */
   private @Nullable BucketReply reply(Denial denial, BucketRequest request, Check check, long now) {
-    long mostElapsedNanos = now - denial.askedNanos;
+    long mostElapsedNanos = now - denial.beforeDenialNanos;
     if (check.cost() < denial.costTokens
         || mostElapsedNanos >= maxAgeNanos
         || !denial.request.limit().equals(request.limit())) {
@@ -126,8 +127,8 @@ public final class DenyCache {
     if (mostElapsedNanos / NANOS_PER_MICRO + 1 >= deniedMicros) {
       return null;
     }
-    // told late rather than early, so that a caller who waits for it is not denied again
-    long elapsedMicros = (now - denial.toldNanos) / NANOS_PER_MICRO;
+    // rounded up, so that a caller that waits for this time is not denied again
+    long elapsedMicros = (now - denial.afterDenialNanos) / NANOS_PER_MICRO;
     long retryAfterMicros = deniedMicros - elapsedMicros;
     long remaining =
         refill == null
@@ -145,13 +146,13 @@ public final class DenyCache {
   }
 
   /**
-   * Returns how much longer a bucket lacks a cost that is so much greater, at the least: in whole
-   * ticks, since it is refilled by these.
+   * Returns the least additional time for which a bucket lacks a cost that is greater by the given
+   * tokens. It is a multiple of the tick, since a tick is the unit of refill.
    */
   private static long leastMicros(BucketLimit limit, long moreTokens) {
     BucketArithmetic.Parameters parameters = limit.arithmetic().parameters();
     return parameters.unitsPerTick() == 0
-        ? 0 // by the end of its period at once
+        ? 0 // at the end of its period, the bucket gains all tokens at once
         : moreTokens
             * parameters.unitsPerToken()
             / parameters.unitsPerTick()
@@ -159,11 +160,11 @@ public final class DenyCache {
   }
 
   /**
-   * Notes what the cache has denied. Denials, drops and states of the cache must be told in the
+   * Remembers a denial of the cache. Denials, drops and states of the cache must be passed in the
    * order in which they happened in the cache.
    *
    * @param source the state of the cache that denied
-   * @param askedNanos a time before the cache denied
+   * @param askedNanos a time before the denial
    */
   public void note(Object source, Check check, Decision.Denied denied, long askedNanos) {
     if (!isOn()) {
@@ -173,7 +174,8 @@ public final class DenyCache {
     for (int i = 0; i < check.buckets().size(); i++) {
       BucketRequest request = check.buckets().get(i);
       BucketReply reply = denied.buckets().get(i);
-      // what its earlier buckets are given, no message tells of this one
+      // not for sliding windows: a correction of an earlier sub-window is not published for this
+      // bucket
       if (request.enforced() && reply.retryAfterMicros() > 0 && request.limit().decidesAlone()) {
         denials.put(
             request.bucket(), new Denial(source, request, check.cost(), reply, askedNanos, now));
@@ -181,14 +183,14 @@ public final class DenyCache {
     }
   }
 
-  /** Drops what is known of a bucket, which may hold more than was said. */
+  /** Forgets the denial of a bucket that has gained tokens. */
   public void drop(String bucket) {
     denials.invalidate(bucket);
   }
 
   /**
-   * Notes whether the cache had its state when it decided. One that has lost it holds more than was
-   * said, so all is dropped; what it denies from then on is known as before.
+   * Records whether the cache was warm at a decision. If it has lost its state, its buckets may
+   * hold more, so all denials are dropped. Later denials are remembered again.
    */
   public void seen(boolean warm) {
     if (wasWarm && !warm) {
@@ -199,7 +201,7 @@ public final class DenyCache {
     }
   }
 
-  /** Returns the number of buckets that are remembered. */
+  /** Returns the number of remembered buckets. */
   public long bucketCount() {
     denials.cleanUp();
     return denials.estimatedSize();

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * What a process knows of buckets that cannot hold a cost yet, so that it need not ask for them.
- */
+/** Denials that a process remembers and repeats without a request to the decision cache. */
 @NullMarked
 package io.weir.decision.deny;
 

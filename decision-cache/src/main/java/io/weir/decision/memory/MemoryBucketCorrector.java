@@ -22,7 +22,7 @@ final class MemoryBucketCorrector implements BucketCorrector {
     return cache.correct(BucketCorrector.requireBatch(corrections));
   }
 
-  /** Does nothing: the cache belongs to its owner. */
+  /** Does nothing: the owner of the cache closes it. */
   @Override
   public void close() {}
 }

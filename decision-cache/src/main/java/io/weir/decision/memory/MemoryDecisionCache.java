@@ -32,24 +32,24 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A decision cache in the memory of this process, for development, tests, and a single node.
- * Decides one check after another under a lock. Its buckets are lost when the process ends.
+ * A decision cache in the memory of this process, for development, tests and a single node. It
+ * decides one check after another under a lock. Its buckets are lost when the process ends.
  * Thread-safe.
  *
- * <p>The number of buckets may be bounded. Each bucket above the bound evicts another one of a
- * small random sample: preferably one that has expired, which is full; otherwise one of the owner
- * (the client, or the policy whose buckets clients share) with the most buckets, so that a client
- * that invents names evicts its own; among owners with equally many, the one that would be full
- * soonest.
+ * <p>The number of buckets may be bounded. Each bucket above the bound evicts a bucket of a small
+ * random sample. An expired bucket, which is full, is evicted first. Otherwise the cache evicts a
+ * bucket of the owner with the most buckets. The owner is the client, or the policy if clients
+ * share its buckets. A client that invents names therefore evicts its own buckets. Among owners
+ * with equally many buckets, the bucket that would be full soonest is evicted.
  */
 public final class MemoryDecisionCache implements DecisionCache {
-  /** Number of buckets up to which expired ones are not swept out. */
+  /** Number of buckets up to which expired buckets are not removed. */
   private static final int MIN_SWEEP_BUCKETS = 1_024;
 
   /**
-   * Sample size when a bucket is to be evicted. Keeps the work for each new bucket small and even;
-   * a scan of all buckets made every 25,000th check wait for 40 to 200 ms. The scheme is that of
-   * Psounis and Prabhakar, "A randomized web-cache replacement scheme", INFOCOM 2001.
+   * Sample size for an eviction. It keeps the work for each new bucket small and even. With a scan
+   * of all buckets, every 25,000th check waited for 40 to 200 ms. The scheme is that of Psounis and
+   * Prabhakar, "A randomized web-cache replacement scheme", INFOCOM 2001.
    */
   private static final int SAMPLE = 8;
 
@@ -68,9 +68,9 @@ public final class MemoryDecisionCache implements DecisionCache {
   private boolean closed;
 
   /**
-   * What is kept of a bucket: its state, or its log, or its slots.
+   * The content of a bucket: its state, its log or its slots.
    *
-   * @param state {@link BucketState#NONE} beside a log or slots
+   * @param state {@link BucketState#NONE} for a bucket with a log or slots
    */
   private record Content(BucketState state, @Nullable LogState log, @Nullable SlotState slots) {
     static final Content NONE = of(BucketState.NONE);
@@ -80,7 +80,7 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
   }
 
-  /** A bucket with its content, and the index of its name. */
+  /** A bucket with its content and the index of its name. */
   private static final class Kept {
     int index;
     Content content = Content.NONE;
@@ -104,7 +104,7 @@ public final class MemoryDecisionCache implements DecisionCache {
    * Creates an empty, warm cache with a bound.
    *
    * @param clockEpochMicros returns microseconds since 1970, ≥ 1; may step back
-   * @param maxBuckets most buckets between two calls, ≥ 1
+   * @param maxBuckets maximum number of buckets between two calls, ≥ 1
    * @throws IllegalArgumentException if {@code maxBuckets} is below 1
    */
   public MemoryDecisionCache(LongSupplier clockEpochMicros, int maxBuckets) {
@@ -135,7 +135,7 @@ public final class MemoryDecisionCache implements DecisionCache {
     return apply(nowMicros -> CheckDecider.decide(check, peek, warm, nowMicros, keptAt(nowMicros)));
   }
 
-  /** Decides by the time that it is passed, and keeps what follows. */
+  /** Calls the decider with the current time, stores its writes, and returns its decision. */
   private Decision apply(LongFunction<CheckDecider.Outcome> decider) {
     lock.lock();
     try {
@@ -241,8 +241,8 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /**
-   * Sets whether the cache's state can be trusted. While it cannot, checks with an enforced, held
-   * bucket are undecided.
+   * Sets whether the cache's state can be trusted. If not, checks with an enforced, held bucket are
+   * undecided.
    */
   public void setWarm(boolean warm) {
     lock.lock();
@@ -331,7 +331,7 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
   }
 
-  /** Returns the number of stored buckets, including expired ones that have not been swept out. */
+  /** Returns the number of stored buckets, including expired buckets that have not been removed. */
   public int bucketCount() {
     lock.lock();
     try {
@@ -341,7 +341,10 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
   }
 
-  /** Returns how many buckets have been evicted before they expired since the cache was created. */
+  /**
+   * Returns the number of buckets that were evicted before they expired, since the cache was
+   * created.
+   */
   public long forgottenBuckets() {
     lock.lock();
     try {
@@ -362,8 +365,8 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /**
-   * Removes every bucket but slots whose leases may still run: who holds one goes on, whether or
-   * not anything is decided here.
+   * Removes every bucket except slots with leases that may still run: their holders continue,
+   * whether or not this cache decides.
    */
   public void clearAllButSlots() {
     lock.lock();

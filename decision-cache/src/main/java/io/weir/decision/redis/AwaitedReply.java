@@ -5,8 +5,8 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 
 /**
- * A command that was sent and not yet answered, with the number of times that {@link ReplyWatch}
- * has found no answer. Not thread-safe: modified only by the thread that reads the connection.
+ * A sent command without a reply, and the number of times that {@link ReplyWatch} has found no
+ * reply. Not thread-safe: modified only by the thread that reads the connection.
  */
 final class AwaitedReply {
   private final StatefulRedisConnection<byte[], byte[]> connection;
@@ -18,7 +18,7 @@ final class AwaitedReply {
   /**
    * Creates the entry of a command that is about to be sent.
    *
-   * @param onOverdue run once if the command is not answered within the deadline
+   * @param onOverdue run once if there is no reply within the deadline
    */
   AwaitedReply(StatefulRedisConnection<byte[], byte[]> connection, Runnable onOverdue) {
     this.connection = connection;
@@ -29,19 +29,17 @@ final class AwaitedReply {
     return connection;
   }
 
-  /** Counts one more look that found no answer. */
-  void lookedInVain() {
+  /** Counts a look of the watch that found no reply. */
+  void countUnansweredLook() {
     looksInVain++;
   }
 
-  /**
-   * Returns whether the limit has elapsed and as many looks as fit into it have found no answer.
-   */
+  /** Returns whether the limit has elapsed, and all looks that fit into it have found no reply. */
   boolean isOver(Duration limit, long nowNanos, long pauseNanos) {
     return looksInVain >= limit.toNanos() / pauseNanos && nowNanos - begunNanos >= limit.toNanos();
   }
 
-  void tellOverdue() {
+  void reportOverdue() {
     if (!overdue) {
       overdue = true;
       onOverdue.run();

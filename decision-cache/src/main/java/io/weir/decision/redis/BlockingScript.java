@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** A script that is called rarely, by a thread that waits for the reply. Thread-safe. */
+/** A rarely called script, whose caller blocks until the reply. Thread-safe. */
 final class BlockingScript {
   private final RedisScript script;
   private final RedisLink link;
@@ -22,8 +22,9 @@ final class BlockingScript {
   /**
    * Creates a script that is called over a link.
    *
-   * @param watch the watch of the decisions that share the link; then only it drops the connection,
-   *     as the caller's timeout may be a pause of this process. Null if no decisions share the link
+   * @param watch the watch of the decisions that share the link; null if none do. With a watch,
+   *     only the watch drops the connection, since the caller's timeout may be caused by a pause of
+   *     this process
    * @param timeout longest wait for a reply; a call occupies the server for a few milliseconds at
    *     most
    */
@@ -35,7 +36,7 @@ final class BlockingScript {
   }
 
   /**
-   * Calls the script. Loads it and calls once more if the server does not have it.
+   * Calls the script. If the server does not have it, loads it and calls it again.
    *
    * @return the reply; null if the script returned nil
    * @throws CacheUnavailableException if there is no connection, the server does not reply in time,
@@ -64,7 +65,7 @@ final class BlockingScript {
     } catch (RedisException refused) {
       throw new CacheUnavailableException(Failures.undecided(refused).detail());
     } catch (TimeoutException slow) {
-      String why = "no answer for " + timeoutMillis + " ms";
+      String why = "no reply for " + timeoutMillis + " ms";
       if (watch == null) {
         link.drop(connection, why);
       }

@@ -15,7 +15,7 @@ import java.util.function.LongSupplier;
 /**
  * Metrics of a cache since it was started. Thread-safe.
  *
- * <p>Asked = allowed + denied + Σ undecided, once no call is in flight.
+ * <p>Asked = allowed + denied + Σ undecided, when no call is in flight.
  */
 final class CacheStatistics {
   /** Classes of batch sizes: 1, 2, 3–4, 5–8, … up to 33–64. */
@@ -34,12 +34,12 @@ final class CacheStatistics {
   final Counter checksSent;
 
   /**
-   * Checks that left the queue without being sent, because the server was silent or nobody waited
-   * for them any more; they charged nothing.
+   * Checks that left the queue unsent, because the server was silent or the caller's timeout had
+   * passed; they charged nothing.
    */
   final Counter checksNotSent;
 
-  /** Replies that arrived when nobody waited any more; an allowed call was charged all the same. */
+  /** Replies that arrived after the caller's timeout; an allowed call was still charged. */
   final Counter repliesLate;
 
   /** Loads of the script because the server did not have it. */
@@ -47,10 +47,10 @@ final class CacheStatistics {
 
   final Counter connections;
 
-  /** Connections closed because the server did not answer within the stall timeout. */
+  /** Connections closed because the server did not reply within the stall timeout. */
   final Counter stalls;
 
-  /** Keys that the servers have evicted, each of which is a loss of state. */
+  /** Keys evicted by the servers; each is a loss of state. */
   final Counter evictions;
 
   /** Unexpected exceptions in threads that must not end; these threads continued. */
@@ -65,7 +65,7 @@ final class CacheStatistics {
 
   CacheStatistics(MeterRegistry registry) {
     this.registry = registry;
-    asked = counter(registry, "weir.cache.asked", "checks and peeks put to the cache");
+    asked = counter(registry, "weir.cache.asked", "checks and peeks submitted to the cache");
     allowed = counter(registry, "weir.cache.allowed", "checks and peeks allowed");
     denied = counter(registry, "weir.cache.denied", "checks and peeks denied");
     for (Decision.Cause cause : Decision.Cause.values()) {
@@ -94,21 +94,19 @@ final class CacheStatistics {
         counter(
             registry,
             "weir.cache.checks.not.sent",
-            "checks that left the queue unsent: the server was silent, or nobody waited any more");
+            "checks that left the queue unsent: the server was silent, or the caller's timeout had passed");
     repliesLate =
         counter(
-            registry, "weir.cache.late.replies", "answers that came when nobody waited any more");
+            registry, "weir.cache.late.replies", "replies that arrived after the caller's timeout");
     scriptLoads =
         counter(
             registry,
             "weir.cache.script.loads",
-            "loads of the script, since Redis had forgotten it (NOSCRIPT)");
+            "loads of the script because Redis did not have it (NOSCRIPT)");
     connections = counter(registry, "weir.cache.connections", "connections made to Redis");
     stalls =
         counter(
-            registry,
-            "weir.cache.stalls",
-            "connections to Redis given up, since it did not answer on them");
+            registry, "weir.cache.stalls", "connections to Redis closed because it did not reply");
     evictions =
         counter(
             registry,
@@ -118,21 +116,22 @@ final class CacheStatistics {
         counter(
             registry,
             "weir.cache.faults",
-            "exceptions that nothing expected, in the threads that ask Redis; these went on");
+            "exceptions that were unexpected, in the threads that call Redis; the threads continued");
     faultsOf = new Faults(faults::increment);
   }
 
   /**
-   * Adds the figures that are read off a cache.
+   * Adds the gauges of a cache.
    *
-   * @param deniedBuckets how many buckets' calls it denies without asking
+   * @param deniedBuckets returns the number of buckets whose calls the cache denies without a
+   *     request to Redis
    */
   void bind(DecisionCache cache, LongSupplier deniedBuckets) {
     Gauge.builder("weir.cache.up", cache, bound -> bound.check().ok() ? 1 : 0)
         .description("1 when the cache answers, else 0")
         .register(registry);
     Gauge.builder("weir.deny.cache.buckets", deniedBuckets, LongSupplier::getAsLong)
-        .description("buckets whose calls are denied without asking Redis")
+        .description("buckets whose calls are denied without a request to Redis")
         .strongReference(true)
         .register(registry);
   }

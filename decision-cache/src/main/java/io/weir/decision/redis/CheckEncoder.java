@@ -20,23 +20,25 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** Encodes a check for {@code take_tokens.lua}. Thread-safe. */
 final class CheckEncoder {
-  /** What is asked of the buckets of a check. */
+  /** The operation on the buckets of a check. */
   enum Purpose {
-    /** To take the cost from all of them, or from none. */
+    /** Takes the cost from all buckets, or from none. */
     TAKE(0),
-    /** To tell what {@link #TAKE} would do. */
+    /** Returns what {@link #TAKE} would return. */
     PEEK(1),
-    /** To put back the cost that they have given to a call which was refused elsewhere. */
+    /** Returns the cost of a call that another server has denied. */
     GIVE_BACK(2),
-    /** The same, and to tell it to those that keep denials of these buckets. */
-    GIVE_BACK_AND_TELL(3);
+    /**
+     * Like {@link #GIVE_BACK}, and publishes the buckets to the nodes that remember their denials.
+     */
+    GIVE_BACK_AND_PUBLISH(3);
 
     private final byte number;
 
     /**
      * Creates a purpose.
      *
-     * @param number what the script knows it by
+     * @param number its number in the script
      */
     Purpose(int number) {
       this.number = (byte) number;
@@ -50,19 +52,21 @@ final class CheckEncoder {
   private static final byte MODE_ENFORCED = 1;
   private static final byte MODE_HELD = 2;
 
-  /** Times the number of earlier buckets is added to the mode. */
+  /** Factor of the number of earlier buckets, which is added to the mode. */
   private static final int MODES = 4;
 
-  /** Stands for a sliding log in the place of the number of earlier buckets. */
+  /** Marks a sliding log, in place of the number of earlier buckets. */
   private static final int LOG = 63;
 
-  /** Stands for slots in the place of the number of earlier buckets. */
+  /** Marks slots, in place of the number of earlier buckets. */
   private static final int SLOTS = 62;
 
-  /** What an encoded check has of its claim for each bucket with slots, beside the limit. */
+  /**
+   * Bytes of the claim in an encoded check for each bucket with slots, in addition to the limit.
+   */
   private static final int CLAIM_BYTES = Long.BYTES + SlotClaim.HOLDER_CHARS;
 
-  /** Most limits whose encoding is cached; more than a policy set has, and small. */
+  /** Maximum number of cached encodings of limits; more than a policy set has, and small. */
   private static final int MAX_LIMITS = 4_096;
 
   private final Map<BucketLimit, byte[]> limits = new ConcurrentHashMap<>();
@@ -123,7 +127,7 @@ final class CheckEncoder {
     return packed;
   }
 
-  /** Returns a limit's integers, and those that some algorithms have in addition. */
+  /** Returns a limit's integers, including the additional integers of some algorithms. */
   private static byte[] packForCheck(BucketLimit limit) {
     if (limit instanceof SlidingLog log) {
       return packWith(limit, log.windowMicros());
@@ -148,7 +152,7 @@ final class CheckEncoder {
     return packed.array();
   }
 
-  /** Returns the integers by which the scripts represent a limit; see {@code bucket.lua}. */
+  /** Returns the integers that represent a limit in the scripts; see {@code bucket.lua}. */
   static byte[] pack(BucketLimit limit) {
     BucketArithmetic.Parameters parameters = limit.arithmetic().parameters();
     return ByteBuffer.allocate(LIMIT_BYTES)

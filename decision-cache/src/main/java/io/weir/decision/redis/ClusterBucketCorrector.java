@@ -15,8 +15,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Corrects the buckets of a decision cache in a Redis Cluster: each on the server that holds it, by
- * one call for all that it holds. Uses a connection of its own to each server. Thread-safe.
+ * Corrects the buckets of a decision cache in a Redis Cluster, by one call per server for all
+ * buckets that the server holds. Uses its own connection to each server. Thread-safe.
  */
 final class ClusterBucketCorrector implements BucketCorrector {
   private final ClusterDecisionCache cache;

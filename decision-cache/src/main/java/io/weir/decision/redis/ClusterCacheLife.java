@@ -24,60 +24,65 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tracks which servers of a cluster have lost their state. Each slot has a marker of its own, in
- * that slot, which holds the run ID of the server on which the slot's state is complete:
+ * Tracks which servers of a cluster have lost their state. Each slot has its own marker, stored in
+ * that slot. The marker contains the run ID of the server on which the slot's state is complete:
  *
  * <ul>
- *   <li>A flush loses the markers with the buckets; a restart and a failover change the run ID.
- *   <li>A slot that is moved takes its marker along. The marker then holds the run ID of the server
- *       from which it came. It is accepted, and written anew, by a server that was seen warm in
- *       this life before, while the other is connected and says itself that it has handed the slot
- *       over ({@link ClusterMap#hasHandedOver}), or was so a moment ago. So it is not accepted by a
- *       replica that takes a server's place, of which it has all markers.
- *   <li>A slot that is assigned without its keys has no marker.
+ *   <li>A flush deletes the markers with the buckets. A restart or a failover changes the run ID.
+ *   <li>A slot that is moved keeps its marker, which contains the run ID of its previous server.
+ *       The new server accepts such a marker and replaces it on two conditions. The new server was
+ *       warm before with its current run ID. The previous server is connected, or was until a
+ *       moment ago, and states that it has handed over the slot ({@link ClusterMap#hasHandedOver}).
+ *       A replica that replaces a server has all markers of that server, but does not meet these
+ *       conditions.
+ *   <li>A slot that is reassigned without its keys has no marker.
  * </ul>
  *
- * <p>A server of which any slot is cold is restored as a whole, alone: the others decide on, and
- * take the corrections that are published again as repetitions. When that begins, its cold markers
- * are deleted, on its replicas, too, so that none of them is found again by a server that comes
- * back. Thread-safe.
+ * <p>A server with a cold slot is restored as a whole. The other servers continue to decide, and
+ * ignore the republished corrections as duplicates. When the restoration begins, the cold markers
+ * of the server are deleted, also on its replicas. A server that returns therefore does not find
+ * them again. Thread-safe.
  */
 final class ClusterCacheLife implements CacheLife {
   private static final Logger LOG = LoggerFactory.getLogger(ClusterCacheLife.class);
 
-  /** How long the markers outlive a deployment without any node; after that the slots are cold. */
+  /** How long the markers are kept while no node runs; after that the slots are cold. */
   private static final Duration MARKER_TTL = Duration.ofHours(1);
 
   /** How long a restoration may make no progress; after that any node may begin another. */
   private static final Duration RESTORATION_TTL = Duration.ofMinutes(1);
 
-  /** Markers in one script call, which takes a server about a millisecond. */
+  /** Maximum number of markers in one script call, which takes a server about a millisecond. */
   private static final int MAX_MARKERS = 1_000;
 
-  /** How long a slot may look cold while it becomes known that it was moved with its keys. */
+  /** How long a slot may appear cold until the servers report that it was moved with its keys. */
   private static final Duration SETTLING = Duration.ofSeconds(2);
 
   /**
-   * Looks after which every marker of a warm server was renewed; there is about one look a second.
+   * Number of looks in which every marker of a warm server is renewed; there is about one look a
+   * second.
    */
   private static final int LOOKS_PER_ROUND = 600;
 
   private final ClusterDecisionCache cache;
   private final Map<Server, Known> known = new HashMap<>();
 
-  /** What the last look has found on a server. */
+  /** The result of the last look at a server. */
   private static final class Known {
     private String life = "";
     private BitSet slots = new BitSet();
     private boolean warm;
 
-    /** Whether it was warm in this life, and has not been found cold for good since. */
+    /** Whether the server was warm with its current run ID, and has not become cold since. */
     private boolean wasWarm;
 
-    /** Until when a cold slot may be one whose move is not known everywhere; 0 if there is none. */
+    /**
+     * Until when a cold slot may be a moved slot that not all servers report yet; 0 if there is
+     * none.
+     */
     private long settlesNanos;
 
-    /** Whether slots have come to it since all of its slots were warm. */
+    /** Whether the server has gained slots since all of its slots were warm. */
     private boolean hasGained;
 
     private int coldSlot;
@@ -117,7 +122,7 @@ final class ClusterCacheLife implements CacheLife {
     return isUnknown ? Warmth.UNKNOWN : Warmth.WARM;
   }
 
-  /** Returns whether slots of a warm server look cold that may have come to it just now. */
+  /** Returns whether the cold slots of a warm server may have just been moved to it. */
   private static boolean isSettling(Known state) {
     if (!state.wasWarm || !state.hasGained) {
       return false;
@@ -129,7 +134,9 @@ final class ClusterCacheLife implements CacheLife {
     return now - state.settlesNanos < 0;
   }
 
-  /** Looks at all slots of a server if they may have changed, otherwise at some in turn. */
+  /**
+   * Looks at all slots of a server if they may have changed, otherwise at the next part of them.
+   */
   private void look(ClusterRoutes routes, Server server, RedisDecisionCache asked, Known state)
       throws CacheUnavailableException {
     if (!asked.link().lookAtServer()) {
@@ -186,10 +193,11 @@ final class ClusterCacheLife implements CacheLife {
       }
       byte[] found = call("look_at_slots.lua", asked, keys, arguments.toArray(byte[][]::new));
       if (found == null || found.length != count) {
-        throw new CacheUnavailableException("the reply tells of other slots than were asked");
+        throw new CacheUnavailableException(
+            "the reply has another number of slots than the request");
       }
       for (int i = 0; i < count; i++) {
-        // one that is on its way is looked at where it arrives
+        // the look at the new server covers a slot that is being moved
         if (found[i] == '0') {
           state.coldSlot = slots[from + i];
           warm = false;
@@ -199,7 +207,9 @@ final class ClusterCacheLife implements CacheLife {
     return warm;
   }
 
-  /** Returns the run IDs of the servers from which slots may have come with all they held. */
+  /**
+   * Returns the run IDs of the servers that may have handed over slots with their complete state.
+   */
   private Set<String> handedOver(ClusterRoutes routes, Server to) {
     Set<String> lives = new HashSet<>(cache.topology().retiredLives());
     routes
@@ -217,11 +227,11 @@ final class ClusterCacheLife implements CacheLife {
 
   @Override
   public void awaitColdSignal(Duration atMost) throws InterruptedException {
-    // in either case the caller looks itself
+    // the caller looks in either case
     boolean unused = cache.turnedCold().tryAcquire(atMost.toNanos(), TimeUnit.NANOSECONDS);
   }
 
-  /** Begins the restoration of a server that is cold, the first for which no other node has. */
+  /** Begins the restoration of the first cold server that no other node is restoring. */
   @Override
   public synchronized @Nullable String beginRestoration() throws CacheUnavailableException {
     ClusterRoutes routes = cache.topology().routes();
@@ -281,7 +291,7 @@ final class ClusterCacheLife implements CacheLife {
     Restored server = serverOf(generation);
     Restored keeping = server == null ? null : server.keeping(generation);
     if (keeping != null) {
-      // another node may have begun one meanwhile; then there is nothing to abandon
+      // another node may have begun a restoration meanwhile; then there is nothing to abandon
       end(keeping, generation);
     }
   }
@@ -296,11 +306,11 @@ final class ClusterCacheLife implements CacheLife {
   }
 
   /**
-   * Records that a partition is restored on the server of the generation. Slots that have come to
-   * it since the restoration began are not marked. If the server has left, or is in another life,
-   * this has no effect.
+   * Records that a partition is restored on the server of the generation. Slots that were moved to
+   * the server since the restoration began are not marked. The call has no effect if the server has
+   * left or has another run ID.
    *
-   * @throws PartlyUnavailableException if the server does not answer
+   * @throws PartlyUnavailableException if the server does not reply
    */
   @Override
   public boolean noteRestored(CacheRestored restored) throws CacheUnavailableException {
@@ -353,21 +363,21 @@ final class ClusterCacheLife implements CacheLife {
   }
 
   /**
-   * A server that is being restored, and where it keeps what is known of that.
+   * A server that is being restored, and the slot that stores the progress.
    *
-   * @param anchor the slot in which it is kept
+   * @param anchor the slot that stores the progress
    */
   private record Restored(RedisDecisionCache cache, String life, BitSet slots, int anchor) {
     /**
-     * Returns a server whose restoration begins: it is kept in the slot that follows a number which
-     * the server's life gives, so that it mostly stays there while other slots come and go.
+     * Returns a server whose restoration begins. The anchor is the first slot from a number that is
+     * derived from the server's run ID. It therefore rarely changes while other slots are moved.
      */
     static Restored of(RedisDecisionCache cache, String life, BitSet slots) {
       int slot = slots.nextSetBit(Math.floorMod(life.hashCode(), SlotHash.SLOT_COUNT));
       return new Restored(cache, life, slots, slot < 0 ? slots.nextSetBit(0) : slot);
     }
 
-    /** Returns this with the slot in which a generation is kept; null if it is kept in none. */
+    /** Returns this server with the slot that stores a generation; null if no slot stores it. */
     @Nullable Restored keeping(String generation) throws CacheUnavailableException {
       BitSet first = new BitSet();
       first.set(anchor);
@@ -405,7 +415,10 @@ final class ClusterCacheLife implements CacheLife {
     }
   }
 
-  /** Returns the markers of slots, as many as a call takes, behind some empty places. */
+  /**
+   * Returns the markers of slots in groups of at most {@link #MAX_MARKERS}, each after the given
+   * number of empty elements.
+   */
   private static List<byte[][]> markers(BitSet slots, int places) {
     int[] all = slots.stream().toArray();
     List<byte[][]> calls = new ArrayList<>();
@@ -459,7 +472,7 @@ final class ClusterCacheLife implements CacheLife {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
-  /** Does nothing: the connections belong to the cache. */
+  /** Does nothing: the cache closes its connections. */
   @Override
   public void close() {}
 }

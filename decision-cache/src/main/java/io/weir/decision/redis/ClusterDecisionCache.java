@@ -8,7 +8,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.decision.correction.BucketCorrector;
 import io.weir.decision.correction.CacheLife;
 import io.weir.decision.redis.CheckEncoder.Purpose;
-import io.weir.decision.redis.PartedCheck.Part;
+import io.weir.decision.redis.SplitCheck.Part;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
@@ -24,28 +24,30 @@ import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A decision cache in the servers of a Redis Cluster. Each primary is asked as a single server is
- * ({@link RedisDecisionCache}): over a connection of its own, for many checks in one call of the
- * script. Thread-safe.
+ * A decision cache on the servers of a Redis Cluster. It calls each primary like a single server
+ * ({@link RedisDecisionCache}): over its own connection, with many checks in one script call.
+ * Thread-safe.
  *
- * <p>A client's buckets lie in one slot. Those that clients share lie anywhere: a check of buckets
- * on several servers takes the shared ones first, on all of their servers at the same time, and
- * then the client's, of which the records tell. If one of them refuses, what the others have given
- * is given back before the refusal is answered; until then they hold less, so a call at that moment
- * may be refused for it, and none is admitted too many. So that one who is refused again and again
- * does not take away from others what they share, the buckets of a client that was refused lately
- * are looked at before. If a server does not answer, and none refuses, the check is undecided; what
- * it took elsewhere is given back, and what it took there is not known.
+ * <p>A client's own buckets are in one slot. Shared buckets may be in any slot. A check of buckets
+ * on several servers first takes the cost from the shared buckets, on all of their servers at the
+ * same time. Then it takes the cost from the client's own, recorded buckets. If a server denies,
+ * the cost is returned to the others before the denial is sent. Until then the shared buckets hold
+ * less: another call may be denied, but no call is admitted in excess.
  *
- * <p>A check that meets a slot on its way from one server to another has charged nothing, and is
- * asked again until the deadline.
+ * <p>A client that is denied again and again must not reduce shared buckets each time. For a client
+ * that was denied recently, the cache therefore peeks at the client's own buckets first. If a
+ * server does not reply, and no server denies, the check is undecided. The cost is returned on the
+ * other servers; the charge on the silent server is unknown.
+ *
+ * <p>A check of a slot that is being moved between servers charges nothing, and is retried until
+ * the deadline.
  */
 public final class ClusterDecisionCache implements RedisCache {
 
   private static final long FIRST_PAUSE_MILLIS = 2;
   private static final long MAX_PAUSE_MILLIS = 20;
 
-  /** How long a client counts as refused lately, and how many are remembered. */
+  /** How long a client counts as recently denied, and how many clients are remembered. */
   private static final Duration LATELY = Duration.ofSeconds(10);
 
   private static final int MAX_REFUSED = 10_000;
@@ -55,7 +57,7 @@ public final class ClusterDecisionCache implements RedisCache {
   private final Semaphore turnedCold = new Semaphore(0);
   private final ClusterTopology topology;
 
-  /** First bucket of each client that was refused lately by a bucket of its own. */
+  /** First bucket of each client that was recently denied by one of its own buckets. */
   private final Cache<String, Boolean> refusedLately =
       Caffeine.newBuilder()
           .maximumSize(MAX_REFUSED)
@@ -78,9 +80,9 @@ public final class ClusterDecisionCache implements RedisCache {
         RedisDecisionCache.ofServer(
             config, target, statistics, new ColdSignal(turnedCold), registry);
     server.link().onLost(this::lostConnection);
-    ObjLongConsumer<String> told = onServerTime;
-    if (told != null) {
-      server.onServerTime(told);
+    ObjLongConsumer<String> consumer = onServerTime;
+    if (consumer != null) {
+      server.onServerTime(consumer);
     }
     return server;
   }
@@ -95,7 +97,7 @@ public final class ClusterDecisionCache implements RedisCache {
         .sum();
   }
 
-  /** Starts a cache whose metrics nobody reads. */
+  /** Starts a cache without published metrics. */
   static ClusterDecisionCache start(RedisCacheConfig config) {
     return start(config, new SimpleMeterRegistry());
   }
@@ -124,7 +126,7 @@ public final class ClusterDecisionCache implements RedisCache {
     return statistics;
   }
 
-  /** Returns what has a permit once a server has turned cold. */
+  /** Returns the semaphore that has a permit when a server has become cold. */
   Semaphore turnedCold() {
     return turnedCold;
   }
@@ -155,10 +157,10 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   /**
-   * A check that is asked until its slots have been found.
+   * A check that is retried until its slots are found.
    *
-   * @param askedNanos when it was asked first, by {@link NanoClock}
-   * @param tries how often it was asked
+   * @param askedNanos time of the first attempt, by {@link NanoClock}
+   * @param tries number of attempts
    */
   private record Question(Check check, Purpose purpose, long askedNanos, int tries) {
     Question(Check check, Purpose purpose) {
@@ -202,7 +204,7 @@ public final class ClusterDecisionCache implements RedisCache {
         decided -> Failures.isMoved(decided) ? later(question) : done(decided));
   }
 
-  /** Asks again after a pause, unless the deadline has passed. */
+  /** Retries after a pause, unless the deadline has passed. */
   private CompletableFuture<Decision> later(Question question) {
     topology.changed();
     if (NanoClock.now() - question.askedNanos() > config.deadline().toNanos()) {
@@ -219,10 +221,10 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   /**
-   * Asks one server.
+   * Sends a check to one server.
    *
-   * @param alone whether to send the check in a call of its own, so that no other check fails for
-   *     its slots, nor it for theirs
+   * @param alone whether to send the check in its own call, so that it does not fail because of
+   *     other checks' slots, nor they because of its slots
    */
   private static CompletableFuture<Decision> ask(
       RedisDecisionCache server, Check check, Purpose purpose, boolean alone) {
@@ -232,36 +234,36 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   private CompletableFuture<Decision> decideParts(Question question, ClusterRoutes routes) {
-    PartedCheck parted = PartedCheck.of(question.check(), routes::held);
+    SplitCheck split = SplitCheck.of(question.check(), routes::held);
     boolean alone = question.isRepeated();
     if (question.purpose() != Purpose.TAKE) {
-      return allOf(askAll(parted.parts(), question.purpose(), alone)).thenApply(parted::merge);
+      return allOf(askAll(split.parts(), question.purpose(), alone)).thenApply(split::merge);
     }
-    Part last = parted.last();
+    Part last = split.last();
     Decision.StillDenied known = last.server().knownDenial(last.check());
     if (known != null) {
-      return done(parted.ofLast(known));
+      return done(split.ofLast(known));
     }
     if (refusedLately.getIfPresent(last.name()) == null) {
-      return take(parted, alone);
+      return take(split, alone);
     }
     return ask(last.server(), last.check(), Purpose.PEEK, alone)
         .thenCompose(
             peeked ->
                 peeked instanceof Decision.Denied
-                    ? allOf(askAll(parted.shared(), Purpose.PEEK, alone))
-                        .thenApply(others -> parted.merge(with(others, peeked)))
-                    : take(parted, alone));
+                    ? allOf(askAll(split.shared(), Purpose.PEEK, alone))
+                        .thenApply(others -> split.merge(with(others, peeked)))
+                    : take(split, alone));
   }
 
-  /** Takes from the shared buckets, and then from the client's. */
-  private CompletableFuture<Decision> take(PartedCheck parted, boolean alone) {
-    Part last = parted.last();
-    return allOf(askAll(parted.shared(), Purpose.TAKE, alone))
+  /** Takes the cost from the shared buckets, and then from the client's own. */
+  private CompletableFuture<Decision> take(SplitCheck split, boolean alone) {
+    Part last = split.last();
+    return allOf(askAll(split.shared(), Purpose.TAKE, alone))
         .thenCompose(
             taken -> {
               if (taken.stream().anyMatch(Decision.Undecided.class::isInstance)) {
-                return withoutAnAnswer(parted, taken);
+                return endUndecided(split, taken);
               }
               boolean allowed = taken.stream().allMatch(Decision.Allowed.class::isInstance);
               Purpose purpose = allowed ? Purpose.TAKE : Purpose.PEEK;
@@ -270,26 +272,26 @@ public final class ClusterDecisionCache implements RedisCache {
                       decision -> {
                         note(last, decision);
                         return allowed && decision instanceof Decision.Allowed
-                            ? done(parted.merge(with(taken, decision)))
-                            : giveBack(parted.shared(), taken)
-                                .thenApply(given -> parted.merge(with(given, decision)));
+                            ? done(split.merge(with(taken, decision)))
+                            : giveBack(split.shared(), taken)
+                                .thenApply(given -> split.merge(with(given, decision)));
                       });
             });
   }
 
   /**
-   * Ends a check of which a server has not decided its part. If nothing but slots that have moved
-   * is the reason, what was taken is given back first, and the check is asked again; otherwise
-   * nobody waits for that.
+   * Ends a check of which a server has not decided its part. If moved slots are the only reason,
+   * the cost is returned first, and the check is retried. Otherwise the check ends without waiting
+   * for the return.
    */
-  private CompletableFuture<Decision> withoutAnAnswer(PartedCheck parted, List<Decision> taken) {
+  private CompletableFuture<Decision> endUndecided(SplitCheck split, List<Decision> taken) {
     Decision.Undecided nothing = Failures.MOVED;
     boolean isMoved =
         taken.stream().filter(Decision.Undecided.class::isInstance).allMatch(Failures::isMoved);
-    CompletableFuture<List<Decision>> given = giveBack(parted.shared(), taken);
+    CompletableFuture<List<Decision>> given = giveBack(split.shared(), taken);
     return isMoved
-        ? given.thenApply(decisions -> parted.merge(with(decisions, nothing)))
-        : done(parted.merge(with(taken, nothing)));
+        ? given.thenApply(decisions -> split.merge(with(decisions, nothing)))
+        : done(split.merge(with(taken, nothing)));
   }
 
   private void note(Part last, Decision decision) {
@@ -320,7 +322,10 @@ public final class ClusterDecisionCache implements RedisCache {
     return all;
   }
 
-  /** Gives back what the parts that allowed have taken; returns all decisions as they are then. */
+  /**
+   * Returns the cost to the buckets of the parts that were allowed. The result contains the
+   * decisions after that.
+   */
   private CompletableFuture<List<Decision>> giveBack(List<Part> parts, List<Decision> decisions) {
     List<CompletableFuture<Decision>> given = new ArrayList<>();
     for (int i = 0; i < parts.size(); i++) {
@@ -344,7 +349,7 @@ public final class ClusterDecisionCache implements RedisCache {
     }
     Check check = part.check().of(charged);
     Purpose purpose =
-        config.denyCacheAge().isZero() ? Purpose.GIVE_BACK : Purpose.GIVE_BACK_AND_TELL;
+        config.denyCacheAge().isZero() ? Purpose.GIVE_BACK : Purpose.GIVE_BACK_AND_PUBLISH;
     return decide(new Question(check, purpose))
         .thenCompose(
             given ->
@@ -353,20 +358,20 @@ public final class ClusterDecisionCache implements RedisCache {
                     : done(notGivenBack(given)));
   }
 
-  /** What was taken and not given back must not be asked for again. */
+  /** Prevents a retry of a check whose cost could not be returned. */
   private static Decision notGivenBack(Decision given) {
     return Failures.isMoved(given) ? Failures.unavailable(Failures.MOVED.detail()) : given;
   }
 
   @Override
-  public void onServerTime(ObjLongConsumer<String> told) {
-    onServerTime = told;
-    topology.routes().servers().values().forEach(server -> server.onServerTime(told));
+  public void onServerTime(ObjLongConsumer<String> consumer) {
+    onServerTime = consumer;
+    topology.routes().servers().values().forEach(server -> server.onServerTime(consumer));
   }
 
   /**
-   * Returns the health of all servers, known from their last probes, at most a second old. Sends
-   * nothing and does not wait.
+   * Returns the health of all servers from their last probes, at most a second old. Sends nothing
+   * and does not wait.
    */
   @Override
   public Health check() {
@@ -405,7 +410,10 @@ public final class ClusterDecisionCache implements RedisCache {
     return "";
   }
 
-  /** Returns that of a server that may evict; else of one that does not tell; else of any. */
+  /**
+   * Returns the check of a server that may evict; otherwise of a server that does not report it;
+   * otherwise of any server.
+   */
   @Override
   public EvictionCheck evictionCheck() {
     EvictionCheck found = EvictionCheck.NOT_KNOWN;

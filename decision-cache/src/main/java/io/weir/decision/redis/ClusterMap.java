@@ -17,11 +17,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which server of a cluster holds each slot, by the views of several servers: of the servers that
- * one of them names, the one with the greatest configuration epoch, which is the cluster's own rule
- * (Redis Cluster Specification, "Hash slots configuration propagation"). So a server that is cut
- * off from the others, and still believes that it holds what another has taken over, is not
- * believed as soon as one of the others is reached. Immutable.
+ * The server that holds each slot of a cluster, merged from the views of several servers. If
+ * several servers claim a slot, the one with the greatest configuration epoch holds it. That is the
+ * cluster's own rule (Redis Cluster Specification, "Hash slots configuration propagation"). A
+ * server that is partitioned from the others may still claim slots that another has taken over. Its
+ * claim is ignored as soon as one of the others is reached. Immutable.
  */
 final class ClusterMap {
   static final ClusterMap EMPTY = merge(Set.of());
@@ -37,9 +37,9 @@ final class ClusterMap {
   }
 
   /**
-   * Returns what the given views say together. Of views of several clusters, since a server has
-   * left this one, or its address has been given to another, only those of the cluster to which
-   * most of the servers belong are used.
+   * Returns the merged map of the given views. The views may be of several clusters if a server has
+   * left this cluster, or if its address was reassigned. Only the views of the cluster with the
+   * most servers are then used.
    */
   static ClusterMap merge(Collection<ClusterView> all) {
     List<ClusterView> views = ofOneCluster(List.copyOf(all));
@@ -94,7 +94,7 @@ final class ClusterMap {
     return holders[slot];
   }
 
-  /** Returns the servers that hold slots, or could. */
+  /** Returns the primaries, including those without slots. */
   Set<Server> servers() {
     return servers;
   }
@@ -115,7 +115,10 @@ final class ClusterMap {
     return Arrays.stream(holders).noneMatch(holder -> holder == null);
   }
 
-  /** Returns whether a server itself says that all slots which another holds are that other's. */
+  /**
+   * Returns whether a server itself reports that another server holds all slots that the other
+   * holds in this map.
+   */
   boolean hasHandedOver(Server from, Server to) {
     ClusterView view = views.get(from);
     if (view == null) {

@@ -32,7 +32,7 @@ final class ClusterRoutes {
     return new ClusterRoutes(map, Map.copyOf(servers), bySlot);
   }
 
-  /** Returns which server holds each slot. */
+  /** Returns the map of slots to servers. */
   ClusterMap map() {
     return map;
   }

@@ -26,25 +26,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps a connection to each primary of a cluster, and knows which slots it holds. Asks all of them
- * once a second, and at once after {@link #changed}; the servers of the settings only while none of
- * them answers. Thread-safe.
+ * Maintains a connection to each primary of a cluster, and the map of its slots. It queries all
+ * primaries once a second, and immediately after {@link #changed}. It queries the servers of the
+ * settings only while no primary replies. Thread-safe.
  */
 final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ClusterTopology.class);
 
   private static final Duration PAUSE = Duration.ofSeconds(1);
 
-  /** Least time from one round of questions to the next. */
+  /** Minimum time between two rounds of queries. */
   private static final long MIN_PAUSE_MILLIS = 25;
 
-  /** How long the answers of one round are waited for: less than a failover takes. */
+  /** Timeout for the replies of one round: less than a failover takes. */
   private static final long ANSWER_MILLIS = 500;
 
-  /** How long what a server has handed over is known after it has left. */
+  /**
+   * How long the run ID of a server that has left is kept, to accept the slots that it has handed
+   * over.
+   */
   private static final Duration RETIRED = Duration.ofMinutes(1);
 
-  /** What a server says that is in no cluster. */
+  /** Error of a server without cluster mode. */
   private static final String NO_CLUSTER = "cluster support disabled";
 
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(3);
@@ -57,21 +60,21 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
   private final SupervisedThread thread = new SupervisedThread("weir-redis-cluster", this);
 
   /**
-   * Connections to servers that have left or are no primaries any more, and when they are closed:
-   * when nothing waits for them any more.
+   * Connections to servers that have left or are no longer primaries, with the time of closing. By
+   * then no check waits for them.
    */
   private final Map<RedisDecisionCache, Long> retired = new LinkedHashMap<>();
 
   private final Map<String, Long> retiredLives = new ConcurrentHashMap<>();
 
   private volatile ClusterRoutes routes = ClusterRoutes.NONE;
-  private volatile String reason = "the cluster was not reached yet";
+  private volatile String reason = "no server of the cluster was reached yet";
   private volatile String refusal = "";
 
   /**
    * Creates a topology that is not started yet.
    *
-   * @param connector makes the connection to a server, not begun
+   * @param connector creates the connection to a server, without starting it
    */
   ClusterTopology(RedisCacheConfig config, Function<LinkTarget, RedisDecisionCache> connector) {
     this.config = config;
@@ -79,7 +82,7 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
     this.connector = connector;
   }
 
-  /** Begins to ask, and waits for the outcome of the first round. */
+  /** Starts the queries, and waits for the outcome of the first round. */
   void start() {
     thread.start();
     try {
@@ -97,24 +100,27 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
     return routes;
   }
 
-  /** Returns why the servers of the settings must not be used; empty if that is not known. */
+  /** Returns why the servers of the settings must not be used; empty if no reason is known. */
   String refusal() {
     return refusal;
   }
 
-  /** Returns the run IDs of servers that were primaries a moment ago, and were connected. */
+  /** Returns the run IDs of servers that were connected primaries until a moment ago. */
   Set<String> retiredLives() {
     long now = NanoClock.now();
     retiredLives.values().removeIf(untilNanos -> now - untilNanos > 0);
     return retiredLives.keySet();
   }
 
-  /** Returns why no server is known. */
+  /** Returns the reason why no server is known. */
   String reason() {
     return reason;
   }
 
-  /** Tells that slots seem to have moved, or a server to have gone. */
+  /**
+   * Reports that slots seem to have moved, or that a server seems to have left. The next round
+   * starts immediately.
+   */
   void changed() {
     if (changes.availablePermits() == 0) {
       changes.release();
@@ -126,7 +132,7 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
     refresh();
     firstTry.countDown();
     thread.pause(MIN_PAUSE_MILLIS);
-    // whether something has changed or the time is over, the next round tells
+    // the next round follows in either case
     boolean unused = changes.tryAcquire(PAUSE.toNanos(), TimeUnit.NANOSECONDS);
     changes.drainPermits();
   }
@@ -233,7 +239,7 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
       LOG.info("redis_cluster servers={} complete={}", map.servers().size(), map.isComplete());
     }
     if (routes.servers().isEmpty()) {
-      // at the start there is nothing that could wait for others
+      // at the start no other server is in use, so waiting delays nothing
       for (RedisDecisionCache each : added) {
         each.link().awaitFirstTry();
       }

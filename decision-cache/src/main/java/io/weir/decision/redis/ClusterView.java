@@ -13,13 +13,13 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one server of a cluster knows of it: its answer to {@code CLUSTER NODES}. Servers learn from
- * each other, so views differ for a while after every change. Immutable.
+ * One server's view of a cluster: its reply to {@code CLUSTER NODES}. The servers propagate
+ * changes, so views differ for a while after every change. Immutable.
  *
- * @param asked the address by which the server was asked
- * @param id the name of the server that was asked; empty if it does not tell
- * @param known the names of all servers that it knows, replicas and itself included
- * @param primaries the servers that hold slots, or could
+ * @param asked the address of the queried server
+ * @param id the name of the queried server; empty if it does not report it
+ * @param known the names of all servers that it knows, including replicas and itself
+ * @param primaries the primaries, including those without slots
  */
 record ClusterView(Server asked, String id, Set<String> known, List<Primary> primaries) {
   private static final int ID = 0;
@@ -28,18 +28,22 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
   private static final int EPOCH = 6;
   private static final int FIRST_SLOTS = 8;
 
-  /** {@code 10.0.0.1:7000@17000,host.example}; the host is empty before a server knows its own. */
+  /**
+   * {@code 10.0.0.1:7000@17000,host.example}; the host is empty until the server knows its own
+   * address.
+   */
   private static final Pattern HOST_AND_PORT =
       Pattern.compile("(.*):([0-9]+)@[0-9]+(?:,([^,=]*))?.*");
 
   private static final Pattern SLOTS = Pattern.compile("([0-9]+)(?:-([0-9]+))?");
 
   /**
-   * A server that takes writes.
+   * A server that accepts writes.
    *
-   * @param id its name in the cluster, which outlives restarts
-   * @param configEpoch of two servers that claim a slot, the one with the greater number holds it
-   * @param hasFailed whether a majority of the cluster does not reach it
+   * @param id its name in the cluster, which does not change at a restart
+   * @param configEpoch its configuration epoch; if two servers claim a slot, the one with the
+   *     greater epoch holds it
+   * @param hasFailed whether a majority of the cluster cannot reach it
    */
   record Primary(String id, Server server, long configEpoch, boolean hasFailed, BitSet slots) {}
 
@@ -49,11 +53,12 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
   }
 
   /**
-   * Parses an answer.
+   * Parses a reply.
    *
-   * @param asked the address by which the server was asked
-   * @param byName whether servers that tell a host name are connected by it, as certificates need
-   * @throws IllegalArgumentException if it is no answer to {@code CLUSTER NODES}
+   * @param asked the address of the queried server
+   * @param byName whether to connect to servers by the host name that they report, as certificates
+   *     require
+   * @throws IllegalArgumentException if it is not a reply to {@code CLUSTER NODES}
    */
   static ClusterView of(Server asked, String clusterNodes, boolean byName) {
     List<Primary> primaries = new ArrayList<>();
@@ -65,7 +70,7 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
       }
       String[] fields = line.strip().split(" ", -1);
       if (fields.length < FIRST_SLOTS) {
-        throw new IllegalArgumentException("no line of CLUSTER NODES: " + line);
+        throw new IllegalArgumentException("not a line of CLUSTER NODES: " + line);
       }
       List<String> flags = List.of(fields[FLAGS].split(",", -1));
       boolean isAsked = flags.contains("myself");
@@ -101,7 +106,7 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
   private static BitSet slots(String[] fields) {
     BitSet slots = new BitSet(SlotHash.SLOT_COUNT);
     for (int i = FIRST_SLOTS; i < fields.length; i++) {
-      // slots that are being moved are in brackets, and still held where they come from
+      // slots that are being moved are in brackets; the previous server still holds them
       Matcher range = SLOTS.matcher(fields[i]);
       if (range.matches()) {
         int first = Integer.parseInt(range.group(1));
@@ -112,7 +117,7 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
     return slots;
   }
 
-  /** Returns whether both servers know each other, so that they are of one cluster. */
+  /** Returns whether both servers know each other and therefore belong to the same cluster. */
   boolean isOfOneClusterWith(ClusterView other) {
     return known.contains(other.id) && other.known.contains(id);
   }

@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Wakes the thread that restores a cold cache when a decision has found it cold. It is called for
- * every script call, so it must cost nothing while nothing changes; a cache that remains cold wakes
- * the thread once. Thread-safe.
+ * every script call, so it must be free while nothing changes. A cache that remains cold wakes the
+ * thread once. Thread-safe.
  */
 final class ColdSignal {
   private final Semaphore turnedCold;
@@ -19,15 +19,15 @@ final class ColdSignal {
   }
 
   /**
-   * Creates the signal of one of several servers, for all of which one thread waits.
+   * Creates the signal of one of several servers. One thread waits for all of them.
    *
-   * @param turnedCold what that thread waits for
+   * @param turnedCold the semaphore on which that thread waits
    */
   ColdSignal(Semaphore turnedCold) {
     this.turnedCold = turnedCold;
   }
 
-  /** Returns whether the cache was warm when it decided, or was queried, last. */
+  /** Returns whether the cache was warm at its last decision or query. */
   boolean isWarm() {
     return warm;
   }
@@ -43,7 +43,8 @@ final class ColdSignal {
   }
 
   /**
-   * Records whether the cache was warm when it was queried. Wakes nobody, since the caller knows.
+   * Records whether the cache was warm at a query. Does not wake the thread, since the caller knows
+   * the result.
    */
   void looked(boolean nowWarm) {
     warm = nowWarm;

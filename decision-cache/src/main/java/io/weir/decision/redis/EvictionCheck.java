@@ -2,8 +2,8 @@
 package io.weir.decision.redis;
 
 /**
- * Whether a server may evict buckets before they expire. A bucket that was evicted is full again at
- * its next call, so its client is admitted more than its limit. Immutable.
+ * Result of the check whether a server may evict buckets before they expire. An evicted bucket is
+ * full again at its next call, so its client may exceed its limit. Immutable.
  *
  * @param result the result
  * @param maxMemoryBytes the server's {@code maxmemory}; 0 means no bound, −1 not known
@@ -12,11 +12,13 @@ package io.weir.decision.redis;
 public record EvictionCheck(Result result, long maxMemoryBytes, String policy) {
   /** The results. */
   public enum Result {
-    /** No bucket is evicted: memory has no bound, or a full server refuses writes. */
+    /**
+     * The server evicts no bucket: its memory is unbounded, or it rejects writes when it is full.
+     */
     SAFE,
-    /** Memory is bounded and the policy evicts keys that have a TTL, as all buckets do. */
+    /** Memory is bounded, and the policy evicts keys with a TTL, which all buckets have. */
     MAY_EVICT,
-    /** The server does not report it, or has not been reached yet. */
+    /** The server does not report its settings, or has not been reached yet. */
     UNKNOWN
   }
 

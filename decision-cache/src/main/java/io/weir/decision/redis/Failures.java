@@ -13,8 +13,8 @@ import java.util.concurrent.ExecutionException;
 /** Maps errors of the client library and of the server to categories. Stateless and thread-safe. */
 final class Failures {
   /**
-   * First words of server errors that mean the server cannot serve now. Servers before Redis 7 put
-   * a preamble before them if the error occurred in a script.
+   * First words of server errors that mean that the server is unavailable. Before Redis 7, the
+   * server puts a preamble before an error in a script.
    */
   private static final List<String> UNAVAILABLE_WORDS =
       List.of(
@@ -31,27 +31,27 @@ final class Failures {
           "TRYAGAIN",
           "UNBLOCKED",
           "NOSCRIPT",
-          // a cluster that does not serve
+          // a cluster that is down
           "cript attempted to ");
 
   /** Detail for a server in cluster mode. */
   static final String CLUSTER_MODE =
-      "the server is in cluster mode; name the cluster by redis-cluster://host:port, or by several"
+      "the server is in cluster mode; set the address to redis-cluster://host:port, or to several"
           + " of its servers, separated by commas";
 
-  /** Detail for a server that is in no cluster, although one was named. */
+  /** Detail for a server without cluster mode, although the settings name a cluster. */
   static final String NOT_CLUSTER_MODE =
-      "the server is not in cluster mode; name a single server by redis://host:port";
+      "the server is not in cluster mode; set the address of a single server to redis://host:port";
 
   /**
-   * The outcome for a check that was sent to a server of a cluster which does not hold all of its
-   * keys, or does not serve now. Nothing was charged. Told by identity.
+   * The outcome for a check whose server does not hold all of its keys, or is in a cluster that is
+   * down. Nothing was charged. Callers compare it by identity.
    */
   static final Decision.Undecided MOVED =
       new Decision.Undecided(
-          Cause.UNAVAILABLE, "the slots of its buckets are moving, or the cluster does not serve");
+          Cause.UNAVAILABLE, "the slots of its buckets are being moved, or the cluster is down");
 
-  /** Part of the error of a script that uses a key which this server does not hold. */
+  /** Part of the error of a script that accesses a key that this server does not hold. */
   private static final String NOT_HERE = "cript attempted to access a non local key";
 
   private Failures() {}
@@ -66,8 +66,8 @@ final class Failures {
   }
 
   /**
-   * Returns whether the server is a replica, in which case the name may by now resolve to another
-   * server.
+   * Returns whether the server is a replica. Its host name may then resolve to another server by
+   * now.
    */
   static boolean isReadOnly(Throwable error) {
     return unwrap(error) instanceof RedisCommandExecutionException
@@ -84,15 +84,15 @@ final class Failures {
   }
 
   /**
-   * Returns whether a server of a cluster has refused a script because of its slots, in which case
-   * the script has written nothing.
+   * Returns whether a server of a cluster has rejected a script because of its slots. The script
+   * has then written nothing.
    */
   static boolean isMoved(Throwable error) {
     return unwrap(error) instanceof RedisCommandExecutionException
         && describe(error).contains(NOT_HERE);
   }
 
-  /** Returns whether this is {@link #MOVED} itself: others that read the same may have charged. */
+  /** Returns whether this is {@link #MOVED} itself: an equal value may have charged. */
   @SuppressWarnings("ReferenceEquality")
   static boolean isMoved(Decision decision) {
     return decision == MOVED;
@@ -121,13 +121,13 @@ final class Failures {
     return new Decision.Undecided(Cause.UNAVAILABLE, detail);
   }
 
-  /** Returns the outcome for a server that has not answered within the limit. */
+  /** Returns the outcome for a server that has not replied within the limit. */
   static Decision.Undecided silent(Duration limit) {
     return new Decision.Undecided(Cause.TIMEOUT, noAnswerWithin(limit));
   }
 
   static String noAnswerWithin(Duration limit) {
-    return "no answer within " + limit.toMillis() + " ms";
+    return "no reply within " + limit.toMillis() + " ms";
   }
 
   private static String describe(Throwable error) {

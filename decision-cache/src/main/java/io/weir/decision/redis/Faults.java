@@ -6,8 +6,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Unexpected exceptions in threads that must not end. The thread continues with its next task; the
- * fault is counted and logged here, and the health check reports it for a while. Thread-safe.
+ * Records unexpected exceptions in threads that must not end. The thread continues with its next
+ * task. The fault is counted and logged here, and the health check reports it for a while.
+ * Thread-safe.
  */
 final class Faults {
   /** How long the health check reports a fault: longer than the pause between two health probes. */
@@ -21,9 +22,9 @@ final class Faults {
   private record Fault(String text, long nanos) {}
 
   /**
-   * Creates a record of no fault.
+   * Creates an empty record.
    *
-   * @param onFault run at each fault, which it counts
+   * @param onFault run at each fault, to count it
    */
   Faults(Runnable onFault) {
     this.onFault = onFault;
@@ -37,7 +38,7 @@ final class Faults {
     if (repeated) {
       LOG.debug("redis_fault part={}", part, fault);
     } else {
-      LOG.error("redis_fault part={}; it goes on", part, fault);
+      LOG.error("redis_fault part={}; the thread continues", part, fault);
     }
   }
 

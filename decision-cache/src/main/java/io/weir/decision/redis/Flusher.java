@@ -18,23 +18,23 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends the checks in the queue: takes as many as are waiting, up to a number of buckets, and makes
- * one script call of them. While as many calls as permitted are in flight the queue grows, and so
- * does the next batch: under load, calls become fewer and larger by themselves. Thread-safe.
+ * Sends the queued checks in batches: one script call contains all waiting checks, up to a number
+ * of buckets. While the maximum number of calls is in flight, the queue and the next batch grow.
+ * Under load, calls therefore become fewer and larger. Thread-safe.
  *
- * <p>Single checks precede those of batches, so that a caller with long batches does not hold up
- * the others. Every {@link #TURNS}th call begins with the checks of batches, so that they are
- * served under any load of single checks. In each of the two queues the order is that of arrival.
+ * <p>Single checks have priority over checks of batch requests, so that long batches do not delay
+ * other callers. Every {@link #TURNS}th call begins with checks of batch requests, so that single
+ * checks cannot starve them. Each of the two queues is first in, first out.
  *
- * <p>There is no thread for it: the thread that reads the connection also sends, when it is told
- * that checks wait. So a check is handed over once, and the answer to a call and the next call need
- * no hand-over at all.
+ * <p>The class has no thread of its own: the thread that reads the connection also sends. A check
+ * is therefore passed between threads only once. A reply and the next call need no change of
+ * thread.
  */
 final class Flusher implements AutoCloseable {
-  /** The callers' patience is looked at this often within its length. */
+  /** Number of times that callers' timeouts are checked within the length of a timeout. */
   private static final int LOOKS = 20;
 
-  /** One call in so many begins with the checks of batches. */
+  /** Every this many calls, a call begins with checks of batch requests. */
   private static final int TURNS = 4;
 
   private static final Duration MIN_LOOK = Duration.ofMillis(1);
@@ -49,20 +49,20 @@ final class Flusher implements AutoCloseable {
   private final BlockingQueue<WaitingCheck> singles;
   private final BlockingQueue<WaitingCheck> batched;
 
-  /** Number of calls that were taken from the queues; guarded by {@code takeLock}. */
+  /** Number of calls built from the queues; guarded by {@code takeLock}. */
   private int turn;
 
   private final Set<ScriptCall> inFlight = ConcurrentHashMap.newKeySet();
   private final AtomicInteger permits;
 
-  /** Whether the sending of what waits is scheduled, or in progress. */
+  /** Whether the sending of waiting checks is scheduled or in progress. */
   private final AtomicBoolean sending = new AtomicBoolean();
 
   private final AtomicBoolean looking = new AtomicBoolean();
 
   /**
-   * Held while checks are taken from the queue, so that the check that was peeked at is the one
-   * that is taken.
+   * Held while checks are taken from the queue, so that {@code poll} returns the check that {@code
+   * peek} returned.
    */
   private final ReentrantLock takeLock = new ReentrantLock();
 
@@ -104,7 +104,7 @@ final class Flusher implements AutoCloseable {
     return part.compareTo(MAX_LOOK) > 0 ? MAX_LOOK : part;
   }
 
-  /** Returns the watch over the replies to everything that is sent over the connection. */
+  /** Returns the watch of all replies on the connection. */
   ReplyWatch watch() {
     return watch;
   }
@@ -119,7 +119,7 @@ final class Flusher implements AutoCloseable {
   }
 
   /**
-   * Adds a check to the queue. Returns false if the queue is full, and the check is not answered.
+   * Adds a check to the queue. Returns false if the queue is full; the check is then not completed.
    */
   boolean offer(WaitingCheck check) {
     boolean queued = (check.isInBatch() ? batched : singles).offer(check);
@@ -142,14 +142,14 @@ final class Flusher implements AutoCloseable {
         // the thread ends only with the link, after close()
         sending.set(false);
       } catch (RuntimeException | Error fault) {
-        // the thread could not be started: what waits is tried again with the next check
+        // the thread could not be started: the next check retries
         sending.set(false);
         statistics.faultsOf().note("sending", fault);
       }
     }
   }
 
-  /** Makes calls of what waits, as many as are permitted. */
+  /** Sends the waiting checks in as many calls as are permitted. */
   private void send() {
     try {
       while (!closed && !isEmpty() && tryPermit()) {
@@ -158,7 +158,7 @@ final class Flusher implements AutoCloseable {
     } finally {
       sending.set(false);
     }
-    // a check that came meanwhile has seen that sending was in progress
+    // a check that arrived meanwhile relied on the sending in progress
     if (!closed && !isEmpty() && permits.get() > 0) {
       sendSoon();
     }
@@ -172,7 +172,7 @@ final class Flusher implements AutoCloseable {
     return false;
   }
 
-  /** Returns the permit of a call, which allows what waits to be sent: at once, if it can be. */
+  /** Releases the permit of a call, and sends waiting checks immediately if possible. */
   private void ended(ScriptCall call) {
     inFlight.remove(call);
     permits.incrementAndGet();
@@ -187,8 +187,8 @@ final class Flusher implements AutoCloseable {
   }
 
   /**
-   * Sends one batch with the permit already held, which the end of the call releases, or this
-   * method if no call is made.
+   * Sends one batch. The caller holds the permit. The end of the call releases it, or this method
+   * if there is no call.
    */
   private void sendOne() {
     List<WaitingCheck> batch = new ArrayList<>();
@@ -205,7 +205,7 @@ final class Flusher implements AutoCloseable {
         call.send();
       }
     } catch (RuntimeException | Error fault) {
-      // the thread must continue, whatever one batch makes it throw
+      // the thread must continue after any exception
       statistics.faultsOf().note("sending", fault);
       answer(batch, Failures.fault(fault));
     } finally {
@@ -221,7 +221,7 @@ final class Flusher implements AutoCloseable {
     }
   }
 
-  /** Fails the checks that wait behind calls which the server does not answer. */
+  /** Fails the waiting checks while the server does not reply to earlier calls. */
   private void failWaiting() {
     List<WaitingCheck> waiting = takeAll();
     answer(waiting, Failures.silent(config.deadline()));
@@ -239,7 +239,9 @@ final class Flusher implements AutoCloseable {
     }
   }
 
-  /** Takes the checks of a queue that fit; returns the number of keys of all that were taken. */
+  /**
+   * Moves checks from a queue to the batch while they fit; returns the number of keys of the batch.
+   */
   private int take(BlockingQueue<WaitingCheck> queue, List<WaitingCheck> batch, int keysBefore) {
     int keys = keysBefore;
     WaitingCheck next = queue.peek();
@@ -286,16 +288,16 @@ final class Flusher implements AutoCloseable {
     } catch (RejectedExecutionException closing) {
       looking.set(false);
     } catch (RuntimeException | Error fault) {
-      // the thread could not be started: it is tried again with the next check
+      // the thread could not be started: the next check retries
       looking.set(false);
       statistics.faultsOf().note("looking at the callers' patience", fault);
     }
   }
 
   /**
-   * Rejects the checks whose callers have waited for too long, at the second look that finds them
-   * so: after a pause of this process, the thread that reads the connection may have their answers
-   * before it. On another thread than that one, since it may be what they wait for.
+   * Rejects the checks whose callers' timeouts have passed, at the second look that finds them so.
+   * After a pause of this process, the thread that reads the connection can thus read their replies
+   * first. Runs on another thread, since the checks may wait for the reading thread.
    */
   private void look() {
     try {
@@ -308,7 +310,7 @@ final class Flusher implements AutoCloseable {
       return;
     }
     looking.set(false);
-    // a check that came meanwhile has seen that it was being looked
+    // a check that arrived meanwhile relied on the look in progress
     if (anyWait()) {
       lookSoon();
     }
@@ -340,14 +342,14 @@ final class Flusher implements AutoCloseable {
     answer(takeAll(), notSent());
   }
 
-  /** Returns the outcome of a check that was not sent: in a cluster another server may hold it. */
+  /** Returns the outcome of an unsent check: in a cluster another server may hold its buckets. */
   private Decision.Undecided notSent() {
     return environment.script().kind() == ServerKind.OF_CLUSTER
         ? Failures.MOVED
         : Failures.unavailable("the cache is closed");
   }
 
-  /** Answers the checks in flight, once the connection is closed and nothing comes any more. */
+  /** Completes the checks in flight after the connection was closed and no reply can arrive. */
   void failInFlight() {
     for (ScriptCall call : inFlight) {
       call.fail(Failures.unavailable("the cache is closed"));

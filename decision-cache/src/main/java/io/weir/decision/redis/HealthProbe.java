@@ -11,12 +11,12 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks the server once a second whether it answers, independently of the number of health checks:
- * one request per check would share the connection with the decisions, and enough of them would
- * displace these. Also asks for the server's time if there is a consumer for it. Thread-safe.
+ * Probes the server once a second, independently of the number of health checks. One request per
+ * health check would share the connection with the decisions, and many of them would delay
+ * decisions. Also requests the server's time if there is a consumer for it. Thread-safe.
  */
 final class HealthProbe {
-  /** Greatest age of an answer. */
+  /** Maximum age of a reply. */
   static final Duration PAUSE = Duration.ofSeconds(1);
 
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -32,17 +32,17 @@ final class HealthProbe {
     this.watch = watch;
   }
 
-  /** Returns the failure of the last completed probe; empty if the server answered. */
+  /** Returns the failure of the last completed probe; empty if the server replied. */
   String failure() {
     return failure;
   }
 
-  /** Sets the consumer of the server's time, in microseconds since 1970, called at each answer. */
-  void onServerTime(LongConsumer told) {
-    onServerTime = told;
+  /** Sets the consumer of the server's time, in microseconds since 1970, called at each reply. */
+  void onServerTime(LongConsumer consumer) {
+    onServerTime = consumer;
   }
 
-  /** Sends a probe, unless the last one is not answered yet. Does not wait. */
+  /** Sends a probe, unless the last probe has no reply yet. Does not wait. */
   void probe() {
     @Nullable StatefulRedisConnection<byte[], byte[]> connection = link.current();
     if (connection == null || !underWay.compareAndSet(false, true)) {
@@ -50,9 +50,9 @@ final class HealthProbe {
     }
     AwaitedReply pong = watch.begun(connection, () -> {});
     try {
-      LongConsumer told = onServerTime;
-      if (told != null) {
-        var unused = connection.async().time().thenAccept(time -> told.accept(micros(time)));
+      LongConsumer consumer = onServerTime;
+      if (consumer != null) {
+        var unused = connection.async().time().thenAccept(time -> consumer.accept(micros(time)));
       }
       connection.async().ping().whenComplete((answer, error) -> ended(pong, error));
     } catch (RedisException refused) {

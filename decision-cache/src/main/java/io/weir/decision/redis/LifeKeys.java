@@ -5,21 +5,21 @@ import io.weir.limits.BucketKey;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Keys of the cache's warm or cold state, and the name of its channel. No bucket's key has the same
- * prefix.
+ * Keys of the warm or cold state of the cache, and the name of its channel. No bucket's key has the
+ * same prefix.
  */
 final class LifeKeys {
   private static final String PREFIX = BucketKey.VERSION + ":@";
 
-  /** Holds the {@code run_id} of the server whose state is complete. */
+  /** Key of the marker, which contains the {@code run_id} of the server whose state is complete. */
   private static final byte[] MARKER = bytes("warm");
 
-  /** Holds the generation that is being restored. */
+  /** Key of the generation being restored. */
   private static final byte[] RESTORING = bytes("restoring");
 
   /**
-   * The channel on which {@code correct_buckets.lua} publishes the keys of buckets that it has
-   * given tokens.
+   * The channel on which {@code correct_buckets.lua} publishes the keys of buckets to which it has
+   * added tokens.
    */
   private static final byte[] RAISED = bytes("raised");
 
@@ -29,7 +29,7 @@ final class LifeKeys {
     return MARKER.clone();
   }
 
-  /** Returns the marker of a slot of a cluster, which lies in that slot. */
+  /** Returns the key of a slot's marker in a cluster; the key is in that slot. */
   static byte[] marker(int slot) {
     return bytes("warm" + tag(slot));
   }
@@ -38,7 +38,7 @@ final class LifeKeys {
     return RESTORING.clone();
   }
 
-  /** Returns the key of the generation that is being restored on a server which holds a slot. */
+  /** Returns the key of the generation being restored on the server that holds a slot. */
   static byte[] restoring(int slot) {
     return bytes("restoring" + tag(slot));
   }
@@ -52,14 +52,14 @@ final class LifeKeys {
     return bytes("restored:" + generation);
   }
 
-  /** Returns the key of the set of partitions restored on a server which holds a slot. */
+  /** Returns the key of the set of partitions restored on the server that holds a slot. */
   static byte[] restored(int slot, String generation) {
     return bytes("restored" + tag(slot) + ":" + generation);
   }
 
   /**
-   * Returns the key of the slots of a server, which holds a slot, at the beginning of a
-   * restoration.
+   * Returns the key of the slots that a server held at the beginning of its restoration; the server
+   * holds the given slot.
    */
   static byte[] restoredSlots(int slot, String generation) {
     return bytes("slots" + tag(slot) + ":" + generation);

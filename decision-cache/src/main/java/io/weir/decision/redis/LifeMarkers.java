@@ -6,11 +6,11 @@ import java.util.BitSet;
 import java.util.List;
 
 /**
- * Which markers hold the run ID of a server whose state is complete: one, or in a cluster one for
- * each slot, which moves with it.
+ * The kinds of markers of a warm server: one marker for a single server, or in a cluster one per
+ * slot, which moves with the slot.
  */
 enum LifeMarkers {
-  /** One for the whole server. */
+  /** One marker for the whole server. */
   OF_SERVER {
     @Override
     int addTo(List<byte[]> keys, List<WaitingCheck> batch) {
@@ -19,7 +19,7 @@ enum LifeMarkers {
     }
   },
 
-  /** One for each slot. */
+  /** One marker for each slot. */
   OF_SLOTS {
     @Override
     int addTo(List<byte[]> keys, List<WaitingCheck> batch) {
@@ -34,6 +34,6 @@ enum LifeMarkers {
     }
   };
 
-  /** Adds the markers of a call to its keys, and returns how many there are. */
+  /** Adds the markers of a call to its keys, and returns their number. */
   abstract int addTo(List<byte[]> keys, List<WaitingCheck> batch);
 }

@@ -8,17 +8,17 @@ import io.lettuce.core.RedisURI;
  *
  * @param uri its address and credentials
  * @param shown its address without credentials
- * @param kind how it is asked
+ * @param kind the kind of server
  */
 record LinkTarget(RedisURI uri, String shown, ServerKind kind) {
-  /** Returns the one server that the settings name. */
+  /** Returns the single server of the settings. */
   static LinkTarget of(RedisCacheConfig config) {
     RedisAddress address = RedisAddress.of(config.uri());
     return new LinkTarget(
         address.toLettuce(config.access()), address.toString(), ServerKind.SINGLE);
   }
 
-  /** Returns a server of the cluster that an address names. */
+  /** Returns a server of the cluster with the given address. */
   static LinkTarget of(RedisAddress cluster, RedisAddress.Server server) {
     return new LinkTarget(cluster.toLettuce(server), cluster.shown(server), ServerKind.OF_CLUSTER);
   }

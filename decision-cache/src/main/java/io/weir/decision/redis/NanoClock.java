@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.decision.redis;
 
-/** The monotonic clock by which deadlines are measured. Buckets never use it. */
+/** The monotonic clock for deadlines. Buckets never use it. */
 final class NanoClock {
   private NanoClock() {}
 

@@ -10,9 +10,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Logs once per outage that a server is unavailable, and that it is available again. A process has
- * several links to a server, each of which retries continually and fails for changing reasons. Only
- * the first failure and the reconnection of the last link are logged. Outages are kept by server
- * address for the whole process, as links do not know each other. Thread-safe.
+ * several links to a server. Each link retries continually and fails for changing reasons. Only the
+ * first failure and the reconnection of the last link are logged. Outages are stored by server
+ * address for the whole process, since links do not share state. Thread-safe.
  */
 final class OutageLog {
   private static final Logger LOG = LoggerFactory.getLogger(OutageLog.class);
@@ -23,7 +23,7 @@ final class OutageLog {
   private final String server;
   private boolean isClosed;
 
-  /** The links without a connection, and the reasons why a server that answered was not used. */
+  /** The links without a connection, and the reasons why a reached server was not used. */
   private static final class Outage {
     private final Set<OutageLog> links = new HashSet<>();
     private final Set<String> refusals = new HashSet<>();
@@ -38,7 +38,7 @@ final class OutageLog {
     this.server = server;
   }
 
-  /** Records that the link lost its connection or could not make one. */
+  /** Records that the link lost its connection or could not connect. */
   void away(String why) {
     synchronized (OUTAGES) {
       if (isClosed) {
@@ -77,7 +77,7 @@ final class OutageLog {
         LOG.info("redis_connected server={}", server);
       } else if (outage.links.isEmpty()) {
         OUTAGES.remove(server);
-        // the level is that of the loss, so that whoever sees the loss also sees its end
+        // the level is that of the loss, so that a log with the loss also shows its end
         LOG.warn("redis_available_again server={}", server);
       }
     }

@@ -5,12 +5,12 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a connection to Redis needs besides the address: certificates for TLS, and the credentials
- * of sentinels, which are not those of the servers that they watch. The files are read anew for
- * each connection, so a certificate may be replaced while connections are open. Immutable.
+ * TLS certificates and sentinel credentials for connections to Redis. The sentinels' credentials
+ * differ from those of the servers that they monitor. The files are read for each connection, so a
+ * certificate may be replaced while connections are open. Immutable.
  *
- * @param authorities certificates of the authorities that are trusted, in PEM; null for those of
- *     the Java platform
+ * @param authorities certificates of the trusted authorities, in PEM; null for those of the Java
+ *     platform
  * @param certificate this client's certificate, followed by those of its issuers, in PEM; null for
  *     none
  * @param key the certificate's private key, in PEM (PKCS #8), without a password; null for none
@@ -23,21 +23,21 @@ public record RedisAccess(
     @Nullable Path key,
     String sentinelUser,
     String sentinelPassword) {
-  /** Neither certificates nor credentials of sentinels. */
+  /** No certificates and no sentinel credentials. */
   public static final RedisAccess NONE = new RedisAccess(null, null, null, "", "");
 
   public RedisAccess {
     if ((certificate == null) != (key == null)) {
-      throw new IllegalArgumentException("a certificate and its key are given together or not");
+      throw new IllegalArgumentException("a certificate and its key must be set together");
     }
   }
 
-  /** Returns whether any file is named. */
+  /** Returns whether any file is set. */
   boolean hasFiles() {
     return authorities != null || certificate != null;
   }
 
-  /** Returns the names of the files, and not the password. */
+  /** Returns the names of the files, without the password. */
   @Override
   public String toString() {
     return "tls_ca="

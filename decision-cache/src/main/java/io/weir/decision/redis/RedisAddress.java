@@ -16,14 +16,15 @@ import org.jspecify.annotations.Nullable;
  * The address of a Redis server, or of servers of a Redis Cluster, and the credentials, parsed from
  * {@code redis://[user:password@]host[:port][/database][?options]} or {@code rediss://}. Several
  * servers, separated by commas, or the scheme {@code redis-cluster://} or {@code
- * rediss-cluster://}, name a cluster, which has no databases but 0. The scheme {@code
- * redis-sentinel://} or {@code rediss-sentinel://} names sentinels and, behind {@code #}, the name
- * under which they watch the server. Everything before the last {@code @} belongs to the
- * credentials, so a password may contain {@code /}, {@code @}, {@code #}, {@code ,} and {@code ?}
- * unencoded; a {@code %} begins an encoded character. Immutable.
+ * rediss-cluster://}, denote a cluster. A cluster has only database 0. The scheme {@code
+ * redis-sentinel://} or {@code rediss-sentinel://} denotes sentinels. The name under which they
+ * monitor the server follows {@code #}. Everything before the last {@code @} belongs to the
+ * credentials. A password may therefore contain {@code /}, {@code @}, {@code #}, {@code ,} and
+ * {@code ?} unencoded. A {@code %} begins an encoded character. Immutable.
  *
- * <p>Neither {@link #toString} nor a message of this class contains any part of the credentials,
- * nor of an address that cannot be parsed, since the position of the password in it is unknown.
+ * <p>Neither {@link #toString} nor a message of this class contains any part of the credentials.
+ * They also contain no part of an address that cannot be parsed, since the position of its password
+ * is unknown.
  */
 final class RedisAddress {
   private static final int DEFAULT_PORT = 6379;
@@ -91,7 +92,7 @@ final class RedisAddress {
   /**
    * Parses an address.
    *
-   * @throws IllegalArgumentException if the address breaks a rule; the message states the rule,
+   * @throws IllegalArgumentException if the address violates a rule; the message states the rule,
    *     without the text
    */
   static RedisAddress of(String uri) {
@@ -105,31 +106,31 @@ final class RedisAddress {
     if (!rest.matches()) {
       throw new IllegalArgumentException(
           "must be redis://[user:password@]host[:port][/database], with several host:port separated"
-              + " by commas for a cluster; what stands behind the last @, or behind // when there is"
-              + " none, is no host with a port and a database");
+              + " by commas for a cluster; the part after the last @, or after // if there is"
+              + " no @, is not a host with a port and a database");
     }
     String credentials = form.group(3);
     if (credentials != null && BARE_PERCENT.matcher(credentials).find()) {
       throw new IllegalArgumentException(
-          "has a % in its user or password that begins no encoded character; write it as %25");
+          "has a % in its user or password that does not begin an encoded character; write it as %25");
     }
     RedisAddress address = new RedisAddress(form, rest);
     if (address.isCluster && !address.database.isEmpty() && !address.database.equals("0")) {
-      throw new IllegalArgumentException("names a database, and a cluster has 0 alone");
+      throw new IllegalArgumentException("must not have a database: a cluster has only database 0");
     }
     boolean hasSentinels = SENTINEL.equals(form.group(2));
     if (hasSentinels && (address.watchedAs == null || address.watchedAs.isBlank())) {
       throw new IllegalArgumentException(
-          "must end with # and the name under which the sentinels watch the server");
+          "must end with # and the name under which the sentinels monitor the server");
     }
     if (!hasSentinels && rest.group(4) != null) {
-      throw new IllegalArgumentException("has a # behind the server, and no sentinels");
+      throw new IllegalArgumentException("must have a # only after sentinels");
     }
     RedisURI unused = address.toLettuce();
     return address;
   }
 
-  /** Returns whether the servers are some of those of a cluster. */
+  /** Returns whether the servers belong to a cluster. */
   boolean isCluster() {
     return isCluster;
   }
@@ -150,8 +151,8 @@ final class RedisAddress {
   }
 
   /**
-   * Returns the address of the first server for the client library, or that of the sentinels, which
-   * are asked for the server at each connection.
+   * Returns the address of the first server for the client library, or that of the sentinels. The
+   * library queries the sentinels for the server at each connection.
    */
   RedisURI toLettuce(RedisAccess access) {
     RedisURI uri = toLettuce(servers.get(0));
@@ -174,14 +175,14 @@ final class RedisAddress {
     return uri;
   }
 
-  /** Returns the address of a server, with these credentials and options. */
+  /** Returns the address of a server with the credentials and options of this address. */
   RedisURI toLettuce(Server server) {
-    // the library's parser gets no credentials, since its exceptions quote their input
+    // without credentials, since the exceptions of the library's parser quote their input
     RedisURI uri;
     try {
       uri = RedisURI.create(scheme + "://localhost/" + database + options);
     } catch (IllegalArgumentException refused) {
-      throw new IllegalArgumentException("has a database or an option that is not known");
+      throw new IllegalArgumentException("has an unknown database or option");
     }
     uri.setHost(server.host());
     uri.setPort(server.port());
@@ -194,7 +195,7 @@ final class RedisAddress {
     return uri;
   }
 
-  /** Decodes percent-encoded characters. Unlike in a form, a plus sign stands for itself. */
+  /** Decodes percent-encoded characters. Unlike in a form, a plus sign is not decoded. */
   private static String decoded(String text) {
     return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
   }

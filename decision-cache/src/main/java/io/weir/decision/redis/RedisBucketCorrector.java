@@ -20,10 +20,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Corrects the buckets of a decision cache in a Redis server, by one call of {@code
- * correct_buckets.lua} for all given corrections. Uses a connection of its own, so that no decision
- * waits behind corrections; a lost connection is re-established in the background. A call waits at
- * most for the stall timeout for each reply. Times are by the server's clock. Thread-safe.
+ * Corrects the buckets of a decision cache on a Redis server, by one call of {@code
+ * correct_buckets.lua} for all given corrections. It uses its own connection, so that no decision
+ * waits for corrections. A lost connection is re-established in the background. A call waits for
+ * each reply at most for the stall timeout. Times are by the server's clock. Thread-safe.
  */
 public final class RedisBucketCorrector implements BucketCorrector {
   private static final int NUMBERS_BYTES = 7 * Long.BYTES;
@@ -44,8 +44,7 @@ public final class RedisBucketCorrector implements BucketCorrector {
   /**
    * Starts a corrector. Waits for the first attempt to connect, not for its success.
    *
-   * @param config settings of the cache whose buckets are corrected; the server and the timeouts
-   *     are used
+   * @param config settings of the cache; the corrector uses its server and timeouts
    * @throws IllegalArgumentException if the URI is not valid
    */
   public static RedisBucketCorrector start(RedisCacheConfig config) {
@@ -86,7 +85,7 @@ public final class RedisBucketCorrector implements BucketCorrector {
     }
     List<@Nullable CorrectionOutcome> outcomes = unpack(reply, count);
     if (outcomes.contains(null)) {
-      throw new PartlyUnavailableException("the slot of a bucket is on its way", outcomes);
+      throw new PartlyUnavailableException("the slot of a bucket is being moved", outcomes);
     }
     return outcomes.stream().map(Objects::requireNonNull).toList();
   }
@@ -107,7 +106,7 @@ public final class RedisBucketCorrector implements BucketCorrector {
   }
 
   /**
-   * Returns the outcomes that a reply tells; null where a server of a cluster has not the bucket.
+   * Returns the outcomes in a reply; null for a bucket that the server of a cluster does not hold.
    */
   static List<@Nullable CorrectionOutcome> unpack(byte[] bytes, int count) {
     ByteBuffer reply = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);

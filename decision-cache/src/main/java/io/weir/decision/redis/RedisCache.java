@@ -8,14 +8,13 @@ import io.weir.decision.correction.CacheLife;
 import java.util.function.ObjLongConsumer;
 
 /**
- * A decision cache in Redis: in one server ({@link RedisDecisionCache}) or in the servers of a
+ * A decision cache in Redis: on one server ({@link RedisDecisionCache}) or on the servers of a
  * cluster ({@link ClusterDecisionCache}). Thread-safe.
  */
 public sealed interface RedisCache extends DecisionCache
     permits RedisDecisionCache, ClusterDecisionCache {
   /**
-   * Starts the cache that the settings name. Waits for the first attempt to connect, not for its
-   * success.
+   * Starts the cache of the settings. Waits for the first attempt to connect, not for its success.
    *
    * @param registry receives the metrics of the cache
    * @throws IllegalArgumentException if the URI is not valid
@@ -27,29 +26,29 @@ public sealed interface RedisCache extends DecisionCache
   }
 
   /**
-   * Sets the consumer of the servers' clocks. It is called about once a second for each server,
-   * whether or not anything is decided, on a thread that must not be blocked. The time is already
-   * in the past when it is passed.
+   * Sets the consumer of the servers' clocks. The cache calls it about once a second for each
+   * server, even without decisions. The consumer must not block the thread. The time has already
+   * passed at the call.
    *
-   * @param told receives a server's name and its time in microseconds since 1970
+   * @param consumer receives a server's name and its time in microseconds since 1970
    */
-  void onServerTime(ObjLongConsumer<String> told);
+  void onServerTime(ObjLongConsumer<String> consumer);
 
   /**
-   * Returns why a server that was reached is not used: its mode, its version, or possible eviction.
-   * Empty if all that were reached are used.
+   * Returns why a reached server is not used: its mode, its version, or possible eviction. Empty if
+   * all reached servers are used.
    */
   String refusal();
 
-  /** Returns whether a server connected last may evict buckets. */
+  /** Returns whether a server may evict buckets, as of the last connection. */
   EvictionCheck evictionCheck();
 
-  /** Returns the tracker of this cache's state, which must not be used after this is closed. */
+  /** Returns the tracker of this cache's state. It must not be used after this cache is closed. */
   CacheLife life();
 
   /**
-   * Starts a corrector of this cache's buckets, with connections of its own. Must be closed before
-   * this is.
+   * Starts a corrector of this cache's buckets with its own connections. The corrector must be
+   * closed before this cache.
    */
   BucketCorrector startCorrector();
 }

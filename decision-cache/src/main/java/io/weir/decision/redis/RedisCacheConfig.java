@@ -8,28 +8,27 @@ import java.time.Duration;
  * Settings of a {@link RedisDecisionCache}. Immutable.
  *
  * @param uri the server, {@code redis://[user:password@]host[:port][/database]} or {@code
- *     rediss://}; those of a cluster, separated by commas, or {@code redis-cluster://}; sentinels,
- *     {@code redis-sentinel://[user:password@]host[:port],…[/database]#name}. Must never be shown,
- *     see {@link #shownUri}
- * @param deadline longest time the server may take to answer a call; 1 ms to 1 min. Time in which
- *     this process could not read the answer does not count
- * @param patience longest time that a caller waits in total, including delays of this process,
- *     before it is rejected. At least the deadline, at most 1 h
- * @param queueCapacity maximum of single checks that wait to be sent, and of checks of batches;
- *     further ones are rejected. 1 to 1,000,000
- * @param maxBatchBuckets most buckets in the checks of one script call, which bounds how long a
- *     call occupies the server; a check with more buckets has a call of its own. 1 to {@value
+ *     rediss://}; or servers of a cluster, separated by commas, or {@code redis-cluster://}; or
+ *     sentinels, {@code redis-sentinel://[user:password@]host[:port],…[/database]#name}. Must never
+ *     be shown; see {@link #shownUri}
+ * @param deadline maximum time for the server's reply to a call; 1 ms to 1 min. Time in which this
+ *     process could not read the reply does not count
+ * @param patience timeout of the caller: maximum total time, including delays of this process,
+ *     before the check is rejected. At least the deadline, at most 1 h
+ * @param queueCapacity maximum number of waiting single checks, and of waiting checks of batch
+ *     requests; further checks are rejected. 1 to 1,000,000
+ * @param maxBatchBuckets maximum number of buckets in the checks of one script call, which bounds
+ *     how long a call occupies the server; a check with more buckets has its own call. 1 to {@value
  *     #MAX_BATCH_BUCKETS}
- * @param maxInFlight most script calls sent and not answered. Also bounds what a hung server may
- *     charge later without anyone waiting: maxInFlight × maxBatchBuckets checks. 1 to 64
- * @param stallTimeout a connection whose calls are not answered for this time is closed and
- *     replaced; longer than the deadline
- * @param connectTimeout longest time for making a connection, and for a start to wait for the first
- *     one
- * @param onEviction what to do with a server that may evict buckets
- * @param denyCacheAge how long a denial is repeated at most without asking the server, see {@link
- *     io.weir.decision.deny.DenyCache}; zero never, at most 1 min
- * @param access certificates and passwords that the URI does not hold
+ * @param maxInFlight maximum number of script calls without a reply; 1 to 64. It also bounds the
+ *     checks that a hung server may charge after their timeouts: maxInFlight × maxBatchBuckets
+ * @param stallTimeout time without a reply after which a connection is closed and replaced; longer
+ *     than the deadline
+ * @param connectTimeout maximum time to connect, and for a start to wait for the first connection
+ * @param onEviction handling of a server that may evict buckets
+ * @param denyCacheAge maximum time for which a denial is repeated without a request to the server,
+ *     see {@link io.weir.decision.deny.DenyCache}; zero for never, at most 1 min
+ * @param access certificates and passwords that the URI does not contain
  */
 public record RedisCacheConfig(
     String uri,
@@ -44,25 +43,26 @@ public record RedisCacheConfig(
     Duration denyCacheAge,
     RedisAccess access) {
   /**
-   * Upper end of {@code maxBatchBuckets}. A bucket takes a server some 10 to 20 µs, however buckets
-   * are spread over checks, and a script call must take at most 2 ms, since all others wait for it.
+   * Upper bound of {@code maxBatchBuckets}. A bucket takes a server about 10 to 20 µs, however
+   * buckets are spread over checks. A script call must take at most 2 ms, since all other calls
+   * wait for it.
    */
   public static final int MAX_BATCH_BUCKETS = 64;
 
   private static final int MAX_QUEUE_CAPACITY = 1_000_000;
   private static final int MAX_IN_FLIGHT = 64;
 
-  /** What to do with a server whose {@code maxmemory-policy} may evict buckets. */
+  /** Handling of a server whose {@code maxmemory-policy} may evict buckets. */
   public enum OnEviction {
-    /** Do not use it: an evicted bucket is full again, and this would not be noticed. */
+    /** Do not use the server: an evicted bucket is full again, and Weir would not notice it. */
     REFUSE,
-    /** Use it, and log a warning at every connection. */
+    /** Use the server, and log a warning at every connection. */
     WARN
   }
 
   public RedisCacheConfig {
     if (access.hasFiles() && !RedisAddress.of(uri).isTls()) {
-      throw new IllegalArgumentException("must begin with rediss if there are certificates");
+      throw new IllegalArgumentException("must begin with rediss if certificates are set");
     }
     RedisAddress.of(uri);
     requireRange("deadline", deadline, Duration.ofMillis(1), Duration.ofMinutes(1));
@@ -77,8 +77,9 @@ public record RedisCacheConfig(
   }
 
   /**
-   * Returns the defaults: deadline 250 ms, patience 1 s, queue of 4,096, batches of 64 buckets, 3
-   * in flight, stall 1 s, connect 2 s, refuse eviction, no deny cache.
+   * Returns the defaults: deadline 250 ms, timeout of the caller 1 s, queue of 4,096 checks,
+   * batches of 64 buckets, 3 calls in flight, stall timeout 1 s, connect timeout 2 s, no server
+   * that may evict, no deny cache.
    */
   public static RedisCacheConfig of(String uri) {
     return new RedisCacheConfig(
@@ -96,8 +97,8 @@ public record RedisCacheConfig(
   }
 
   /**
-   * Returns these settings with another deadline; patience and stall timeout become at least twice
-   * the deadline.
+   * Returns these settings with another deadline. The caller's timeout and the stall timeout become
+   * at least twice the deadline.
    */
   public RedisCacheConfig withDeadline(Duration other) {
     Duration least = other.multipliedBy(2);
@@ -119,7 +120,7 @@ public record RedisCacheConfig(
     return one.compareTo(other) < 0 ? other : one;
   }
 
-  /** Returns these settings with another patience. */
+  /** Returns these settings with another timeout of the caller. */
   public RedisCacheConfig withPatience(Duration other) {
     return new RedisCacheConfig(
         uri,
@@ -135,7 +136,9 @@ public record RedisCacheConfig(
         access);
   }
 
-  /** Returns these settings with another queue capacity, batch size and number in flight. */
+  /**
+   * Returns these settings with another queue capacity, batch size and number of calls in flight.
+   */
   public RedisCacheConfig withQueue(int capacity, int batch, int inFlight) {
     return new RedisCacheConfig(
         uri,
@@ -167,7 +170,7 @@ public record RedisCacheConfig(
         access);
   }
 
-  /** Returns these settings with another reaction to eviction. */
+  /** Returns these settings with another handling of eviction. */
   public RedisCacheConfig withOnEviction(OnEviction other) {
     return new RedisCacheConfig(
         uri,
@@ -183,7 +186,7 @@ public record RedisCacheConfig(
         access);
   }
 
-  /** Returns these settings with another greatest age of a denial that is repeated. */
+  /** Returns these settings with another maximum age of a repeated denial. */
   public RedisCacheConfig withDenyCacheAge(Duration other) {
     return new RedisCacheConfig(
         uri,

@@ -10,16 +10,16 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tracks whether a decision cache in a Redis server is warm. The server's {@code run_id} changes at
- * a restart and at a failover, and the marker that holds it is lost in a flush. A generation is the
- * run ID that it restores, a dash, and a random name. Thread-safe.
+ * Tracks whether a decision cache on a Redis server is warm. The server's {@code run_id} changes at
+ * a restart and at a failover. A flush deletes the marker that contains it. A generation is the run
+ * ID that it restores, a dash, and a random name. Thread-safe.
  *
- * <p>Uses the connection by which the cache decides, so that both refer to the same server. Each
- * call waits at most for the stall timeout of the cache. A server that does not report its run ID
- * has the run ID {@code unknown}: a flush is then noticed, a restart is not.
+ * <p>It uses the connection of the cache, so that both refer to the same server. Each call waits at
+ * most for the stall timeout of the cache. A server that does not report its run ID has the run ID
+ * {@code unknown}. Weir then notices a flush, but not a restart.
  */
 public final class RedisCacheLife implements CacheLife {
-  /** How long the marker outlives a deployment without any node; after that the cache is cold. */
+  /** How long the marker is kept while no node runs; after that the cache is cold. */
   private static final Duration MARKER_TTL = Duration.ofHours(1);
 
   /** How long a restoration may make no progress; after that any node may begin another. */
@@ -49,7 +49,7 @@ public final class RedisCacheLife implements CacheLife {
   /**
    * Creates the tracker of a cache.
    *
-   * @param timeout longest wait of each call
+   * @param timeout maximum wait of each call
    */
   static RedisCacheLife of(RedisDecisionCache cache, Duration timeout) {
     return new RedisCacheLife(cache, timeout);
@@ -95,7 +95,7 @@ public final class RedisCacheLife implements CacheLife {
 
   @Override
   public void abandonRestoration(String generation) throws CacheUnavailableException {
-    // another node may have begun one meanwhile; then there is nothing to abandon
+    // another node may have begun a restoration meanwhile; then there is nothing to abandon
     var unused =
         abandon.call(keys(LifeKeys.restoring(), LifeKeys.restored(generation)), bytes(generation));
   }
@@ -135,7 +135,7 @@ public final class RedisCacheLife implements CacheLife {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
-  /** Does nothing: the connection belongs to the cache. */
+  /** Does nothing: the cache closes its connection. */
   @Override
   public void close() {}
 }

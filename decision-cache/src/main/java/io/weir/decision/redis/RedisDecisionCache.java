@@ -21,22 +21,23 @@ import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A decision cache in a Redis server. Callers add their checks to a bounded queue; the thread that
+ * A decision cache on a Redis server. Callers add their checks to a bounded queue. The thread that
  * reads the connection sends all waiting checks as one script call, and completes the decisions
- * when the reply comes. Several calls may be in flight. Thread-safe.
+ * when the reply arrives. Several calls may be in flight. Thread-safe.
  *
- * <p>If the server has not answered a call within the deadline, its callers are answered {@link
- * Cause#TIMEOUT}, and whether they were charged is unknown; until the next reply all other callers
- * are answered so at once. Time in which this process could not read does not count ({@link
- * ReplyWatch}). Without a connection the answer is {@link Cause#UNAVAILABLE} at once; the
- * connection is re-established in the background, so a start does not need a running server either.
+ * <p>If the server has not replied to a call within the deadline, its checks are undecided with
+ * {@link Cause#TIMEOUT}. It is then unknown whether they were charged. Until the next reply, all
+ * other checks get this outcome immediately. Time in which this process could not read does not
+ * count ({@link ReplyWatch}). Without a connection the outcome is {@link Cause#UNAVAILABLE}
+ * immediately. The connection is re-established in the background, so a start does not need a
+ * running server.
  *
- * <p>A denial is repeated without asking the server for as long as it certainly holds, if the
- * settings have an age for that ({@link DenyCache}): {@link Decision.StillDenied}.
+ * <p>If the settings have a maximum age of denials, a denial is repeated without a request to the
+ * server as long as it is certainly valid ({@link DenyCache}, {@link Decision.StillDenied}).
  *
- * <p>If this process itself could not send the check, or read the answer, within the caller's
- * patience, the answer is {@link Cause#REJECTED}: that implies nothing about the server, and is no
- * reason to let a call pass.
+ * <p>If this process itself could not send the check or read the reply within the caller's timeout,
+ * the outcome is {@link Cause#REJECTED}. That implies nothing about the server, and is no reason to
+ * admit a call.
  */
 public final class RedisDecisionCache implements RedisCache {
   private final RedisCacheConfig config;
@@ -84,15 +85,15 @@ public final class RedisDecisionCache implements RedisCache {
   }
 
   /**
-   * Starts a cache whose metrics nobody reads, see {@link #start(RedisCacheConfig, MeterRegistry)}.
+   * Starts a cache without published metrics; see {@link #start(RedisCacheConfig, MeterRegistry)}.
    */
   public static RedisDecisionCache start(RedisCacheConfig config) {
     return start(config, new SimpleMeterRegistry());
   }
 
   /**
-   * Starts a cache. Waits for the first attempt to connect, not for its success, which {@link
-   * #check} and {@link #evictionCheck} report.
+   * Starts a cache. Waits for the first attempt to connect, not for its success. {@link #check} and
+   * {@link #evictionCheck} report the result.
    *
    * @param registry receives the metrics of the cache
    * @throws IllegalArgumentException if the URI is not valid
@@ -123,10 +124,10 @@ public final class RedisDecisionCache implements RedisCache {
   }
 
   /**
-   * Creates the part of a cluster's cache that asks one of its servers, and that is not begun.
+   * Creates the part of a cluster's cache for one of its servers, without starting it.
    *
-   * @param statistics those of the whole cache; the decisions are not counted in them
-   * @param coldSignal tells when this server turns cold
+   * @param statistics the statistics of the whole cache; this part does not count decisions in them
+   * @param coldSignal signals that this server has become cold
    */
   static RedisDecisionCache ofServer(
       RedisCacheConfig config,
@@ -150,23 +151,22 @@ public final class RedisDecisionCache implements RedisCache {
     link.every(HealthProbe.PAUSE, probe::probe);
   }
 
-  /** Connects, and does not wait. */
+  /** Connects without waiting. */
   void beginSoon() {
     link.startSoon();
     link.every(HealthProbe.PAUSE, probe::probe);
   }
 
   /**
-   * Sets the consumer of the server's clock. It is called about once a second, whether or not
-   * anything is decided, on a thread that must not be blocked. The time is already in the past when
-   * it is passed.
+   * Sets the consumer of the server's clock. The cache calls it about once a second, even without
+   * decisions. The consumer must not block the thread. The time has already passed at the call.
    *
-   * @param told receives the server and microseconds since 1970
+   * @param consumer receives the server and microseconds since 1970
    */
   @Override
-  public void onServerTime(ObjLongConsumer<String> told) {
-    probe.onServerTime(micros -> told.accept(target.shown(), micros));
-    link.onServerTime(micros -> told.accept(target.shown(), micros));
+  public void onServerTime(ObjLongConsumer<String> consumer) {
+    probe.onServerTime(micros -> consumer.accept(target.shown(), micros));
+    link.onServerTime(micros -> consumer.accept(target.shown(), micros));
   }
 
   @Override
@@ -207,11 +207,13 @@ public final class RedisDecisionCache implements RedisCache {
         : CompletableFuture.completedFuture(denied);
   }
 
-  /** Returns the denial of a check if it is known without asking the server, otherwise null. */
+  /**
+   * Returns the denial of a check if it is known without a request to the server, otherwise null.
+   */
   Decision.@Nullable StillDenied knownDenial(Check check) {
-    StatefulRedisConnection<byte[], byte[]> hearing = link.hearing();
-    return hearing != null && !closed && !flusher.watch().isSilent()
-        ? denyCache.find(hearing, check)
+    StatefulRedisConnection<byte[], byte[]> subscribed = link.subscribed();
+    return subscribed != null && !closed && !flusher.watch().isSilent()
+        ? denyCache.find(subscribed, check)
         : null;
   }
 
@@ -226,9 +228,9 @@ public final class RedisDecisionCache implements RedisCache {
   }
 
   /**
-   * Submits a check, and asks the server for it even if its denial is known.
+   * Submits a check to the server, even if its denial is known.
    *
-   * @param alone whether it is to be sent in a call of its own
+   * @param alone whether to send it in its own call
    */
   CompletableFuture<Decision> submit(Check check, Purpose purpose, boolean alone) {
     if (closed && target.kind() == ServerKind.OF_CLUSTER) {
@@ -250,7 +252,7 @@ public final class RedisDecisionCache implements RedisCache {
             now + config.patience().toNanos(),
             count);
     if (!flusher.offer(waiting)) {
-      return undecided(new Decision.Undecided(Cause.REJECTED, "too many checks wait already"));
+      return undecided(new Decision.Undecided(Cause.REJECTED, "the queue of checks is full"));
     }
     return waiting.decision();
   }
@@ -261,8 +263,7 @@ public final class RedisDecisionCache implements RedisCache {
   }
 
   /**
-   * Returns the health known from the last probe, at most a second old. Sends nothing and does not
-   * wait.
+   * Returns the health from the last probe, at most a second old. Sends nothing and does not wait.
    */
   @Override
   public Health check() {
@@ -284,7 +285,7 @@ public final class RedisDecisionCache implements RedisCache {
     return flusher.checksWaiting();
   }
 
-  /** Returns the number of buckets whose calls are denied without asking. */
+  /** Returns the number of buckets whose calls are denied without a request to the server. */
   long deniedBuckets() {
     return denyCache.bucketCount();
   }
@@ -305,7 +306,8 @@ public final class RedisDecisionCache implements RedisCache {
   }
 
   /**
-   * Closes the cache: waiting callers are answered {@link Cause#UNAVAILABLE}, and all threads end.
+   * Closes the cache: waiting checks are undecided with {@link Cause#UNAVAILABLE}, and all threads
+   * end.
    */
   @Override
   public void close() {

@@ -40,30 +40,33 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Maintains one connection to the server, and re-establishes it when it is lost. While there is
- * none, calls fail at once: nothing is buffered for an unavailable server. A connection is used
- * only after the script has been loaded and the server has passed the checks of its mode, version
+ * Maintains one connection to the server, and re-establishes it when it is lost. Without a
+ * connection, calls fail immediately: nothing is buffered for an unavailable server. A connection
+ * is used only after the script was loaded and the server passed the checks of its mode, version
  * and eviction policy. Thread-safe.
  */
 final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(RedisLink.class);
 
   /**
-   * First pause before another attempt; short, since a restarted server is back within
+   * First pause before another attempt; short, since a restarted server is available within
    * milliseconds.
    */
   private static final long MIN_PAUSE_MILLIS = 20;
 
-  /** Longest pause; bounds how long a healthy server remains unused. */
+  /** Maximum pause; bounds how long a healthy server remains unused. */
   private static final long MAX_PAUSE_MILLIS = 500;
 
-  /** A connection that lasted so long is not one of a server that fails at once. */
+  /**
+   * Duration after which a connection counts as stable; a server that fails immediately does not
+   * reach it.
+   */
   private static final long LASTING_NANOS = TimeUnit.MILLISECONDS.toNanos(2 * MAX_PAUSE_MILLIS);
 
   /** Lettuce requires at least two threads of each kind; one connection uses one of them. */
   private static final int CLIENT_THREADS = 2;
 
-  /** The message by which it is tried whether messages can be published. */
+  /** The test message that shows whether messages can be published. */
   private static final byte[] NO_BUCKET = {};
 
   private static final Duration SHUTDOWN_TIMEOUT = Duration.ofSeconds(2);
@@ -82,16 +85,16 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private final SupervisedThread thread = new SupervisedThread("weir-redis-link", this);
   private final CountDownLatch firstTry = new CountDownLatch(1);
 
-  /** Has a permit once a connection was lost. */
+  /** Has a permit after a connection was lost. */
   private final Semaphore losses = new Semaphore(0);
 
   private volatile @Nullable StatefulRedisConnection<byte[], byte[]> current;
-  private volatile @Nullable StatefulRedisConnection<byte[], byte[]> hearing;
-  private volatile boolean mayHear;
+  private volatile @Nullable StatefulRedisConnection<byte[], byte[]> subscribed;
+  private volatile boolean maySubscribe;
   private volatile EventExecutor newestReader;
   private volatile EventExecutor reader;
   private volatile String reason = "not connected yet";
-  private volatile ServerInfo server = ServerInfo.UNTOLD;
+  private volatile ServerInfo server = ServerInfo.NOT_REPORTED;
   private volatile String life = "";
   private volatile String refusal = "";
   private volatile Runnable onLost = () -> {};
@@ -103,11 +106,11 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
    *
    * @param target the server
    * @param script loaded before a connection is used
-   * @param onConnected run at every connection made
-   * @param onRaised receives the keys of buckets that corrections have given tokens, on the thread
-   *     that reads the connection, in order with the replies; null if they are not needed
+   * @param onConnected run at every new connection
+   * @param onRaised receives the keys of buckets that have gained tokens by corrections, on the
+   *     thread that reads the connection, in order with the replies; null if they are not needed
    * @param faults records unexpected exceptions
-   * @param latencies records the time that each command took
+   * @param latencies records the duration of each command
    */
   RedisLink(
       RedisCacheConfig config,
@@ -122,7 +125,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     this.script = script;
     this.onConnected = onConnected;
     this.onRaised = onRaised;
-    this.mayHear = onRaised != null;
+    this.maySubscribe = onRaised != null;
     this.target = target;
     this.outageLog = new OutageLog(target.shown());
     this.uri = target.uri();
@@ -146,7 +149,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     client.setOptions(options(config));
   }
 
-  /** Returns the options of every connection. The certificates are read at each one. */
+  /** Returns the options of every connection. Each connection reads the certificates. */
   static ClientOptions options(RedisCacheConfig config) {
     return ClientOptions.builder()
         .sslOptions(sslOptions(config.access()))
@@ -205,7 +208,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Runs a non-blocking task once, later, on another thread than that which reads the connection.
+   * Runs a non-blocking task once after a pause, not on the thread that reads the connection.
    *
    * @throws java.util.concurrent.RejectedExecutionException if the link is closed
    */
@@ -214,20 +217,20 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
         resources.eventExecutorGroup().schedule(task, pause.toNanos(), TimeUnit.NANOSECONDS);
   }
 
-  /** Sets what is run, without blocking, at every loss of a connection. */
-  void onLost(Runnable told) {
-    onLost = told;
+  /** Sets the non-blocking task to run at every loss of a connection. */
+  void onLost(Runnable task) {
+    onLost = task;
   }
 
   /**
-   * Sets the consumer of the time of a server of a cluster, in microseconds since 1970, before the
-   * first decision over a connection.
+   * Sets the consumer of the time of a cluster's server, in microseconds since 1970. It is called
+   * before the first decision over a connection.
    */
-  void onServerTime(LongConsumer told) {
-    onServerTime = told;
+  void onServerTime(LongConsumer consumer) {
+    onServerTime = consumer;
   }
 
-  /** Sets the consumer of the number of keys that the server has evicted since the last look. */
+  /** Sets the consumer of the number of keys that the server has evicted since the last call. */
   void onEvicted(LongConsumer counted) {
     onEvicted = counted;
   }
@@ -238,12 +241,12 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Returns the connection if it also receives the keys of buckets that corrections give tokens;
-   * null if there is none, or it does not.
+   * Returns the connection if it also receives the keys of buckets that gain tokens by corrections;
+   * otherwise null.
    */
-  @Nullable StatefulRedisConnection<byte[], byte[]> hearing() {
+  @Nullable StatefulRedisConnection<byte[], byte[]> subscribed() {
     StatefulRedisConnection<byte[], byte[]> now = current;
-    return now == hearing ? now : null;
+    return now == subscribed ? now : null;
   }
 
   /**
@@ -253,15 +256,16 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     return reader;
   }
 
-  /** Returns why there is no connection. */
+  /** Returns the reason why there is no connection. */
   String reason() {
     return reason;
   }
 
   /**
    * Returns the name of the server's state: the {@code run_id} of the server of the last
-   * connection, and the number of keys that it has evicted, if any. It is {@value
-   * ServerInfo#UNKNOWN_LIFE} if the server does not report it, empty before the first connection.
+   * connection, and the number of keys that it has evicted, if any. The name is {@value
+   * ServerInfo#UNKNOWN_LIFE} if the server does not report its run ID, and empty before the first
+   * connection.
    */
   String life() {
     return life;
@@ -272,19 +276,18 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Returns why the server that was reached last is not used; empty if it is used or none was
-   * reached.
+   * Returns why the last reached server is not used; empty if it is used or no server was reached.
    */
   String refusal() {
     return refusal;
   }
 
   /**
-   * Reads again what the server reports of itself, since its eviction policy may change, and it may
-   * evict keys, at any time. Drops the connection if the server must not be used any more. Waits at
-   * most for the connect timeout.
+   * Reads the server's information again, since at any time its eviction policy may change and it
+   * may evict keys. Drops the connection if the server must not be used any more. Waits at most for
+   * the connect timeout.
    *
-   * @return whether there still is a connection
+   * @return whether the connection still exists
    */
   boolean lookAtServer() {
     StatefulRedisConnection<byte[], byte[]> connection = current;
@@ -300,7 +303,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
         note(found);
       }
     } catch (ExecutionException refused) {
-      // what was known remains so: the server forbids INFO, or cannot answer it now
+      // the known information remains: the server forbids INFO, or cannot reply to it now
       return !isLoss(refused);
     } catch (TimeoutException | RedisException unanswered) {
       return false;
@@ -331,14 +334,14 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     refusal = refusalOf(found);
   }
 
-  /** Drops a connection: its calls fail now and another one is made. */
+  /** Drops a connection: its calls fail immediately, and the link connects again. */
   void drop(StatefulRedisConnection<byte[], byte[]> connection, String why) {
     lost(connection, why);
     abandon(connection);
   }
 
   private static void abandon(StatefulRedisConnection<byte[], byte[]> connection) {
-    // nobody waits for an unused connection to close
+    // no code waits for an unused connection to close
     var unused = connection.closeAsync();
   }
 
@@ -349,7 +352,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   private void lost(StatefulRedisConnection<byte[], byte[]> connection, String why) {
-    // two threads may notice at once: the second report must not hide a connection made since
+    // two threads may notice the loss: the second report must not hide a new connection
     if (current == connection) {
       reason = why;
       current = null;
@@ -359,7 +362,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     }
   }
 
-  /** Makes one attempt, unless there is a connection, and waits for as long as that lasts. */
+  /** Tries to connect unless there is a connection, and waits while a connection exists. */
   @Override
   public void run() throws InterruptedException {
     long beganNanos = NanoClock.now();
@@ -392,18 +395,18 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     worker.interrupt();
   }
 
-  /** Makes a connection; at once another one if the server takes no subscription. */
+  /** Connects; connects again immediately if the server rejects the subscription. */
   private void connect() throws InterruptedException {
-    boolean asked = mayHear;
+    boolean asked = maySubscribe;
     connectOnce();
-    if (asked && !mayHear && current == null) {
+    if (asked && !maySubscribe && current == null) {
       connectOnce();
     }
   }
 
   private void connectOnce() throws InterruptedException {
     CompletableFuture<? extends StatefulRedisConnection<byte[], byte[]>> connecting =
-        !mayHear
+        !maySubscribe
             ? client.connectAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture()
             : client.connectPubSubAsync(ByteArrayCodec.INSTANCE, uri).toCompletableFuture();
     try {
@@ -426,8 +429,8 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Checks the server, each time again since another one may have taken over its name, loads the
-   * script, and puts the connection to use.
+   * Checks the server, loads the script, and activates the connection. The check is repeated at
+   * each connection, since another server may have taken over the host name.
    */
   private boolean prepare(StatefulRedisConnection<byte[], byte[]> connection)
       throws InterruptedException {
@@ -440,14 +443,14 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
         return false;
       }
       await(connection.async().scriptLoad(script.body()));
-      LongConsumer told = onServerTime;
-      if (told != null && target.kind() == ServerKind.OF_CLUSTER) {
-        told.accept(HealthProbe.micros(await(connection.async().time())));
+      LongConsumer consumer = onServerTime;
+      if (consumer != null && target.kind() == ServerKind.OF_CLUSTER) {
+        consumer.accept(HealthProbe.micros(await(connection.async().time())));
       }
-      boolean asked = mayHear;
-      hearing = hears(connection, found) ? connection : null;
-      if (asked && !mayHear) {
-        reason = "connecting anew, without messages";
+      boolean asked = maySubscribe;
+      subscribed = subscribe(connection, found) ? connection : null;
+      if (asked && !maySubscribe) {
+        reason = "connecting again, without messages";
         return false;
       }
     } catch (ExecutionException | TimeoutException failed) {
@@ -462,7 +465,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
           }
         });
     onConnected.run();
-    // one connection at a time is made, so the newest channel is the one of this connection
+    // only one connection is opened at a time, so the newest channel belongs to this connection
     reader = newestReader;
     current = connection;
     if (!connection.isOpen()) {
@@ -473,11 +476,14 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     return true;
   }
 
-  /** Subscribes to the buckets that corrections give tokens; returns whether it could. */
-  private boolean hears(StatefulRedisConnection<byte[], byte[]> connection, ServerInfo found)
+  /**
+   * Subscribes to the keys of buckets that gain tokens by corrections; returns whether it
+   * succeeded.
+   */
+  private boolean subscribe(StatefulRedisConnection<byte[], byte[]> connection, ServerInfo found)
       throws InterruptedException, TimeoutException {
     if (onRaised == null
-        || !mayHear
+        || !maySubscribe
         || !(connection instanceof StatefulRedisPubSubConnection<byte[], byte[]> subscribing)) {
       return false;
     }
@@ -494,7 +500,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
         });
     try {
       await(subscribing.async().subscribe(LifeKeys.raised()));
-      // the scripts publish, too; and without protocol 3 nothing can be asked while subscribed
+      // the scripts publish, too; without protocol 3, a subscribed connection cannot send commands
       await(subscribing.async().publish(LifeKeys.raised(), NO_BUCKET));
       return true;
     } catch (ExecutionException | RedisException forbidden) {
@@ -502,16 +508,17 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
         LOG.warn(
             "redis_subscription_refused reason=\"{}\" effect=\"no deny cache\"",
             rootMessage(forbidden));
-        // from the next connection on; a connection that was lost meanwhile has refused nothing
-        mayHear = false;
+        // for later connections; a connection that was lost meanwhile has not rejected the
+        // subscription
+        maySubscribe = false;
       }
       return false;
     }
   }
 
   /**
-   * Returns whether an error is that of a connection which was lost, of which it may not be known
-   * yet that it is.
+   * Returns whether an error is caused by the loss of the connection, even if the loss has not been
+   * reported yet.
    */
   static boolean isLoss(Throwable error) {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {
@@ -523,9 +530,9 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Returns the name of the server's state. A server of a cluster that does not report its run ID
-   * has a name of its own. Evicted keys are lost as in a flush, so they change the name: every node
-   * sees the same number, also one that was down meanwhile.
+   * Returns the name of the server's state. A cluster's server that does not report its run ID gets
+   * a name from its address. Evicted keys are lost as in a flush, so their number is part of the
+   * name. Every node sees the same number, even a node that was down meanwhile.
    */
   private String lifeOf(ServerInfo found) {
     boolean isShared =
@@ -547,7 +554,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
             "redis_run_id_unknown reason=\"{}\" effect=\"neither a restart nor eviction is noticed\"",
             rootMessage(forbidden));
       }
-      return ServerInfo.UNTOLD;
+      return ServerInfo.NOT_REPORTED;
     }
   }
 

@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
  * @param kind the servers for which the script is written
  */
 record RedisScript(String body, String sha1, ServerKind kind) {
-  /** The part that the scripts on buckets share. */
+  /** The shared part of the scripts on buckets. */
   private static final String BUCKET = "bucket.lua";
 
-  /** The part of the script that takes tokens which is about slots. */
+  /** The part about slots of the script that takes tokens. */
   private static final String SLOTS = "slots.lua";
 
   /** Precedes every script for a server of a cluster. */
@@ -47,7 +47,7 @@ record RedisScript(String body, String sha1, ServerKind kind) {
     return of(kind, BUCKET, "correct_buckets.lua");
   }
 
-  /** Returns the concatenation of the given resources, which are located beside this class. */
+  /** Returns the concatenation of the given resources in the package of this class. */
   static RedisScript of(ServerKind kind, String... resources) {
     StringBuilder body = new StringBuilder();
     if (kind == ServerKind.OF_CLUSTER) {
@@ -62,8 +62,8 @@ record RedisScript(String body, String sha1, ServerKind kind) {
   /**
    * Sends a call of this script.
    *
-   * @param markers how many of the keys, the first ones, are markers of which the script is to see
-   *     one alone, a cold one if there is any; at most 1 if the server is no server of a cluster
+   * @param markers number of markers, which are the first keys; at most 1 if the server is not in a
+   *     cluster. The script sees only one of them: a cold marker if there is one
    */
   RedisFuture<byte @Nullable []> send(
       StatefulRedisConnection<byte[], byte[]> connection,

@@ -11,30 +11,33 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Distinguishes a server that does not answer from a process that cannot read its answers.
+ * Distinguishes a server that does not reply from a process that cannot read its replies.
  * Thread-safe.
  *
- * <p>A clock cannot tell them apart: while other work occupies the processors, the answer may have
- * been waiting for long. So the thread that reads the connection looks at the calls in flight
- * between two reads, a hundred times within the deadline; a call counts as unanswered after that
- * many looks, each after another read, have found no answer. A late look counts once, however late
- * it is: a process that is held up gives the server that much more time. A server on the same
- * machine, held up by the same work, must run once while this thread runs a hundred times; with six
- * busy loops on two processors, the most was 18 times (77 ms).
+ * <p>A clock cannot distinguish the two: while other work occupies the processors, the reply may
+ * have been waiting for a long time. The thread that reads the connection therefore looks at the
+ * calls in flight between two reads, a hundred times within the deadline. A call counts as overdue
+ * after that many looks, each after another read, have found no reply. A late look counts once,
+ * however late it is. A delayed process therefore gives the server more time. A server on the same
+ * machine, delayed by the same work, must run once while this thread runs a hundred times. With six
+ * busy loops on two processors, the maximum was 18 times (77 ms).
  *
- * <p>From the first overdue call until the next answer the server is <i>silent</i>: nothing is
- * sent, and checks are answered at once.
+ * <p>From the first overdue call until the next reply the server is <i>silent</i>: nothing is sent,
+ * and checks complete immediately.
  */
 final class ReplyWatch {
   private static final Logger LOG = LoggerFactory.getLogger(ReplyWatch.class);
 
-  /** Looks within the deadline. Each wakes the reading thread, so there are not many more. */
+  /**
+   * Number of looks within the deadline. Each look wakes the reading thread, which limits the
+   * number.
+   */
   private static final int LOOKS = 100;
 
   /** Shortest pause between two looks: the resolution of the reading thread's timers. */
   private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
-  /** Longest pause between two looks, which bounds how late a stall is noticed. */
+  /** Maximum pause between two looks, which bounds the delay in detecting a stall. */
   private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final RedisCacheConfig config;
@@ -61,7 +64,7 @@ final class ReplyWatch {
         Math.min(Math.max(config.deadline().toNanos() / LOOKS, MIN_PAUSE_NANOS), MAX_PAUSE_NANOS);
   }
 
-  /** Returns whether a call is overdue and nothing has been answered since. */
+  /** Returns whether a call is overdue and no reply has arrived since. */
   boolean isSilent() {
     return silent;
   }
@@ -69,8 +72,7 @@ final class ReplyWatch {
   /**
    * Registers a call that is about to be sent; {@link #ended} must follow.
    *
-   * @param onOverdue run once, by the reading thread, if the call is not answered within the
-   *     deadline
+   * @param onOverdue run once, by the reading thread, if there is no reply within the deadline
    */
   AwaitedReply begun(StatefulRedisConnection<byte[], byte[]> connection, Runnable onOverdue) {
     AwaitedReply reply = new AwaitedReply(connection, onOverdue);
@@ -79,7 +81,7 @@ final class ReplyWatch {
     return reply;
   }
 
-  /** Removes a call that has been answered or never will be. */
+  /** Removes a call that has a reply or will never have one. */
   void ended(AwaitedReply reply) {
     underWay.remove(reply);
     silent = false;
@@ -95,7 +97,7 @@ final class ReplyWatch {
     try {
       var unused = link.reader().schedule(this::look, pauseNanos, TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException closing) {
-      // the reading thread ends only with the link, and every call ends with it
+      // the reading thread ends only with the link, which ends every call
       looking.set(false);
     }
   }
@@ -110,8 +112,8 @@ final class ReplyWatch {
       lookLater();
       return;
     }
-    // rests until the next call; one that began just now still saw it looking, hence the second
-    // check
+    // pauses until the next call; a call that has just begun still saw looking == true, hence the
+    // second check
     looking.set(false);
     if (!underWay.isEmpty()) {
       wake();
@@ -121,10 +123,10 @@ final class ReplyWatch {
   private void lookAtAll() {
     long nowNanos = NanoClock.now();
     for (AwaitedReply reply : underWay) {
-      reply.lookedInVain();
+      reply.countUnansweredLook();
       if (reply.isOver(config.deadline(), nowNanos, pauseNanos)) {
         silent = true;
-        reply.tellOverdue();
+        reply.reportOverdue();
       }
       if (reply.isOver(config.stallTimeout(), nowNanos, pauseNanos)
           && link.current() == reply.connection()) {

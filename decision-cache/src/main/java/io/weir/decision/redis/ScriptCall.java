@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One call of the script for the checks of many callers, each of which is answered. */
+/** One script call for the checks of many callers. It completes every check. */
 final class ScriptCall {
   private final Environment environment;
   private final StatefulRedisConnection<byte[], byte[]> connection;
@@ -25,10 +25,10 @@ final class ScriptCall {
    * The objects that all calls of a cache share.
    *
    * @param script the script
-   * @param markers which markers tell whether the server is warm for a call
-   * @param denyCache is told of denials, in the order in which the server made them
-   * @param watch detects calls that the server does not answer
-   * @param onEnd receives each call once, when it has been answered or never will be
+   * @param markers the markers that show whether the server is warm for a call
+   * @param denyCache receives denials, in the order of the server
+   * @param watch detects calls without a reply
+   * @param onEnd receives each call once, when it has a reply or will never have one
    */
   record Environment(
       RedisCacheConfig config,
@@ -54,18 +54,15 @@ final class ScriptCall {
     this.environment = environment;
     this.connection = connection;
     this.batch = List.copyOf(batch);
-    this.reply = environment.watch.begun(connection, this::tellOverdue);
+    this.reply = environment.watch.begun(connection, this::reportOverdue);
   }
 
-  /** Sends the call, which ends exactly once whatever its outcome. */
+  /** Sends the call. It ends exactly once, whatever its outcome. */
   void send() {
     guarded(() -> send(true));
   }
 
-  /**
-   * Runs a step so that an exception fails the checks and ends the call: it is no answer, and must
-   * not prevent the end.
-   */
+  /** Runs a step. An exception fails the checks and ends the call. */
   private void guarded(Runnable step) {
     try {
       step.run();
@@ -75,7 +72,7 @@ final class ScriptCall {
     }
   }
 
-  private void tellOverdue() {
+  private void reportOverdue() {
     Decision.Undecided overdue = Failures.silent(environment.config.deadline());
     answerAll(overdue);
   }
@@ -120,7 +117,10 @@ final class ScriptCall {
     }
   }
 
-  /** A server that was restarted or that flushed its scripts has charged nothing yet. */
+  /**
+   * Loads the script and sends the call again. A server without the script (restarted, or scripts
+   * flushed) has charged nothing yet.
+   */
   private void loadAndSendAgain() {
     environment.statistics.scriptLoads.increment();
     try {
@@ -153,7 +153,7 @@ final class ScriptCall {
     ScriptReply read = new ScriptReply(bytes);
     environment.coldSignal.seen(read.warm());
     environment.denyCache.seen(read.warm());
-    // the server works on the next call while the checks of this one are answered
+    // the server processes the next call while the checks of this call are completed
     end();
     int offset = ScriptReply.HEAD_BYTES;
     for (WaitingCheck check : batch) {
@@ -169,10 +169,10 @@ final class ScriptCall {
   }
 
   private void noteDenial(WaitingCheck check, Decision.Denied denied) {
-    // on another thread this reply may be overtaken by a message that was published after it
+    // not on another thread, where a later published message could overtake this reply
     if (environment.denyCache.isOn()
         && environment.link.reader().inEventLoop()
-        && connection == environment.link.hearing()) {
+        && connection == environment.link.subscribed()) {
       environment.denyCache.note(connection, check.check(), denied, check.askedNanos());
     }
   }
@@ -184,7 +184,7 @@ final class ScriptCall {
     }
   }
 
-  /** Ends the call without an answer of the server. */
+  /** Ends the call without a reply of the server. */
   void fail(Decision.Undecided undecided) {
     answerAll(undecided);
     end();

@@ -12,7 +12,7 @@ import java.util.List;
 
 /** The reply of {@code take_tokens.lua} to the checks of one call. Immutable. */
 final class ScriptReply {
-  /** Bytes before the reply to the first check. */
+  /** Number of bytes before the reply to the first check. */
   static final int HEAD_BYTES = 8 + 1;
 
   private static final int CHECK_BYTES = 1 + 1;
@@ -38,7 +38,7 @@ final class ScriptReply {
     this.bytes = bytes;
   }
 
-  /** Returns the bytes of the reply to a check with the given number of buckets. */
+  /** Returns the number of bytes of the reply to a check with the given number of buckets. */
   static int bytesOf(int buckets) {
     return CHECK_BYTES + buckets * BUCKET_BYTES;
   }
@@ -61,7 +61,7 @@ final class ScriptReply {
     int verdict = Byte.toUnsignedInt(buffer.get());
     int deciding = Byte.toUnsignedInt(buffer.get());
     if (verdict == CORRUPT) {
-      return corrupt("a value kept for a bucket of the check is not a bucket's state");
+      return corrupt("the stored value of a bucket of the check is not a bucket's state");
     }
     if (verdict == COLD) {
       return new Decision.Undecided(Cause.COLD, CheckDecider.COLD_DETAIL);
@@ -77,7 +77,7 @@ final class ScriptReply {
       return new Decision.Denied(
           nowEpochMicros, replies, deciding, verdict == COST_EXCEEDS_CAPACITY);
     }
-    return corrupt("the server answered verdict " + verdict + ", deciding bucket " + deciding);
+    return corrupt("the server replied with verdict " + verdict + ", deciding bucket " + deciding);
   }
 
   private static BucketReply bucket(ByteBuffer buffer) {

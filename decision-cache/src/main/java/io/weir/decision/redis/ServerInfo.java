@@ -5,8 +5,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The server's answer to {@code INFO}. A server is used even if some of it is not known: if it
- * cannot serve, its replies show it. Immutable.
+ * The server's reply to {@code INFO}. A server is used even if some fields are unknown: if it is
+ * unavailable, its replies show it. Immutable.
  *
  * @param life the server's {@code run_id}; {@value #UNKNOWN_LIFE} if it is not reported
  * @param version the server's {@code redis_version}; empty if it is not reported
@@ -21,10 +21,11 @@ record ServerInfo(
   static final String UNKNOWN_LIFE = "unknown";
 
   /** The information of a server that reports nothing. */
-  static final ServerInfo UNTOLD = new ServerInfo(UNKNOWN_LIFE, "", "", EvictionCheck.NOT_KNOWN, 0);
+  static final ServerInfo NOT_REPORTED =
+      new ServerInfo(UNKNOWN_LIFE, "", "", EvictionCheck.NOT_KNOWN, 0);
 
   /**
-   * Lowest supported version: the scripts read the time before they write, which earlier servers
+   * Lowest supported version: the scripts read the time before they write, which earlier versions
    * reject.
    */
   private static final int LEAST_VERSION = 5;
@@ -39,7 +40,7 @@ record ServerInfo(
               + ":(\\S+)\\s*$");
   private static final Pattern MAJOR_VERSION = Pattern.compile("^(\\d{1,9})");
 
-  /** Parses the text of the answer. */
+  /** Parses the text of the reply. */
   static ServerInfo of(String text) {
     String life = UNKNOWN_LIFE;
     String version = "";
@@ -67,8 +68,8 @@ record ServerInfo(
   }
 
   /**
-   * Returns whether the server has protocol 3, in which a connection receives messages between the
-   * replies to its commands.
+   * Returns whether the server supports protocol 3, in which a connection receives messages between
+   * the replies to its commands.
    */
   boolean hasMessages() {
     return majorVersion() >= LEAST_VERSION_WITH_MESSAGES;
@@ -90,7 +91,7 @@ record ServerInfo(
     }
     int major = majorVersion();
     if (major != UNKNOWN_VERSION && major < LEAST_VERSION) {
-      return "the server has version " + version + "; the least that works is " + LEAST_VERSION;
+      return "the server must have version " + LEAST_VERSION + " or later, has " + version;
     }
     return "";
   }

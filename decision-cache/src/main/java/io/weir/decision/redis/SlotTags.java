@@ -3,7 +3,7 @@ package io.weir.decision.redis;
 
 import io.lettuce.core.cluster.SlotHash;
 
-/** A short text for each slot of a cluster that lies in that slot, always the same one. */
+/** Hash tags: for each slot of a cluster, a fixed short text that hashes to that slot. */
 final class SlotTags {
   private static final String[] TAGS = tags();
 
@@ -23,7 +23,7 @@ final class SlotTags {
     return tags;
   }
 
-  /** Returns the text of a slot. */
+  /** Returns the hash tag of a slot. */
   static String of(int slot) {
     return TAGS[slot];
   }

@@ -16,20 +16,20 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A check whose buckets lie on several servers, in one part for each of them, and the decision that
- * the parts' decisions make together. Immutable.
+ * A check of buckets on several servers, split into one part per server. It merges the decisions of
+ * the parts. Immutable.
  *
  * @param whole the check
- * @param parts the parts; the one with the client's own buckets, of which records tell, is the last
+ * @param parts the parts; the last one has the client's own, recorded buckets
  */
-record PartedCheck(Check whole, List<Part> parts) {
+record SplitCheck(Check whole, List<Part> parts) {
 
   /**
    * The part of a check that one server decides.
    *
    * @param server the server
    * @param check the buckets that it holds
-   * @param indexes where these stand in the whole check
+   * @param indexes the indexes of these buckets in the whole check
    */
   record Part(RedisDecisionCache server, Check check, List<Integer> indexes) {
     Part {
@@ -42,11 +42,11 @@ record PartedCheck(Check whole, List<Part> parts) {
     }
   }
 
-  PartedCheck {
+  SplitCheck {
     parts = List.copyOf(parts);
   }
 
-  /** Returns the part with the client's own buckets; if all are shared, any. */
+  /** Returns the part with the client's own buckets; any part if all buckets are shared. */
   Part last() {
     return parts.get(parts.size() - 1);
   }
@@ -56,7 +56,7 @@ record PartedCheck(Check whole, List<Part> parts) {
     return parts.subList(0, parts.size() - 1);
   }
 
-  /** Returns the denial of the last part as that of the whole. */
+  /** Returns the denial of the last part as a denial of the whole check. */
   Decision.StillDenied ofLast(Decision.StillDenied denied) {
     List<Integer> indexes = last().indexes();
     return new Decision.StillDenied(
@@ -65,8 +65,8 @@ record PartedCheck(Check whole, List<Part> parts) {
             .toList());
   }
 
-  /** Returns a check in parts, by the server that holds each key. */
-  static PartedCheck of(Check whole, Function<String, RedisDecisionCache> holder) {
+  /** Splits a check by the server that holds each key. */
+  static SplitCheck of(Check whole, Function<String, RedisDecisionCache> holder) {
     Map<RedisDecisionCache, List<Integer>> indexes = new LinkedHashMap<>();
     List<BucketRequest> buckets = whole.buckets();
     for (int i = 0; i < buckets.size(); i++) {
@@ -82,7 +82,7 @@ record PartedCheck(Check whole, List<Part> parts) {
               check.buckets().stream().allMatch(each -> BucketKey.isShared(each.bucket()));
           parts.add(isShared ? 0 : parts.size(), new Part(server, check, at));
         });
-    return new PartedCheck(whole, parts);
+    return new SplitCheck(whole, parts);
   }
 
   /**
@@ -99,7 +99,7 @@ record PartedCheck(Check whole, List<Part> parts) {
       }
     }
     if (undecided != null) {
-      return Failures.isMoved(undecided) ? undecided : refusedAllTheSame(decisions, undecided);
+      return Failures.isMoved(undecided) ? undecided : denialDespite(decisions, undecided);
     }
     List<Shortage> shortages = new ArrayList<>();
     @Nullable BucketReply[] replies = new BucketReply[whole.buckets().size()];
@@ -113,7 +113,7 @@ record PartedCheck(Check whole, List<Part> parts) {
           shortages.add(new Shortage(indexes.get(shortage.bucket()), shortage.reply()));
         }
       } else if (decision instanceof Decision.Decided decided) {
-        // the last part is the client's: its records are dated by that server's clock
+        // the last part is the client's; the server's clock dates the client's records
         decidedAtEpochMicros = decided.decidedAtEpochMicros();
         denied |= decided instanceof Decision.Denied;
         for (int bucket = 0; bucket < indexes.size(); bucket++) {
@@ -131,10 +131,10 @@ record PartedCheck(Check whole, List<Part> parts) {
   }
 
   /**
-   * Returns the refusal of a part, of which a part that is not decided changes nothing; what that
-   * has taken, or has not given back, is not known.
+   * Returns the denial of a part although another part is undecided. The tokens that the undecided
+   * part has taken or not returned are unknown.
    */
-  private Decision refusedAllTheSame(List<Decision> decisions, Decision.Undecided undecided) {
+  private Decision denialDespite(List<Decision> decisions, Decision.Undecided undecided) {
     List<Shortage> shortages = new ArrayList<>();
     for (int i = 0; i < parts.size(); i++) {
       List<Integer> indexes = parts.get(i).indexes();

@@ -13,12 +13,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 /**
- * A check and its decision, once there is one. The caller encodes the check before it submits it.
+ * A submitted check and its future decision. The caller encodes the check before it submits it.
  * Thread-safe.
  *
- * <p>The caller does not judge whether the server answers, since it may itself have been without a
- * processor: {@link ReplyWatch} does. The caller's patience only ends a check that nothing else has
- * ended; then the failure was this process's, not the server's.
+ * <p>{@link ReplyWatch} judges whether the server replies. The caller cannot, since its own thread
+ * may have waited for a processor. The caller's timeout only ends a check that nothing else has
+ * ended. The cause is then this process, not the server.
  */
 final class WaitingCheck {
   private final Check check;
@@ -38,7 +38,7 @@ final class WaitingCheck {
     WAITING,
     /** The check has been passed to the connection; from now on it may be charged. */
     SENT,
-    /** The caller has its answer. */
+    /** The caller has received the decision. */
     ANSWERED
   }
 
@@ -46,9 +46,9 @@ final class WaitingCheck {
    * Creates a check that waits to be sent.
    *
    * @param argument the check as encoded by {@link CheckEncoder}
-   * @param alone whether the check must be sent in a call of its own
+   * @param alone whether the check must be sent in its own call
    * @param askedNanos now, by {@link NanoClock}
-   * @param patienceEndNanos until when the caller waits, by {@link NanoClock}
+   * @param patienceEndNanos the caller's deadline, by {@link NanoClock}
    * @param count receives the decision before the caller does
    */
   WaitingCheck(
@@ -84,12 +84,15 @@ final class WaitingCheck {
     return askedNanos;
   }
 
-  /** Returns the keys that are read: each bucket's, then those of the others that it depends on. */
+  /**
+   * Returns the keys to read: each bucket's key, followed by those of the other buckets on which it
+   * depends.
+   */
   byte[][] keys() {
     return keys;
   }
 
-  /** Returns the number of buckets, each of which is replied to. */
+  /** Returns the number of buckets, which is the number of bucket replies. */
   int buckets() {
     return check.buckets().size();
   }
@@ -98,27 +101,27 @@ final class WaitingCheck {
     return argument;
   }
 
-  /** Returns whether the check is one of many of one request, which single checks precede. */
+  /** Returns whether the check belongs to a batch request; single checks have priority over it. */
   boolean isInBatch() {
     return check.inBatch();
   }
 
-  /** Returns whether the check must be sent in a call of its own. */
+  /** Returns whether the check must be sent in its own call. */
   boolean isAlone() {
     return alone;
   }
 
-  /** Returns the decision, which is completed once. */
+  /** Returns the future decision. */
   CompletableFuture<Decision> decision() {
     return decision;
   }
 
-  /** Marks the check as sent. Returns false if nobody waits for it any more. */
+  /** Marks the check as sent. Returns false if the check already has a decision. */
   boolean trySend() {
     return stage.compareAndSet(Stage.WAITING, Stage.SENT);
   }
 
-  /** Passes the decision to the caller. Returns false if the caller has an answer already. */
+  /** Completes the check with a decision. Returns false if it already has one. */
   boolean answer(Decision known) {
     if (stage.getAndSet(Stage.ANSWERED) == Stage.ANSWERED) {
       return false;
@@ -133,10 +136,10 @@ final class WaitingCheck {
   }
 
   /**
-   * Rejects the check if the caller's patience had ended at the look before, too. Called by one
+   * Rejects the check if the caller's deadline had also passed at the previous call. Called by one
    * thread.
    *
-   * @return whether it has ended, or the check has an answer
+   * @return whether the deadline has passed, or the check has a decision
    */
   boolean lookIfOverdue(long nowNanos) {
     if (nowNanos - patienceEndNanos < 0) {
@@ -145,10 +148,9 @@ final class WaitingCheck {
     if (!seenOverdue) {
       seenOverdue = true;
     } else if (stage.compareAndSet(Stage.WAITING, Stage.ANSWERED)) {
-      complete(rejected("this process did not come to ask the server in time"));
+      complete(rejected("this process did not send the check to the server in time"));
     } else {
-      boolean unused =
-          answer(rejected("this process did not come to read the server's answer in time"));
+      boolean unused = answer(rejected("this process did not read the server's reply in time"));
     }
     return true;
   }

@@ -7,10 +7,10 @@
 --          Complexity: O(1).
 local marker, restoring, life, generation = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
 if redis.pcall('GET', marker) == life then return '0' end
--- a marker of another server has come by replication; a replica of this one must not find it again
+-- a marker of another server has arrived by replication; a replica of this server must not find it again
 redis.call('DEL', marker)
 local current = redis.pcall('GET', restoring)
--- a generation of another run ID was begun before a restart: its messages do not refer to this
+-- a generation of another run ID was begun before a restart; its messages do not refer to this
 -- state
 if type(current) == 'string' and string.sub(current, 1, #life + 1) == life .. '-' then return '0' end
 redis.call('SET', restoring, generation, 'PX', ARGV[3])

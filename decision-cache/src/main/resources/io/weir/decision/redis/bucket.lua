@@ -1,20 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The part that the scripts on buckets share; precedes each of them. Mirrors BucketArithmetic:
--- whole tokens, units, ticks and microseconds, all integers below 2^53.
+-- The shared part of the scripts on buckets; precedes each of them. Mirrors BucketArithmetic: whole
+-- tokens, units, ticks and microseconds, all integers below 2^53.
 -- Limit    tickMicros, unitsPerTick, unitsPerToken, capacityUnits. A quota has unitsPerTick 0 (it
 --          never refills), tickMicros its end in microseconds since 1970, unitsPerToken 1.
--- State    form 4, 28 bytes, little-endian, of a bucket that no correction has touched and whose
---          numbers are small, which is nearly every one: form u8 = 4; units i48; unitsPerToken i40;
---          lastEpochMicros minus epoch i48; epoch i56; chargedTokens i24. Form 3, 57 bytes, of any
---          other: form u8 = 3; units, unitsPerToken, lastEpochMicros, epoch, correctedEpoch,
---          version, chargedTokens i64. A quota has unitsPerToken 0 and units minus the tokens used,
---          so that a changed capacity applies to the whole period. Units are negative in debt.
---          Form 2, 49 bytes, is read and not written: it has no correctedEpoch, which is the epoch
---          if the version is not 0. A form is first read by one release and written by the next.
--- Clock    this server's TIME, read once. It may have stepped back: a kept time ahead of it by no more
---          than the bucket takes to fill is waited for; one further ahead counts as now.
--- Cost     the server decides on one thread, and half of a decision's time is in these lines: what
---          is alike for many checks is made once, and no table has more than eight named fields.
+-- State    form 4, 28 bytes, little-endian, for an uncorrected bucket with small numbers, which is nearly
+--          every bucket: form u8 = 4; units i48; unitsPerToken i40; lastEpochMicros minus epoch i48;
+--          epoch i56; chargedTokens i24. Form 3, 57 bytes, for any other bucket: form u8 = 3; units,
+--          unitsPerToken, lastEpochMicros, epoch, correctedEpoch, version, chargedTokens i64. A quota
+--          has unitsPerToken 0, and its units are minus the tokens used, so that a changed capacity
+--          applies to the whole period. Units are negative in debt. Form 2, 49 bytes, is read but not
+--          written. It has no correctedEpoch, which is the epoch if the version is not 0. A release
+--          first reads a new form; the next release writes it.
+-- Clock    this server's TIME, read once. It may have stepped back. If a stored time is ahead by at most the
+--          fill time of the bucket, the bucket does not refill until then. A time further ahead counts
+--          as now.
+-- Cost     the server decides on one thread, and these lines take half of a decision's time. Objects that
+--          many checks share are therefore created once, and no table has more than eight named fields.
 local EXACT, MAX_WAIT, TTL_MARGIN_MILLIS = 9007199254740992, 4503599627370496, 10000
 local STATE, STATE_BYTES, FORM = '<Bi8i8i8i8i8i8i8', 57, 3
 local STATE_2, STATE_2_BYTES = '<Bi8i8i8i8i8i8', 49
@@ -27,19 +28,18 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local charged_views, restarted = {}, {}
 
--- Returns a limit. What a bucket keeps plus base is its content: a quota keeps minus the tokens used.
+-- Returns a limit. The content of a bucket is its stored units plus base: a quota stores minus the tokens used.
 local function limit_of(tick, per_tick, per_token, capacity)
   local quota = per_tick == 0
   return { tick = tick, per_tick = per_tick, per_token = per_token, capacity = capacity,
     base = quota and capacity or 0, kind = quota and 0 or per_token }
 end
 
--- Returns a bucket under a limit as it was last written; full and without an epoch if nothing of
--- its kind is stored; nil if the value is not a bucket's state. The value is what MGET found under
--- the key; if it is nil or false, which a key of another type gives, too, the key is read here.
--- While a cluster moves a slot, the server that it leaves refuses a script the keys that it does not
--- have, whether they have been moved or never existed: then the script fails, unless the key is
--- optional, and so taken for one that does not exist.
+-- Returns a bucket under a limit as it was last written. Returns a full bucket without an epoch if no
+-- value of its kind is stored; nil if the value is not a bucket's state. The value is the reply of
+-- MGET for the key. If it is nil or false, which is also the reply for a key of another type, the key
+-- is read here. While a cluster moves a slot, the previous server rejects access to keys that it does
+-- not have, moved or not existing. The script then fails; an optional key counts as not existing.
 local function load(key, value, limit, is_optional)
   local base, kind, capacity = limit.base, limit.kind, limit.capacity
   local form, units, kept_kind, last, epoch, corrected, version, charged = FORM, capacity - base, kind, now, 0, 0, 0, 0
@@ -99,12 +99,12 @@ local function time_to_full(view)
   return wait(view, limit.per_tick == 0 and 1 or limit.capacity - view.units)
 end
 
--- Returns whether a time that is so far ahead of the clock counts as now.
+-- Returns whether a time this far ahead of the clock counts as now.
 local function is_far(limit, ahead)
   return ahead > MAX_WAIT or ahead > ceil(limit.capacity / limit.per_tick) * limit.tick
 end
 
--- Returns whether the kept time counts as now, so that it has to be written: refill accrues from it.
+-- Refills a bucket. Returns whether its stored time counts as now and must be written, since refill accrues from it.
 local function refill(view)
   local limit, ahead = view.limit, view.last - now
   if ahead == 0 or limit.per_tick == 0 then return end
@@ -119,7 +119,7 @@ local function refill(view)
   end
 end
 
--- Returns the bytes of a bucket, in the shortest form that has room for it.
+-- Returns the bytes of a bucket, in the shortest form that fits.
 local function bytes(view)
   local limit, last, epoch, charged = view.limit, view.last, view.epoch, view.charged
   local units, kind, since = view.units - limit.base, limit.kind, last - epoch
@@ -130,12 +130,12 @@ local function bytes(view)
   return pack(STATE, FORM, units, kind, last, epoch, view.corrected, view.version, charged)
 end
 
--- Stores a bucket whose reset is known, until it is full and for a margin longer.
+-- Stores a bucket with a known reset, until it is full plus a margin.
 local function store(key, view)
   call('SET', key, bytes(view), 'PX', ceil(view.reset / 1000) + TTL_MARGIN_MILLIS)
 end
 
--- Stores the present time as that of a bucket, and leaves all else of it, its expiry included, as it is.
+-- Stores the current time as the time of a bucket. Leaves its other fields and its expiry unchanged.
 local function restart(key)
   local value, left = call('GET', key), call('PTTL', key)
   local units, kind, last, epoch, corrected, version, charged, _ = 0, 0, 0, 0, 0, 0, 0, nil

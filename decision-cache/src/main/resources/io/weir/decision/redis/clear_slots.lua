@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Deletes the markers of slots that are cold: they have come by replication from a server that this
--- one has replaced, and would come back with that server.
+-- Deletes the markers of cold slots. They have arrived by replication from a server that this server
+-- has replaced, and would become valid again if that server returned.
 -- KEYS     markers of slots.
 -- ARGV     run ID of this server.
 -- Reply    1. Complexity: O(slots).

@@ -5,11 +5,12 @@
 -- ARGV[n]  correction n, little-endian, 11 i64: the bucket's limit (4), debt cap in tokens (>= 0),
 --          epoch, version (>= 1), charged tokens (>= 0), truth (when the bucket is full,
 --          microseconds since 1970; for a quota the tokens used), all at most 2^53 - 1; whether it
---          must not add tokens (0, 1); the time of the newest charge that it includes, which counts as now
---          if it is ahead of the clock by more than the bucket takes to fill.
+--          must not add tokens (0, 1); the time of the newest charge that it includes, which counts as
+--          now if it is ahead of the clock by more than the fill time of the bucket.
 -- Reply    one string, little-endian; per correction: kind u8 (0 applied, 1 created, 2 stale, 3
---          full, 4 corrupt, 5 not on this server of a cluster, or not any more), clamped u8 (0, 1), change in tokens i64, rounded toward zero.
--- Messages one on the channel RAISED for each bucket that is given units, however few: its key.
+--          full, 4 corrupt, 5 not on this server of a cluster), clamped u8 (0, 1), change in tokens
+--          i64, rounded toward zero.
+-- Messages one on the channel RAISED for each bucket that gains units: its key.
 -- Complexity: O(corrections). A stored value that is not a bucket's state is left unchanged.
 local CORRECTION, REPLY = '<i8i8i8i8i8i8i8i8i8i8i8', '<BBi8'
 local RAISED = 'w1:@raised'
@@ -26,33 +27,33 @@ local function correct(key, view, debt_cap, epoch, version, charged, truth, take
     or younger and view.corrected == 0 and not quota then return STALE, 0, 0 end
   if gone and (quota and limit.tick or truth) <= now then return FULL, 0, 0 end
   local since = younger and view.charged or epoch == view.epoch and view.charged - charged or -1
-  local behind = since < 0 -- the cache has gone back behind the correction
+  local behind = since < 0 -- the cache has reverted to a state before the correction
   if behind then since, view.epoch, view.charged = 0, max(now, epoch + 1), 0 end
   local lacking = quota and truth or product(ceil(max(truth - now, 0) / limit.tick), limit.per_tick)
   local refilled = quota and 0 or product(floor(max(now - truth, 0) / limit.tick), limit.per_tick)
   local high = max(lacking + product(since, limit.per_token), 0)
-  -- the missing units lie in between: the charges since were made at some time between the records
+  -- the missing units are between these bounds: the later charges were made between the records
   -- and now
   local low, own = max(high - refilled, 0), limit.capacity - view.units
-  -- carried over to another limit, under which the charges since may have been refilled
+  -- carried over to another limit, under which the later charges may have been refilled
   if takes_only == 1 then low = max(lacking, 0) end
-  -- no charge of the cache is known: what looks like a cache that went back, or like a newer epoch,
-  -- may be an epoch whose stamps are still in flight
+  -- the correction includes no charge of the cache: the stamps of the current epoch may still be in
+  -- flight, and the cache may only seem to have reverted or to be in a newer epoch
   if takes_only == 1 or (behind or younger) and charged == 0 and not quota then high = EXACT end
   local missing = max(low, min(own, high))
-  -- a bucket that is already deeper in debt, because its limit was lowered, gains nothing
+  -- a bucket with a greater debt, because its limit was lowered, gains nothing
   local most = min(max(limit.capacity + debt_cap * limit.per_token, own), EXACT - 1)
   local units = limit.capacity - min(missing, most)
   local change = (units - view.units) / limit.per_token
   if change ~= 0 or low == high then view.units, view.last = units, now end
-  -- nothing could replace the greatest version in its epoch
+  -- no correction could replace the greatest version in its epoch
   if version >= EXACT - 1 and not behind then
     view.epoch, view.charged = min(max(now, view.epoch + 1, epoch + 1), EXACT - 1), 0
   end
   view.corrected, view.version = epoch, version
   view.reset = time_to_full(view)
   store(key, view)
-  -- whoever may not publish may not subscribe either
+  -- a user without the permission to publish cannot subscribe either
   if change > 0 then redis.pcall('PUBLISH', RAISED, key) end
   return gone and CREATED or APPLIED, missing > most and 1 or 0, change < 0 and ceil(change) or floor(change)
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Finds where a generation is being restored.
+-- Finds the key that contains a generation being restored.
 -- KEYS     keys of generations being restored.
 -- ARGV     the generation.
 -- Reply    the number of the key that holds it, from 1; 0 if none does. Complexity: O(keys).

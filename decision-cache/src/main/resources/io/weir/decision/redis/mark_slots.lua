@@ -2,7 +2,7 @@
 -- Marks slots as warm if the generation is still the one being restored.
 -- KEYS     generation being restored, then markers of slots.
 -- ARGV     run ID of this server, the generation, time to live of a marker in milliseconds.
--- Reply    1 marked, 0 not. A slot that is on its way is left unmarked. Complexity: O(slots).
+-- Reply    1 marked, 0 not. A slot that is being moved is not marked. Complexity: O(slots).
 if redis.call('GET', KEYS[1]) ~= ARGV[2] then return '0' end
 for n = 2, #KEYS do redis.pcall('SET', KEYS[n], ARGV[1], 'PX', ARGV[3]) end
 return '1'

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Records that a partition is restored; once all are, the cache is warm.
+-- Records that a partition is restored. When all are restored, the cache is warm.
 -- KEYS     marker of a warm cache, generation being restored, partitions restored of the
 --          generation.
 -- ARGV     run ID of this server, the generation, the partition, the number of partitions, time to

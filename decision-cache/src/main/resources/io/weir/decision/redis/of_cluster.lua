@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Precedes every script for a server of Redis Cluster. A call has keys of many slots, all of this
--- server; Redis takes declared keys of one slot alone, so they come as arguments. A script without
--- a first line of flags (#!lua) may use any key of its server. A key of a slot that this server does
--- not hold makes it fail where the key is read. The scripts read all keys that belong together
--- before they write one, so then nothing has been written.
+-- Precedes every script for a server of Redis Cluster. A call has keys of many slots, all on this
+-- server. Redis accepts declared keys of only one slot, so the keys are passed as arguments. A script
+-- without a first line of flags (#!lua) may use any key of its server. The script fails when it reads
+-- a key of a slot that this server does not hold. The scripts read all related keys before they
+-- write one, so nothing has been written then.
 -- ARGV[1]  number of keys. ARGV[2]: number of markers. Then the keys, then the script's arguments.
--- Markers  the first of the keys. The script sees one of them: one that does not hold the run ID,
---          which is the first of its arguments, if there is any.
+-- Markers  the first keys. The script sees only one of them: if there is any, one that does not contain the
+--          run ID, which is the first of the script's arguments.
 local KEYS, ARGV = (function(all)
   local key_count, marker_count, keys, arguments = tonumber(all[1]), tonumber(all[2]), {}, {}
   local life = all[3 + key_count]

@@ -1,20 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Slots that calls hold, each for a lease; precedes take_tokens.lua. Mirrors SlotBucket.
--- Kept     a sorted set: a member for each holder, scored by when its lease ends, in microseconds
---          since 1970 by this server's clock. A lease runs before that time. One that ends further
---          ahead than twice the longest lease is not ours and does not count. What does not count is
---          removed when the set is written. The member WRITTEN is scored by when that was: if it is
---          ahead, the clock has stepped back since, and it counts as now, so that each lease runs for
---          as long as it did then.
--- Set      of a key in this call: back is by how much WRITTEN is ahead, and so every score in the set;
---          restarts whether it is written for that alone; held is how many leases run; of those that were found, low to high
---          are the ranks that may still be as they were; changed has the new end of each holder's
---          lease, or false once it is released; latest is the last end in changed, nil if not known.
--- Limit    has slots = { lease, until_time, holder } beside what every limit has.
-local SLOTS, BELIEVED, WRITTEN = 62, 172800000000, '@'
+-- State    a sorted set: a member for each holder; its score is the end of its lease, exclusive, in
+--          microseconds since 1970 by this server's clock. A lease that ends later than twice the
+--          longest lease from now was not written by Weir and does not count. Leases that do not count
+--          are removed when the set is written. The score of the member WRITTEN is the time of the
+--          write. If it is ahead, the clock has stepped back since, and it counts as now: each lease
+--          runs for its remaining time at the write.
+-- Set      of a key in this call. back: by how much WRITTEN, and therefore every score, is ahead;
+--          restarts: whether the set is written only for that reason; held: number of running leases;
+--          low to high: the ranks of the stored leases that may be unchanged; changed: the new end of
+--          each holder's lease, or false after its release; latest: the last end in changed, nil if
+--          unknown.
+-- Limit    has slots = { lease, until_time, holder } in addition to the fields of every limit.
+local SLOTS, MAX_AHEAD, WRITTEN = 62, 172800000000, '@'
 local slot_sets = {}
 
--- A number that is concatenated loses digits.
+-- Returns all digits of a number; concatenation would lose some.
 local function digits(number) return string.format('%.0f', number) end
 
 local function slot_set(key)
@@ -26,7 +27,7 @@ local function slot_set(key)
     end
     written = tonumber(written or 0)
     local back = written > now and written < EXACT and written - now or 0
-    local held = call('ZCOUNT', key, '(' .. digits(now + back), digits(now + back + BELIEVED))
+    local held = call('ZCOUNT', key, '(' .. digits(now + back), digits(now + back + MAX_AHEAD))
     local over = held > 0 and call('ZCOUNT', key, '-inf', digits(now + back)) or 0
     slot_sets[key] = { key = key, back = back, held = held, low = over, high = over + held - 1, changed = {}, latest = 0 }
   end
@@ -37,11 +38,11 @@ end
 local function lease_end(set, holder)
   local ends = set.changed[holder]
   if ends == nil and set.held > 0 then ends = tonumber(call('ZSCORE', set.key, holder) or 0) - set.back end
-  return ends and ends > now and ends <= now + BELIEVED and ends or nil
+  return ends and ends > now and ends <= now + MAX_AHEAD and ends or nil
 end
 
--- Returns when the first (from 'low' by 1) or the last (from 'high' by -1) lease ends of those that
--- are as they were found; nil if there is none.
+-- Returns the end of the first (from 'low' by 1) or the last (from 'high' by -1) unchanged lease; nil
+-- if there is none.
 local function found_end(set, from, step)
   while set.low <= set.high do
     local found = call('ZRANGE', set.key, set[from], set[from], 'WITHSCORES')
@@ -67,20 +68,20 @@ local function slots_wait(set)
   return first and first - now or 1
 end
 
--- Returns a view of slots, as load does of other buckets; nil if what is kept under the key is none.
+-- Returns a view of slots, like load for other buckets; nil if the value of the key is not slots.
 local function load_slots(key, limit)
   local set = slot_set(key)
   return set and { limit = limit, set = set, units = limit.capacity - set.held, epoch = 0, charged = 0 }
 end
 
--- Returns how many slots are missing for the holder to go on: 0 if it has one, or may take one.
+-- Returns how many slots the holder lacks: 0 if it has a slot or may take one.
 local function missing_slots(view)
   local slots = view.limit.slots
   if lease_end(view.set, slots.holder) then return 0 end
   return now < slots.until_time and max(1 - view.units, 0) or 1
 end
 
--- Takes a slot, or renews the one that the holder has. Returns whether it is another one.
+-- Takes a slot, or renews the holder's slot. Returns whether the slot is new.
 local function take_slot(view)
   local set, slots = view.set, view.limit.slots
   local is_new = not lease_end(set, slots.holder)
@@ -107,7 +108,7 @@ local function store_slots(key, set)
   if next(set.changed) == nil and not set.restarts then return end
   local reset, back = slots_reset(set), set.back
   call('ZREMRANGEBYSCORE', key, '-inf', digits(now + back))
-  call('ZREMRANGEBYSCORE', key, '(' .. digits(now + back + BELIEVED), '+inf')
+  call('ZREMRANGEBYSCORE', key, '(' .. digits(now + back + MAX_AHEAD), '+inf')
   for _, holder in ipairs(back > 0 and call('ZRANGE', key, 0, -1) or {}) do
     call('ZINCRBY', key, digits(-back), holder)
   end

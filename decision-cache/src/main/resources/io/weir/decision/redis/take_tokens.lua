@@ -1,37 +1,36 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Decides checks in order: each takes its cost from all of its buckets or from none. A denial and a
--- peek write nothing, except that a denial restarts a bucket whose kept time counts as now. Mirrors
+-- peek write nothing, except that a denial restarts a bucket whose stored time counts as now. Mirrors
 -- CheckDecider.decide. Preceded by bucket.lua and slots.lua.
--- KEYS     the marker of a warm cache, then the buckets' keys, check after check; each is followed by
---          those of its earlier sub-windows, the oldest first, and of the next one, if it is one of a
---          sliding window.
--- ARGV[1]  the run ID known to the caller: the cache is warm if the marker holds exactly this.
--- ARGV[n]  check n - 1, little-endian: purpose u8 (0 take, 1 peek, 2 give back what was taken for a
---          call that another server has refused, 3 the same and tell it), buckets u8 (1 to 16), cost i64 (>= 1); then per
---          bucket: mode u8 (0 shadow, 1 enforced, 2 enforced and not to be used while the cache is
+-- KEYS     the marker of a warm cache, then the buckets' keys, check after check. The key of a sliding window
+--          is followed by those of its earlier sub-windows, the oldest first, and of the next one.
+-- ARGV[1]  the run ID known to the caller: the cache is warm if the marker contains exactly this value.
+-- ARGV[n]  check n - 1, little-endian: purpose u8 (0 take, 1 peek, 2 give back the cost of a call
+--          that another server has denied, 3 the same and publish it), buckets u8 (1 to 16), cost i64
+--          (>= 1); then per bucket: mode u8 (0 shadow, 1 enforced, 2 enforced and not to be used while the cache is
 --          cold; plus 4 times the number of earlier sub-windows, or plus 252 for a sliding log, or
---          plus 248 for slots), its limit 4 i64; of a sliding window the length of a sub-window and
---          the step in which a weight falls, micros i64; of a sliding log the length of the window,
---          micros i64; of slots the lease, micros i64, the time before which the holder may take one
---          that it does not hold, micros since 1970 i64, and the holder, 32 bytes.
+--          plus 248 for slots), its limit 4 i64. A sliding window adds the length of a
+--          sub-window and the step of the weight, micros i64. A sliding log adds the length of the
+--          window, micros i64. Slots add the lease, micros i64, the time before which the holder may take
+--          a new slot, micros since 1970 i64, and the holder, 32 bytes.
 -- Reply    one string, little-endian: now i64 (microseconds since 1970), warm u8 (0, 1); then per
 --          check: verdict u8 (0 denied, 1 allowed, 2 cost above capacity, 3 corrupt, 4 cold),
---          deciding bucket u8 (255 none); then per bucket: flags u8 (1 sufficient, 2 charged: of
---          slots, one was taken that the holder did not have, or given back that it had),
+--          deciding bucket u8 (255 none); then per bucket: flags u8 (1 sufficient, 2 charged; for slots:
+--          a new slot was taken, or a held slot was released),
 --          remaining tokens, reset micros, retry-after micros (-1 never), epoch, version, charged
 --          tokens i64 (all 0 if corrupt or cold).
--- Messages one on the channel RAISED for each bucket to which something is given back, if it is to
---          be told: its key.
--- Complexity: O(keys), of a sliding log O(log calls). A stored value that is not a bucket's state makes its check corrupt and
--- is left unchanged. A key charged twice is written once. Many keys are read by one command, if
--- this user may use it: a call has fewer than 2,000, which fit on Lua's stack.
+-- Messages one on the channel RAISED for each bucket to which the cost is given back, with purpose 3:
+--          its key.
+-- Complexity: O(keys), for a sliding log O(log calls). A stored value that is not a bucket's state makes its
+-- check corrupt and is left unchanged. A key charged twice is written once. One command reads many
+-- keys if the user may use it: a call has fewer than 2,000 keys, which fit on Lua's stack.
 local CHECK, BUCKET, SLIDING, LOG, LEASE = '<BBi8', '<Bi8i8i8i8', '<i8i8', 63, '<i8i8c32'
 local REPLY, FIRST_REPLY = '<Bi8i8i8i8i8i8', '<BBBi8i8i8i8i8i8'
 local RAISED = 'w1:@raised'
 local NO_REPLY = pack(REPLY, 0, 0, 0, 0, 0, 0, 0)
 local values = {}
 if #KEYS > 5 then
-  -- Keys of slots and logs are not strings: a string there is not Weir's, and may be large.
+  -- Keys of slots and logs are not read here: a string there was not written by Weir and may be large.
   local keys, others = {}, {}
   for n = 1, #KEYS do
     keys[n] = KEYS[n]
@@ -45,10 +44,10 @@ end
 local warm = ARGV[1] ~= '' and (values[1] or redis.pcall('GET', KEYS[1])) == ARGV[1]
 local known_checks = {}
 
--- Returns what an argument says. Many checks of a call have the same.
+-- Parses an argument. Many checks of a call have equal arguments, which are parsed once.
 local function read_check(arg)
   local purpose, count, cost, at = unpack(CHECK, arg)
-  local check = { takes = purpose == 0, gives = purpose >= 2, tells = purpose == 3, count = count, cost = cost,
+  local check = { takes = purpose == 0, gives = purpose >= 2, publishes = purpose == 3, count = count, cost = cost,
     modes = {}, limits = {} }
   for i = 1, count do
     local mode, tick, per_tick, per_token, capacity, length, step
@@ -72,10 +71,10 @@ local function read_check(arg)
   return check
 end
 
--- What the other sub-windows of a sliding window count; mirrors SlidingBucket. Returns the counts
--- of all, the oldest first, and the weighted sum of all but the current one, whose view is given;
--- nil if a value is not a bucket's state. The key of the next one, which is seldom there, is
--- optional: of a slot that is elsewhere the others tell.
+-- Returns the counts of all sub-windows of a sliding window, the oldest first, and the weighted sum of
+-- all except the current one, whose view is given; nil if a value is not a bucket's state. Mirrors
+-- SlidingBucket. The key of the next sub-window, which rarely exists, is optional: the other keys
+-- reveal a slot on another server.
 local function count_sub_windows(at, limit, own)
   local sliding, counts, sum = limit.sliding, {}, 0
   local current = sliding.count + 1
@@ -98,7 +97,7 @@ local function count_sub_windows(at, limit, own)
   return counts, sum
 end
 
--- Returns what a bucket holds, less what other sub-windows count.
+-- Returns the content of a bucket, less the counts of the other sub-windows.
 local function level(view, others)
   if others == 0 then return view.units end
   local capacity = view.limit.capacity
@@ -107,7 +106,7 @@ end
 
 local function until_time(micros) return min(max(micros - now, 1), MAX_WAIT) end
 
--- Returns the time until a window holds the cost, which it does not now.
+-- Returns the time until a window that lacks the cost holds it.
 local function sliding_wait(sliding, counts, most)
   local newer, oldest = 0, #counts
   while oldest > 1 and newer + counts[oldest] <= most do
@@ -118,7 +117,7 @@ local function sliding_wait(sliding, counts, most)
   return until_time(sliding.ends + (oldest - 1) * sliding.length - left * sliding.step)
 end
 
--- Returns the time until nothing counts any more.
+-- Returns the time until no sub-window counts tokens.
 local function time_to_empty(sliding, counts)
   for i = #counts, 1, -1 do
     if counts[i] > 0 then return until_time(sliding.ends + (i - 1) * sliding.length) end
@@ -138,26 +137,26 @@ local function charge(key, view, cost)
   charged_views[key] = view
 end
 
--- A bucket that is gone is full again, and is not made anew.
-local function give_back(key, view, cost, tells)
+-- A missing bucket is full again, and is not created.
+local function give_back(key, view, cost, publishes)
   if view.epoch == 0 then return end
   view.units = min(view.units + cost * view.limit.per_token, view.limit.capacity)
   view.charged = max(view.charged - cost, 0)
   charged_views[key] = view
-  -- whoever may not publish may not subscribe either
-  if tells then redis.pcall('PUBLISH', RAISED, key) end
+  -- a user without the permission to publish cannot subscribe either
+  if publishes then redis.pcall('PUBLISH', RAISED, key) end
 end
 
--- A sliding log is a list of calls, the oldest first, each with when it was admitted (i56), its cost
--- (i16) and the sum of all costs up to it (i56), so that any part of the list is summed by two of
--- them; sums begin anew when the log is empty. Its view has units, the tokens left, as that of other
--- buckets. Mirrors LoggedBucket. What changes is kept until the end: nothing is written before all
--- is read. Of a log, stored is how many calls are in the list, keep how many of these stay where
--- they are, size how many there are with new ones, and drop how many of them are over.
+-- A sliding log is a list of calls, the oldest first. Each call has the time of its admission (i56), its
+-- cost (i16) and the sum of all costs up to it (i56). Two sums give the total of any part of the list.
+-- Sums restart from 0 when the log is empty. Its view has units, the tokens left, like other buckets.
+-- Mirrors LoggedBucket. Changes are buffered until the end: nothing is written before everything is
+-- read. Fields of a log: stored is the number of calls in the list, keep the number of these that stay
+-- in place, size the number including new calls, and drop the number of expired calls.
 local ENTRY, ENTRY_BYTES = '<i7i2i7', 16
 local logs = {}
 
--- Returns a call by its index from 0, as { time, cost, sum }; false if the element is none.
+-- Returns a call by its index from 0, as { time, cost, sum }; false if the element is not a call.
 local function entry(log, index)
   local known = log.entries[index]
   if known == nil then
@@ -172,8 +171,8 @@ local function entry(log, index)
   return known
 end
 
--- Returns the least index from low on, and below high, of which a test is true, or high; nil if an
--- element is no call.
+-- Returns the least index in [low, high) for which a test is true, or high; nil if an element is not a
+-- call.
 local function search(log, low, high, test)
   while low < high do
     local middle = floor((low + high) / 2)
@@ -196,7 +195,7 @@ local function log_of(key)
   return logs[key]
 end
 
--- Returns a view of a log; nil if what is kept under the key is none.
+-- Returns a view of a log; nil if the value of the key is not a log.
 local function load_log(key, limit)
   local log, window, used = log_of(key), limit.log, 0
   if not log then return nil end
@@ -218,8 +217,8 @@ local function log_reset(view)
   return view.first < log.size and entry(log, log.size - 1)[1] + view.limit.log - now or 0
 end
 
--- Returns the time until so many tokens no longer count; nil if an element is no call, or the calls
--- are not in the order of their times.
+-- Returns the time until the given number of tokens no longer counts; nil if an element is not a call,
+-- or the calls are not in the order of their times.
 local function log_wait(view, missing)
   local log = view.log
   local oldest = entry(log, view.first)
@@ -242,8 +241,8 @@ local function charge_log(view, cost)
   log.changed, log.reset = true, log_reset(view)
 end
 
--- The newest calls are taken away; nothing, if an element to be read is no call.
-local function give_back_log(key, view, cost, tells)
+-- Gives the cost back: removes it from the newest calls. Changes nothing if an element is not a call.
+local function give_back_log(key, view, cost, publishes)
   local log, left, size = view.log, cost, view.log.size
   local newest = size > view.first and entry(log, size - 1)
   while newest and newest[2] <= left do
@@ -259,7 +258,7 @@ local function give_back_log(key, view, cost, tells)
   end
   view.units = view.units + cost - left
   log.changed, log.reset = true, log_reset(view)
-  if tells then redis.pcall('PUBLISH', RAISED, key) end
+  if publishes then redis.pcall('PUBLISH', RAISED, key) end
 end
 
 local function store_log(key, log)
@@ -331,8 +330,8 @@ for n = 2, #ARGV do
         else charge(KEYS[places[i]], view, cost) end
       elseif check.gives then
         if view.set then flags = release_slot(view) and 3 or 1
-        elseif log then give_back_log(KEYS[places[i]], view, cost, check.tells)
-        else give_back(KEYS[places[i]], view, cost, check.tells) end
+        elseif log then give_back_log(KEYS[places[i]], view, cost, check.publishes)
+        else give_back(KEYS[places[i]], view, cost, check.publishes) end
       end
       local limit = view.limit
       local sliding = limit.sliding

@@ -209,7 +209,7 @@ class RedisBucketCorrectorIT extends BucketCorrectorContract {
       CacheUnavailableException failed =
           assertThrows(CacheUnavailableException.class, () -> alone.apply(corrections));
       long millis = (System.nanoTime() - beganNanos) / 1_000_000;
-      assertEquals("no answer for 1000 ms", failed.getMessage());
+      assertEquals("no reply for 1000 ms", failed.getMessage());
       assertTrue(millis >= 900, () -> millis + " ms");
       own.resume();
       Await.until("a connection", () -> answers(alone, corrections));

@@ -36,8 +36,8 @@ class ServerInfoTest {
 
   @Test
   void refusal_serverInfoUnknown_isNone() {
-    assertEquals(ServerInfo.UNTOLD, ServerInfo.of(""));
-    assertEquals("", ServerInfo.UNTOLD.refusal(ServerKind.SINGLE));
+    assertEquals(ServerInfo.NOT_REPORTED, ServerInfo.of(""));
+    assertEquals("", ServerInfo.NOT_REPORTED.refusal(ServerKind.SINGLE));
     assertEquals("", of("next", "").refusal(ServerKind.SINGLE));
   }
 

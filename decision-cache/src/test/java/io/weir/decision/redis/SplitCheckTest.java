@@ -17,7 +17,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** The decision of a check that several servers decide in part. */
-class PartedCheckTest {
+class SplitCheckTest {
   private static final BucketReply NO = new BucketReply(false, 0, 1_000, 1_000, 0, 0, 0, false);
   private static final Decision DENIED = new Decision.Denied(1, List.of(NO), 0, false);
   private static final Decision STILL_DENIED =
@@ -62,11 +62,11 @@ class PartedCheckTest {
   }
 
   private Decision merge(Decision ofSlots, Decision ofClient) {
-    return new PartedCheck(whole, List.of(part(0), part(1))).merge(List.of(ofSlots, ofClient));
+    return new SplitCheck(whole, List.of(part(0), part(1))).merge(List.of(ofSlots, ofClient));
   }
 
-  private PartedCheck.Part part(int bucket) {
-    return new PartedCheck.Part(
+  private SplitCheck.Part part(int bucket) {
+    return new SplitCheck.Part(
         server, whole.of(List.of(whole.buckets().get(bucket))), List.of(bucket));
   }
 }
