@@ -6,23 +6,23 @@ import io.weir.limits.BillingPeriod;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cache of billing periods: they come with every call of a client who has a calendar of its own,
- * and validating them takes longer than reading them. Periods are replaced by others that fall on
- * their place. Not thread-safe.
+ * A cache of validated billing periods. Every call of a client with its own calendar contains them,
+ * and validation takes longer than reading. A new period replaces the one in the same slot. Not
+ * thread-safe.
  */
 final class BillingCache {
   /**
-   * Places; a power of two, above the calendars that are in use: 600 time zones with some days of
-   * the month each. At some 300 bytes a period, 1.2 MB a partition when every place is taken.
+   * Number of slots; a power of two, greater than the calendars in use: 600 time zones with a few
+   * days of the month each. At about 300 bytes per period, at most 1.2 MB per partition.
    */
   private static final int PLACES = 4_096;
 
   private final @Nullable BilledIn[] places = new BilledIn[PLACES];
 
   /**
-   * Returns the periods of these values, or null if they make none.
+   * Returns the periods with these values, or null if the values are invalid.
    *
-   * @param before name of the period before; empty if it is not said
+   * @param before name of the previous period; empty if the line does not contain it
    */
   @Nullable BilledIn get(
       String name,
@@ -60,7 +60,7 @@ final class BillingCache {
         && period.timeZone().equals(zone);
   }
 
-  /** Compares all that the zone and the period that follows do not tell already. */
+  /** Compares name and start; the zone and the next period's start have been compared already. */
   private static boolean isBefore(@Nullable BillingPeriod period, String name, long start) {
     return period == null
         ? name.isEmpty()

@@ -17,13 +17,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads call lines for counting. A line exactly as {@link CallLineCodec#encode} writes it, in ASCII
- * without escapes, is read by comparing bytes, since decoding is the larger part of the work per
- * call; every other line is left to the codec, so that both accept and refuse the same lines. Not
- * thread-safe.
+ * A fast reader of call lines. It reads a line by comparing bytes if the line is exactly as {@link
+ * CallLineCodec#encode} writes it, in ASCII without escapes. Decoding is most of the work per call.
+ * The codec reads every other line, so both accept and refuse the same lines. Not thread-safe.
  */
 final class CallReader {
-  /** Most digits of a number that may be in range. */
+  /** Maximum number of digits of a valid number. */
   private static final int MAX_DIGITS = 16;
 
   private static final byte[] ID = ascii("{\"id\":\"");
@@ -73,10 +72,11 @@ final class CallReader {
   /**
    * Reads one line.
    *
-   * @param value holds the line
-   * @param lineStart its first byte
-   * @param lineEnd the first byte behind it
-   * @throws MalformedRecordException when the bytes are not a call; the message names the member
+   * @param value bytes that contain the line
+   * @param lineStart index of its first byte
+   * @param lineEnd index after its last byte
+   * @throws MalformedRecordException if the bytes are not a call; the message names the invalid
+   *     member
    */
   CallEvent read(byte[] value, int lineStart, int lineEnd) throws MalformedRecordException {
     bytes = value;
@@ -142,7 +142,7 @@ final class CallReader {
         billing);
   }
 
-  /** Reads the billing periods; returns null if the line is left to the codec. */
+  /** Reads the billing periods; returns null if the codec must read the line. */
   private @Nullable BilledIn billing() {
     String name = text(true);
     require(BILLING_START);
@@ -182,7 +182,7 @@ final class CallReader {
     return isOther ? List.of() : all;
   }
 
-  /** Reads one charge; returns null if the line is left to the codec. */
+  /** Reads one charge; returns null if the codec must read the line. */
   private @Nullable Charge charge() {
     require(CHARGE_KEY);
     String bucket = text(true);
@@ -213,7 +213,8 @@ final class CallReader {
   }
 
   /**
-   * A limit, whose algorithm stands before it unless it is a token bucket's, or an older line's.
+   * Reads a limit; returns null if the codec must read the line. The algorithm precedes it, except
+   * for a token bucket and in old lines.
    */
   private @Nullable BucketLimit limit(boolean isQuota, boolean isWindow, boolean isSliding) {
     long capacity = integer();
@@ -249,7 +250,7 @@ final class CallReader {
     return limit;
   }
 
-  /** Reads the text up to the next quote, and the quote: 1 to 256 printable ASCII characters. */
+  /** Reads a text of 1 to 256 printable ASCII characters and the quote after it. */
   private String text(boolean repeats) {
     int start = position;
     int hash = 0;

@@ -5,8 +5,8 @@ import io.weir.aggregator.state.Packer;
 import io.weir.topics.model.CallEvent;
 
 /**
- * The ids that callers chose, by which a repeated call is recognized: one id is one fact for each
- * verdict. Not thread-safe.
+ * Detects repeated calls by the ids that clients chose. An id identifies one allowed and one denied
+ * call of a client. Not thread-safe.
  */
 final class CallerIds {
   private final SeenIds ids;
@@ -19,8 +19,8 @@ final class CallerIds {
   }
 
   /**
-   * Returns whether the call was counted before under its id. An id names one call: a different one
-   * under the same id is a call of its own, and is remembered as well.
+   * Returns whether the call was counted before under its id. A different call under the same id is
+   * a separate call, and is remembered too.
    */
   boolean isRepeated(CallEvent call) {
     String fingerprint = call.fingerprint();
@@ -32,7 +32,7 @@ final class CallerIds {
       known = ids.find(key, at);
       state.idConflicts += known == null ? 1 : 0;
     } else if (known == null && state.idConflicts > 0) {
-      // the call that had the id first may have been forgotten since this one was counted
+      // the first call with this id may have been forgotten after this one was counted
       known = ids.find(key(call).text(fingerprint).toBytes(), at);
     }
     if (known == null) {

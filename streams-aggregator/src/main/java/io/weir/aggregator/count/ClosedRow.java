@@ -8,17 +8,17 @@ import io.weir.topics.model.UsageCount;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of one row of the ledger, kept for as long as adjustments of it may come.
+ * The state of one row of the ledger, kept while adjustments of it are possible.
  *
- * @param revision revision of its last row
- * @param total the sum of its rows
- * @param ownPeriod the billing period of all of them; null for the month of UTC
+ * @param revision revision of the newest ledger record
+ * @param total sum of all its ledger records
+ * @param ownPeriod the billing period of these records; null for the month in UTC
  */
 record ClosedRow(long revision, UsageCount total, @Nullable BillingPeriod ownPeriod) {
-  /** A row whose billing period is the month of UTC. */
+  /** Version of a row whose billing period is the month in UTC. */
   private static final int VERSION = 1;
 
-  /** A row with a billing period of the client's own calendar behind its figures. */
+  /** Version of a row with a billing period of the client's own calendar after its figures. */
   private static final int VERSION_WITH_PERIOD = 2;
 
   byte[] toBytes() {

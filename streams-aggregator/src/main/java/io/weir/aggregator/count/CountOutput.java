@@ -10,36 +10,38 @@ import io.weir.topics.model.UsageState;
 import java.util.List;
 
 /**
- * Receives what the counting of a partition writes, in order, to the same partition of the other
+ * Receives the records that a partition's counter writes, in order, to the same partition of other
  * topics.
  */
 public interface CountOutput extends AuditOutput {
-  /** Writes a row of the ledger; the time stamp is the broker's time of the record behind it. */
+  /**
+   * Writes a row of the ledger; the timestamp is the broker's time of the record that caused it.
+   */
   void ledger(LedgerRow row, long timestampEpochMillis);
 
-  /** Writes the newest figures of a key and window. */
+  /** Writes the newest figures of a row. */
   void state(UsageState state, long timestampEpochMillis);
 
-  /** Writes how far the partition is counted; everything up to there was written before. */
+  /** Writes the progress of the partition; all output up to it has been written before. */
   void progress(PartitionProgress progress, long timestampEpochMillis);
 
   /** Writes the outcome of a settlement. */
   void settled(SettlementVerdict verdict, long timestampEpochMillis);
 
   /**
-   * Writes what could not be counted of the current record to the quarantine.
+   * Writes the current record, or one of its lines, to the quarantine.
    *
    * @param value the record's value, or one line of it
-   * @param line the number of the line, from 1; 0 when the whole record is refused
-   * @param reason what is wrong with it
+   * @param line the number of the line, from 1; 0 if the whole record is refused
+   * @param reason why it cannot be counted
    */
   void quarantine(byte[] value, int line, String reason);
 
   /**
-   * Writes that refused lines have been counted after all; once more for each repeated replay.
+   * Writes that refused lines have been counted by a replay; again for each repeated replay.
    *
-   * @param replay where the lines were refused
-   * @param lines the numbers of the lines there, ascending; empty when the whole record was taken
+   * @param replay the source of the replay: where the lines were refused
+   * @param lines the numbers of the lines there, ascending; empty if the whole record was counted
    */
   void replayed(Replay replay, List<Integer> lines);
 }

@@ -2,17 +2,17 @@
 package io.weir.aggregator.count;
 
 /**
- * The settings by which calls are counted; lengths of time are in milliseconds. The content of the
- * ledger depends on them, so all instances of an aggregator must have the same.
+ * The settings of the counting rules; durations are in milliseconds. The content of the ledger
+ * depends on them, so all instances of an aggregator must have the same settings.
  *
- * @param windowMillis size of a ledger window; divides a day, so that days and months are sums of
- *     windows
- * @param graceMillis how far behind the watermark a window stays open; zero means not at all
- * @param maxHoldMillis by how much a node's low watermark may lag behind the newest one before
- *     windows close without that node
- * @param latenessMillis how old a call may be when it arrives; older ones are quarantined
- * @param maxEndpoints how many endpoints of a client and meter have rows of their own in a window;
- *     all further ones share a row
+ * @param windowMillis size of a ledger window; must divide a day, so that days and months are sums
+ *     of windows
+ * @param graceMillis how long a window stays open after the watermark has passed its end; may be 0
+ * @param maxHoldMillis maximum lag of a node's low watermark behind the newest one; windows do not
+ *     wait for a node with a greater lag
+ * @param latenessMillis maximum age of a call when it arrives; older calls are quarantined
+ * @param maxEndpoints maximum number of endpoints of a client and meter with their own rows in a
+ *     window; all others share one row
  */
 public record CountSettings(
     long windowMillis,
@@ -24,7 +24,9 @@ public record CountSettings(
   /** Default of {@code maxEndpoints}. */
   public static final int DEFAULT_MAX_ENDPOINTS = 1_000;
 
-  /** By how much a call may be dated after the broker took it: clocks differ by less. */
+  /**
+   * Maximum by which a call's decision time may exceed the broker's time; clocks differ by less.
+   */
   public static final long MAX_AHEAD_MILLIS = 5 * 60_000L;
 
   private static final long MAX_AHEAD_OF_NODES_MILLIS = 3_600_000L;
@@ -57,8 +59,9 @@ public record CountSettings(
   }
 
   /**
-   * Returns how far the broker's clock is believed beyond the newest low watermark of any node: an
-   * hour, or a quarter of the lateness if that is less, so that no call becomes too old by it.
+   * Returns the maximum by which a trusted broker time exceeds the newest low watermark of all
+   * nodes. It is one hour, or a quarter of the lateness if that is less, so that no call becomes
+   * too old.
    */
   long maxAheadOfNodesMillis() {
     return Math.min(MAX_AHEAD_OF_NODES_MILLIS, latenessMillis / 4);

@@ -7,16 +7,17 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Counts the endpoints that have rows of their own, by window, client and meter. The rows in the
- * stores are the truth, and a row is never deleted while calls of its window may come; the counts
- * in memory only save reading them. Not thread-safe.
+ * Counts the endpoints with their own rows, per window, client and meter. The stored rows are the
+ * truth, and a row is never deleted while calls of its window may arrive. The counts in memory only
+ * avoid reads. Not thread-safe.
  *
- * <p>A window in which the stores hold no row when it is first asked for gets all of its rows
- * through {@link #added}. Its absent counts are therefore 0, so that a client's first call in it
- * reads nothing.
+ * <p>If the stores have no row of a window at its first use, all its rows are added through {@link
+ * #added}. Its absent counts are therefore 0, and a client's first call in it needs no read.
  */
 final class EndpointRows {
-  /** Most counts kept between two records; at some 150 bytes each, 8 MB a partition. */
+  /**
+   * Maximum number of counts kept between two records; at about 150 bytes each, 8 MB per partition.
+   */
   static final int MAX_COUNTS_IN_MEMORY = 50_000;
 
   private static final int CHUNK_ROWS = 256;
@@ -25,10 +26,10 @@ final class EndpointRows {
   private final ByteStore closed;
   private final int maxEndpoints;
 
-  /** The counts that are known, by the key of the others of the same window, client and meter. */
+  /** The known counts, by the key of the others row of the same window, client and meter. */
   private final Map<RowKey, Integer> counts = new HashMap<>();
 
-  /** Starts of windows that have been asked for; true if all of their counts are known. */
+  /** Starts of the windows used; true if all counts of the window are known. */
   private final Map<Long, Boolean> windows = new HashMap<>();
 
   EndpointRows(ByteStore open, ByteStore closed, int maxEndpoints) {
@@ -38,9 +39,9 @@ final class EndpointRows {
   }
 
   /**
-   * Returns whether one more endpoint of a window, client and meter gets a row of its own.
+   * Returns whether one more endpoint of a window, client and meter gets its own row.
    *
-   * @param others the key of the others of that window, client and meter
+   * @param others the key of the others row of that window, client and meter
    */
   boolean hasRoom(RowKey others) {
     Integer known = counts.get(others);
@@ -55,12 +56,12 @@ final class EndpointRows {
     return read < maxEndpoints;
   }
 
-  /** Notes that an endpoint has got a row of its own, after {@link #hasRoom} has allowed it. */
+  /** Counts a new endpoint with its own row, which {@link #hasRoom} has allowed. */
   void added(RowKey own) {
     counts.merge(own.others(), 1, Integer::sum);
   }
 
-  /** Forgets what can be read again, if it is too much; every row must be in the stores. */
+  /** Clears counts in memory if there are too many; every row must be in the stores. */
   void trim() {
     if (counts.size() >= MAX_COUNTS_IN_MEMORY || windows.size() >= MAX_COUNTS_IN_MEMORY) {
       counts.clear();
@@ -77,12 +78,12 @@ final class EndpointRows {
         start -> {
           byte[] from = RowKey.from(start);
           byte[] behind = RowKey.from(start + 1);
-          // closed ones first: of a closed window every open row is deleted, and would be passed
+          // closed rows first: a closed window has only deleted open rows, which are slow to scan
           return closed.scan(from, behind, 1).isEmpty() && open.scan(from, behind, 1).isEmpty();
         });
   }
 
-  /** Counts the rows in the stores, as far as the count matters; each row is in one of them. */
+  /** Counts the rows in both stores, up to the maximum; each row is in one of them. */
   private int read(RowKey others) {
     int found = read(closed, others, maxEndpoints);
     return found < maxEndpoints ? found + read(open, others, maxEndpoints - found) : found;

@@ -15,48 +15,48 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The usage in one batch that belongs to closed windows, summed by row and reason. Iterates in the
- * order in which rows and reasons first appeared, so that a replay writes the same rows. Reused
- * from batch to batch. Not thread-safe.
+ * The usage of closed windows in one batch, summed by row and reason. Iterates in the order in
+ * which rows and reasons first appeared, so that a replay writes the same rows. Reused for each
+ * batch. Not thread-safe.
  */
 final class LateUsage {
   private final Map<Part, Late> sums = new LinkedHashMap<>();
   private final Map<RowKey, Long> quantities = new HashMap<>();
 
-  /** The billing period of each row for which something is summed. */
+  /** The billing period of each row with a sum. */
   private final Map<RowKey, RowPeriod> periods = new HashMap<>();
 
   /**
-   * What one adjustment is for.
+   * The subject of one adjustment.
    *
-   * @param key the row that is adjusted
-   * @param reason why: late calls, settlements and voids are adjusted separately
+   * @param key the adjusted row
+   * @param reason the reason: late calls, settlements and voids are adjusted separately
    */
   record Part(RowKey key, UsageRow.Reason reason) {}
 
   /**
-   * What an adjustment says.
+   * The content of one adjustment.
    *
    * @param tally the sum of its calls and settlements
-   * @param ownPeriod the billing period of the first of them, for a window that has no row yet;
-   *     null for the month of UTC
+   * @param ownPeriod the billing period of the first call or settlement, used if the window has no
+   *     row yet; null for the month in UTC
    */
   record Late(Tally tally, @Nullable BillingPeriod ownPeriod) {}
 
   /**
    * The billing period of a row.
    *
-   * @param own null for the month of UTC
+   * @param own the period of the client's own calendar; null for the month in UTC
    */
   record RowPeriod(@Nullable BillingPeriod own) {}
 
   /**
-   * Adds a call, or a settlement, that stood in the record with this offset.
+   * Adds a call or a settlement from the record with an offset.
    *
    * @param digest digest of the line
-   * @param known gives the period of the row that there is, or null if there is none: the first
-   *     call in it decides; called once a row
-   * @return whether the call says another billing period than its row has
+   * @param known returns the period of an existing row, or null if there is no row and the first
+   *     call decides; called once per row
+   * @return whether the billing period of the call differs from that of its row
    */
   boolean add(
       RowKey key,
@@ -84,11 +84,10 @@ final class LateUsage {
   }
 
   /**
-   * Returns whether a call leaves the quantity of its row in range; to be asked before {@link
-   * #add}.
+   * Returns whether the quantity of a row remains in range if a call is added; call this before
+   * {@link #add}.
    *
-   * @param quantityBefore gives the quantity of a row without what is summed here; called once a
-   *     row
+   * @param quantityBefore returns the quantity of a row without this batch; called once per row
    */
   boolean hasRoomFor(RowKey key, CallEvent call, ToLongFunction<RowKey> quantityBefore) {
     if (call.quantity() == 0) {
@@ -98,22 +97,22 @@ final class LateUsage {
     return Tally.isInRange(quantity, call.quantity());
   }
 
-  /** Returns whether something is summed for a row. */
+  /** Returns whether a row has a sum. */
   boolean contains(RowKey key) {
     return periods.containsKey(key);
   }
 
-  /** Returns whether the batch had nothing for closed windows. */
+  /** Returns whether the batch contains no usage of closed windows. */
   boolean isEmpty() {
     return sums.isEmpty();
   }
 
-  /** Passes each part and its sum to an action. */
+  /** Calls an action with each part and its sum. */
   void forEach(BiConsumer<Part, Late> action) {
     sums.forEach(action);
   }
 
-  /** Forgets everything, for the next batch. */
+  /** Clears all sums for the next batch. */
   void clear() {
     sums.clear();
     quantities.clear();

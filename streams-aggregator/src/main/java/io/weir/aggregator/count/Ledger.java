@@ -14,14 +14,14 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes the ledger of one partition: each key and window once as FINAL when its window is closed,
- * every later fact as ADJUSTMENT, and a CLOSE after all rows of a boundary. Not thread-safe.
+ * Writes the ledger of one partition. Writes each row once as FINAL when its window is closed,
+ * later usage as ADJUSTMENT, and a CLOSE after all rows of a boundary. Not thread-safe.
  *
- * <p>What is written depends on the records of the calls topic alone; when it is written depends on
- * the budget. Only the control totals of a CLOSE, which sum the rows before it, depend on both.
+ * <p>The content depends only on the records of the calls topic; the time of writing depends on the
+ * budget. Only the control totals of a CLOSE, which sum the preceding rows, depend on both.
  */
 final class Ledger {
-  /** Rows read from the store at a time, before any of them is written. */
+  /** Number of rows read from the store before the first of them is written. */
   private static final int CHUNK_ROWS = 256;
 
   private final int partition;
@@ -32,10 +32,10 @@ final class Ledger {
   private final CountOutput output;
   private final LongSupplier clockEpochMillis;
 
-  /** Where the next scan begins: no open row before this key is due, only deleted ones are. */
+  /** First key of the next scan; only deleted open rows precede it. */
   private byte[] closeFrom;
 
-  /** Where the next deletion begins: no closed row is left before this key. */
+  /** First key of the next deletion; no closed row precedes it. */
   private byte[] forgetFrom = RowKey.from(0);
 
   Ledger(
@@ -57,9 +57,9 @@ final class Ledger {
   }
 
   /**
-   * Writes the FINAL rows and the CLOSE rows of the pending boundaries.
+   * Writes the FINAL rows and the CLOSE of each pending boundary.
    *
-   * @return whether nothing is left to write
+   * @return whether all are written
    */
   boolean close(Budget budget) {
     PendingClose close;
@@ -80,7 +80,7 @@ final class Ledger {
     return true;
   }
 
-  /** Forgets closed rows that no call can reach any more; returns whether none is left. */
+  /** Deletes closed rows that are too old for any later call; returns whether all are deleted. */
   boolean forget(int maxRows) {
     long horizon =
         settings.boundaryAtOrBefore(
@@ -102,7 +102,7 @@ final class Ledger {
     return closed.get(key.toBytes()) != null;
   }
 
-  /** Returns the quantity of a row of a closed window, whether its FINAL is written or not. */
+  /** Returns the quantity of a row of a closed window, whether or not its FINAL is written. */
   long quantityOf(RowKey key) {
     OpenRow waiting = open.find(key);
     byte[] known = closed.get(key.toBytes());
@@ -121,12 +121,12 @@ final class Ledger {
   }
 
   /**
-   * Counts usage of a window that is closed. Its billing period is that of the rows before it; only
-   * the first row of a window has that of its own first call.
+   * Writes an adjustment of a closed window. Its billing period is that of the previous ledger
+   * records of the row; without any, that of its first call.
    *
-   * @param late the usage; calls in it are marked as late
-   * @param reason why it comes after the close
-   * @param gaps event times for which calls may be missing now
+   * @param late the usage; its calls are marked as late
+   * @param reason why it arrived after the close
+   * @param gaps event times for which calls may currently be missing
    */
   void adjust(RowKey key, LateUsage.Late late, UsageRow.Reason reason, List<Interval> gaps) {
     OpenRow waiting = open.find(key);
@@ -201,7 +201,7 @@ final class Ledger {
 
   private void write(UsageRow row, long atEpochMillis) {
     state.rowsSinceClose++;
-    // a control total may wrap around (modulo 2^64), as the sum of its reader then does
+    // a control total may wrap around (modulo 2^64), as does the sum of its reader
     state.quantitySinceClose += row.count().quantity();
     output.ledger(row, atEpochMillis);
   }

@@ -9,11 +9,11 @@ import io.weir.limits.TokenBucketLimit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cache of limits: a limit comes with every charge, and validating it takes longer than reading
- * it. A limit is replaced by another one that falls on its place. Not thread-safe.
+ * A cache of validated limits. Every charge contains a limit, and validation takes longer than
+ * reading. A new limit replaces the one in the same slot. Not thread-safe.
  */
 final class LimitCache {
-  /** Places; a power of two, well above the limits in use. */
+  /** Number of slots; a power of two, well above the number of limits in use. */
   private static final int PLACES = 1_024;
 
   private final @Nullable Entry[] places = new Entry[PLACES];
@@ -21,10 +21,10 @@ final class LimitCache {
   /**
    * The numbers of a limit.
    *
-   * @param refillTokens 0 for a quota and for a window
-   * @param micros the refill period, or when a quota's period or a window ends
-   * @param windowMicros the length of a window, 0 for all else
-   * @param subWindows the sub-windows of a sliding window, 0 for all else
+   * @param refillTokens 0 for a quota and a window
+   * @param micros the refill period, or the end of a quota's period or of a window
+   * @param windowMicros the length of a window; 0 for other limits
+   * @param subWindows number of sub-windows of a sliding window; 0 for other limits
    */
   record Numbers(
       long capacity, long refillTokens, long micros, long windowMicros, long subWindows) {
@@ -37,7 +37,7 @@ final class LimitCache {
 
   private record Entry(Numbers numbers, BucketLimit limit) {}
 
-  /** Returns the limit of these numbers, or null if they make none. */
+  /** Returns the limit with these numbers, or null if the numbers are invalid. */
   @Nullable BucketLimit get(Numbers numbers) {
     int place = numbers.place();
     Entry known = places[place];

@@ -5,22 +5,25 @@ import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.UsageState;
 import org.jspecify.annotations.Nullable;
 
-/** A row of an open window, with its place in the queue of figures to publish. */
+/** A row of an open window, with its state in the queue of figures to publish. */
 final class OpenRow {
   final RowKey key;
   final byte[] keyBytes;
   final Tally tally;
 
-  /** The billing period, as its first call said it; null for the month of UTC. */
+  /** The billing period of its first call; null for the month in UTC. */
   final @Nullable BillingPeriod ownPeriod;
 
-  /** Whether the current batch has changed the row, and it is not written yet. */
+  /** Whether the current batch has changed the row and the row is not stored yet. */
   boolean touched;
 
-  /** Whether the row waits to be published; set and cleared by {@link OpenRows}. */
+  /**
+   * Whether the row waits for publication; set by {@link OpenRows}, cleared by {@link
+   * RunningFigures}.
+   */
   boolean queued;
 
-  /** Whether the window has been closed; a reference that is left must not be used. */
+  /** Whether the row was removed because its window is closed; the object must then not be used. */
   boolean closed;
 
   OpenRow(RowKey key, byte[] keyBytes, Tally tally, @Nullable BillingPeriod ownPeriod) {

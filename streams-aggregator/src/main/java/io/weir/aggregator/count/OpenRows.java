@@ -15,20 +15,20 @@ import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rows of all open windows: a store that is written through, with the rows in use decoded in
- * memory before it. Not thread-safe.
+ * The rows of all open windows: a store with a write-through cache of decoded rows. Not
+ * thread-safe.
  */
 final class OpenRows {
   /**
-   * Most rows kept decoded between two publications; at some 300 bytes each, 15 MB a partition.
-   * Rows touched since the last publication come on top.
+   * Maximum number of decoded rows kept between two publications; at about 300 bytes each, 15 MB
+   * per partition. Rows changed since the last publication are kept in addition.
    */
   static final int MAX_ROWS_IN_MEMORY = 50_000;
 
-  /** A row whose billing period is the month of UTC. */
+  /** Version of a row whose billing period is the month in UTC. */
   private static final int VERSION = 1;
 
-  /** A row with a billing period of the client's own calendar behind its figures. */
+  /** Version of a row with a billing period of the client's own calendar after its figures. */
   private static final int VERSION_WITH_PERIOD = 2;
 
   private final ByteStore store;
@@ -41,7 +41,7 @@ final class OpenRows {
     this.store = store;
   }
 
-  /** Creates the row of a key that has none, for its first call. */
+  /** Creates the row of a key for its first call; the key must not have a row. */
   OpenRow create(RowKey key, CallEvent first) {
     OpenRow row = new OpenRow(key, key.toBytes(), new Tally(), key.ownPeriod(first));
     inMemory.put(key, row);
@@ -49,8 +49,8 @@ final class OpenRows {
   }
 
   /**
-   * Counts a call in its row. The row is written by the next {@link #saveTouched}: once, however
-   * many calls it got.
+   * Counts a call in its row. The next {@link #saveTouched} writes the row once, for any number of
+   * calls.
    */
   void add(OpenRow row, CallEvent call, long offset, long digest) {
     row.tally.add(call, offset, digest);
@@ -58,8 +58,8 @@ final class OpenRows {
   }
 
   /**
-   * Returns whether a call leaves the quantity of its row in range, so that every reader can
-   * represent it exactly.
+   * Returns whether the quantity of a row remains in range if a call is added. Every reader can
+   * represent a quantity in range exactly.
    */
   boolean hasRoomFor(RowKey key, CallEvent call) {
     if (call.quantity() == 0) {
@@ -69,7 +69,7 @@ final class OpenRows {
     return row == null || Tally.isInRange(row.tally.quantity(), call.quantity());
   }
 
-  /** Counts a duplicate, which is not billed, in the row of its call. */
+  /** Counts a duplicate in the row of its call; it is not billed. */
   void addDuplicate(OpenRow row) {
     row.tally.addDuplicate();
     touch(row);
@@ -82,7 +82,7 @@ final class OpenRows {
     }
   }
 
-  /** Writes every row that has changed since the last time, and queues it to be published. */
+  /** Stores every row changed since the last call, and queues it for publication. */
   void saveTouched() {
     for (OpenRow row : touched) {
       row.touched = false;
@@ -117,14 +117,14 @@ final class OpenRows {
     return row;
   }
 
-  /** Removes a row, since its window is closed. */
+  /** Removes a row because its window is closed. */
   void remove(OpenRow row) {
     row.closed = true;
     inMemory.remove(row.key);
     store.delete(row.keyBytes);
   }
 
-  /** Returns the first rows from a key on whose windows start before a time. */
+  /** Returns the first rows, from a key on, whose windows start before a time. */
   List<OpenRow> scan(byte[] from, long startsBeforeEpochMillis, int maxRows) {
     List<OpenRow> rows = new ArrayList<>();
     for (ByteStore.Entry entry : store.scan(from, RowKey.from(startsBeforeEpochMillis), maxRows)) {
@@ -136,8 +136,8 @@ final class OpenRows {
   }
 
   /**
-   * Returns the rows that have changed since the last call; {@code queued} stays set on them. If
-   * there are too many rows in memory, those that are not queued are dropped from it.
+   * Returns the rows changed since the last call; {@code queued} remains set on them. If there are
+   * too many rows in memory, removes those that are not queued.
    */
   Queue<OpenRow> takeChanged() {
     if (inMemory.size() >= MAX_ROWS_IN_MEMORY) {

@@ -2,9 +2,9 @@
 package io.weir.aggregator.count;
 
 /**
- * Thrown if the stored counts have another number of endpoints with rows of their own than the
- * settings. The number belongs to the data: counted again with another one, a call would stand in
- * another row than the one that was billed.
+ * Thrown if the stored data were counted with another maximum number of endpoints than the settings
+ * have. The number must not change: with another one, a repeated count would put a call into
+ * another row than the billed one.
  */
 public final class OtherEndpointsException extends IllegalStateException {
   private static final long serialVersionUID = 1L;
@@ -15,8 +15,8 @@ public final class OtherEndpointsException extends IllegalStateException {
   /**
    * Creates the exception.
    *
-   * @param stored the number of the data
-   * @param set the number of the settings
+   * @param stored the number with which the data were counted
+   * @param set the number in the settings
    */
   public OtherEndpointsException(long stored, long set) {
     super("the stored counts have " + stored + " endpoints with rows of their own, not " + set);
@@ -24,12 +24,12 @@ public final class OtherEndpointsException extends IllegalStateException {
     this.set = set;
   }
 
-  /** Returns the number of the data. */
+  /** Returns the number with which the data were counted. */
   public long stored() {
     return stored;
   }
 
-  /** Returns the number of the settings. */
+  /** Returns the number in the settings. */
   public long set() {
     return set;
   }

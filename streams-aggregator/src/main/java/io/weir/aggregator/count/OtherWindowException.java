@@ -2,8 +2,8 @@
 package io.weir.aggregator.count;
 
 /**
- * Thrown if the stored counts have another window than the settings. The window belongs to the
- * data: a reader of the ledger cannot distinguish rows of two lengths.
+ * Thrown if the stored data were counted with another window than the settings have. The window
+ * must not change, because a reader of the ledger cannot distinguish rows of two lengths.
  */
 public final class OtherWindowException extends IllegalStateException {
   private static final long serialVersionUID = 1L;
@@ -17,12 +17,12 @@ public final class OtherWindowException extends IllegalStateException {
     this.setMillis = setMillis;
   }
 
-  /** Returns the window of the data, in milliseconds. */
+  /** Returns the window with which the data were counted, in milliseconds. */
   public long storedMillis() {
     return storedMillis;
   }
 
-  /** Returns the window of the settings, in milliseconds. */
+  /** Returns the window in the settings, in milliseconds. */
   public long setMillis() {
     return setMillis;
   }

@@ -5,7 +5,9 @@ import io.weir.aggregator.state.Packer;
 import io.weir.aggregator.state.Unpacker;
 import io.weir.limits.BillingPeriod;
 
-/** A billing period of a client's own calendar, as the stores keep it behind a row's figures. */
+/**
+ * The stored form of a billing period of a client's own calendar, which follows a row's figures.
+ */
 final class PackedPeriod {
   private PackedPeriod() {}
 

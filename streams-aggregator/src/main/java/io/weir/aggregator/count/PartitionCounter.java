@@ -35,16 +35,16 @@ import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts one partition of the calls topic: refuses what cannot be counted, drops what was counted
- * before, folds the rest into windows and closes them, and hands each call to the audit of the
- * decision cache. All branching of the counting is here; the parts it calls know nothing of each
- * other. Not thread-safe.
+ * Counts one partition of the calls topic. Refuses invalid records and lines, drops duplicates,
+ * adds the rest to windows and closes them, and passes each call to the audit of the decision
+ * cache. All case distinctions are here; the parts it calls do not depend on each other. Not
+ * thread-safe.
  *
- * <p>Every line that is received ends in exactly one of four counters: received = counted +
- * duplicate + late-adjusted + quarantined.
+ * <p>Every received line is in exactly one of four counters: received = counted + duplicate +
+ * late-adjusted + quarantined.
  */
 public final class PartitionCounter {
-  /** Most boundaries that wait to be written before more calls are taken. */
+  /** Maximum number of pending boundaries; more are written before the next call is counted. */
   private static final int MAX_PENDING_CLOSES = 64;
 
   private static final String TOO_OLD =
@@ -78,13 +78,13 @@ public final class PartitionCounter {
   private @Nullable String lastClient;
   private boolean lastClientIsOurs;
 
-  /** The batch whose lines are being taken; null between batches and in replays of lines. */
+  /** The batch whose lines are being counted; null between batches and in replays of lines. */
   private @Nullable BatchHeader taking;
 
-  /** Whether the lines of the current record are digested as a whole. */
+  /** Whether digests of the current record cover whole lines. */
   private boolean digestsLines;
 
-  /** The number, in that batch, of the line that is being taken. */
+  /** The number, in that batch, of the line that is being counted. */
   private int takingLine;
 
   /**
@@ -94,21 +94,21 @@ public final class PartitionCounter {
    * @param closed rows of closed windows
    * @param progress the state of the partition and its nodes
    * @param buckets audits of the live buckets of the decision cache
-   * @param ids ids that callers chose, calls that were settled, and lines that were refused
+   * @param ids ids chosen by clients, settled calls, and refused lines
    */
   public record Stores(
       ByteStore open, ByteStore closed, ByteStore progress, ByteStore buckets, SeenIds ids) {}
 
   /**
-   * Continues where the stores say.
+   * Creates a counter that continues from the stored state.
    *
    * @param partition the partition
-   * @param partitions how many there are
-   * @param settings the settings by which calls are counted
+   * @param partitions the number of partitions
+   * @param settings the settings of the counting rules
    * @param stores the stores of the partition
-   * @param output receives what is written
-   * @param partitionOfClient the rule that all modules share, from a client to its partition
-   * @param clockEpochMillis used only to stamp rows with the time at which they were made
+   * @param output receives the records to write
+   * @param partitionOfClient the rule of all modules that maps a client to its partition
+   * @param clockEpochMillis the clock for the creation time of rows; not used otherwise
    */
   public PartitionCounter(
       int partition,
@@ -141,15 +141,15 @@ public final class PartitionCounter {
   }
 
   /**
-   * Moves the next record of the partition to the quarantine without examining it, because an
-   * operator has said so: taking the record makes the code fail.
+   * Moves the next record of the partition to the quarantine without examining it. An operator
+   * requested this because the record makes the code fail.
    */
   public void giveUp(SourceRecord record, String reason) {
     refuse(begin(record), reason);
     save();
   }
 
-  /** Takes the next record of the partition. */
+  /** Counts the next record of the partition. */
   public void take(SourceRecord record) {
     byte[] value = begin(record);
     try {
@@ -169,7 +169,7 @@ public final class PartitionCounter {
     save();
   }
 
-  /** Notes the record's offset and finds its lines; returns its value. */
+  /** Records the offset of a record and finds its lines; returns its value. */
   private byte[] begin(SourceRecord record) {
     if (state.offset < 0) {
       state.beginsWith(record);
@@ -185,7 +185,7 @@ public final class PartitionCounter {
     return type != null && Arrays.equals(type, CACHE_LOSS);
   }
 
-  /** Writes rows of closed windows; returns whether none is left to write. */
+  /** Writes rows of closed windows; returns whether all are written. */
   public boolean close(Budget budget) {
     boolean nothingPending = state.pending.isEmpty();
     boolean done = ledger.close(budget);
@@ -200,37 +200,39 @@ public final class PartitionCounter {
     return figures.publish(budget);
   }
 
-  /** Publishes how often the cache's decisions were wrong, if that has changed. */
+  /** Publishes the accuracy figures of the cache if they have changed. */
   public void publishAccuracy() {
     reconciler.publishAccuracy(state.appendEpochMillis);
   }
 
-  /** Continues the restoration of a cache; returns whether nothing is left to do now. */
+  /** Continues the restoration of a cache; returns whether there is nothing to do now. */
   public boolean restore(Budget budget) {
     return reconciler.continueRestoration(budget);
   }
 
-  /** Checks live buckets for charges never recorded; returns whether none is left to check now. */
+  /**
+   * Checks live buckets for charges never recorded; returns whether all due buckets are checked.
+   */
   public boolean sweep(Budget budget) {
     return reconciler.sweep(budget);
   }
 
-  /** Forgets closed rows that no call can reach any more; returns whether none is left. */
+  /** Deletes closed rows that are too old for any later call; returns whether all are deleted. */
   public boolean forget(int maxRows) {
     return ledger.forget(maxRows);
   }
 
-  /** Returns the offset after that of the last record taken; −1 before the first. */
+  /** Returns the offset after the last counted record; −1 before the first. */
   public long nextOffset() {
     return state.offset < 0 ? -1 : state.offset + 1;
   }
 
-  /** Returns the broker's time of the last record taken, as far as it is believed. */
+  /** Returns the trusted broker's time of the last counted record. */
   public long timeEpochMillis() {
     return state.appendEpochMillis;
   }
 
-  /** Returns how far the partition is counted. */
+  /** Returns the progress of the partition. */
   public PartitionProgress progress() {
     return new PartitionProgress(
         partition,
@@ -290,8 +292,8 @@ public final class PartitionCounter {
   }
 
   /**
-   * Takes lines that were refused before. They are not noted in their journals: their positions
-   * have arrived before, or belong to a journal that is no longer awaited.
+   * Counts replayed lines, which were refused before. Their arrival is not recorded in their
+   * journals: their positions have arrived before, or the aggregator no longer awaits the journal.
    */
   private void takeReplayedLines(BatchHeader header, Replay replay, byte[] value) {
     List<Integer> counted = new ArrayList<>();
@@ -322,9 +324,9 @@ public final class PartitionCounter {
   }
 
   /**
-   * Takes the lines of a batch.
+   * Counts the lines of a batch.
    *
-   * @param judge gives what is known of a line, by its number in the batch, from 1
+   * @param judge returns whether a line has arrived before, by its number in the batch, from 1
    */
   private void takeLines(BatchHeader header, byte[] value, IntFunction<Arrival> judge) {
     taking = header;
@@ -358,7 +360,7 @@ public final class PartitionCounter {
         partition, header.node(), header.nodeEpoch(), header.linesBefore() + line);
   }
 
-  /** Counts a new line; returns the reason if it is refused, otherwise null. */
+  /** Counts a new line; returns the reason if the line is refused, otherwise null. */
   private @Nullable String takeLine(BatchHeader header, byte[] value, int line) {
     UsagePosition position = position(header, line);
     String reason;
@@ -380,7 +382,7 @@ public final class PartitionCounter {
     return reason;
   }
 
-  /** Counts a call; returns the reason if it is refused, otherwise null. */
+  /** Counts a call; returns the reason if the call is refused, otherwise null. */
   private @Nullable String takeCall(CallEvent call, long digest) {
     String misplaced = misplaced(call);
     if (misplaced != null) {
@@ -390,7 +392,7 @@ public final class PartitionCounter {
     if (!rows.hasRoomFor(row, call)) {
       return NO_ROOM;
     }
-    reconciler.take(call); // a repeated call is charged each time
+    reconciler.take(call); // the cache charges a repeated call each time
     if (call.idFromCaller() && callerIds.isRepeated(call)) {
       rows.drop(row);
     } else {
@@ -400,8 +402,8 @@ public final class PartitionCounter {
   }
 
   /**
-   * Counts a settlement if it is the first of its call and the call was counted, and writes its
-   * outcome; returns the reason if it is refused, otherwise null.
+   * Counts a settlement if its call was counted and has no earlier settlement. Writes the outcome.
+   * Returns the reason if the settlement is refused, otherwise null.
    */
   private @Nullable String takeSettlement(
       CallEvent event, Settlement settlement, UsagePosition position, long digest) {
@@ -439,7 +441,7 @@ public final class PartitionCounter {
             || (isTakenBefore(call) && settled.isCountedNow(call, state.appendEpochMillis)));
   }
 
-  /** Returns whether a line stands in the batch that is being taken, before the current line. */
+  /** Returns whether a line precedes the current line in the batch that is being counted. */
   private boolean isTakenBefore(UsagePosition line) {
     BatchHeader batch = taking;
     return batch != null
@@ -449,7 +451,7 @@ public final class PartitionCounter {
         && line.line() < batch.linesBefore() + takingLine;
   }
 
-  /** Returns why an event cannot be in this partition at this time, or null if it can. */
+  /** Returns why an event is not valid in this partition at this time, or null if it is valid. */
   private @Nullable String misplaced(CallEvent event) {
     if (!isOurs(event.client())) {
       return "client belongs to another partition";
@@ -479,7 +481,7 @@ public final class PartitionCounter {
     output.quarantine(value, 0, reason);
   }
 
-  /** Advances the watermark, and closes by definition the windows it has passed. */
+  /** Advances the watermark and closes, by definition, the windows that it has passed. */
   private void advance() {
     long watermark = nodes.watermark(state.newestLowWatermarkEpochMillis);
     if (watermark <= state.watermarkEpochMillis) {
@@ -505,7 +507,7 @@ public final class PartitionCounter {
 
   private void save() {
     reconciler.save();
-    state.counters(); // a broken equation stops the process before it becomes durable
+    state.counters(); // a broken equation stops the process before the state becomes durable
     state.save(stores.progress(), settings, packer);
   }
 }

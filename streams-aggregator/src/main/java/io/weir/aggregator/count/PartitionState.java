@@ -11,24 +11,24 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * The state of the counting of one partition, apart from its rows and nodes: counters, times and
- * boundaries. Stored as one entry of the progress store. Not thread-safe.
+ * The counters, times and boundaries of one partition; rows and nodes have their own state. Stored
+ * as one entry of the progress store. Not thread-safe.
  */
 final class PartitionState implements PartitionTime {
   private static final int VERSION = 5;
 
   /**
-   * Without the number of endpoints, of the lines of those that are beyond it, and of the lines
-   * that say another billing period than their row; every row is of a month of UTC.
+   * Version that lacks the maximum number of endpoints, the lines in others rows, and the billing
+   * period conflicts. Every row is of a month in UTC.
    */
   private static final int VERSION_OF_MONTHS = 3;
 
-  /** Without the number of endpoints, and of the lines of those that are beyond it. */
+  /** Version that lacks the maximum number of endpoints and the lines in others rows. */
   private static final int VERSION_WITHOUT_ENDPOINTS = 4;
 
   private static final byte[] KEY = {'p'};
 
-  /** Lines by their outcome: the terms of the written equation. */
+  /** Numbers of lines by outcome, the terms of the equation. */
   long received;
 
   long counted;
@@ -36,55 +36,57 @@ final class PartitionState implements PartitionTime {
   long lateAdjusted;
   long quarantined;
 
-  /** Calls that came under the id of another call; they are counted. */
+  /** Number of calls with the id of another call; they are counted. */
   long idConflicts;
 
-  /** Lines that say another billing period than the row in which they are counted. */
+  /** Number of lines whose billing period differs from that of their row. */
   long periodConflicts;
 
-  /** Lines of {@code counted} and {@code lateAdjusted} in rows of endpoints without their own. */
+  /** Number of lines, of {@code counted} and {@code lateAdjusted}, in others rows. */
   long inOtherRows;
 
-  /** Offset of the last record taken; −1 before the first. */
+  /** Offset of the last counted record; −1 before the first. */
   long offset = -1;
 
   /**
-   * The broker's time of that record, as far as it is believed; never decreases once a node has
-   * sent a record. A broker's clock may be wrong by days, and its time would be remembered for
-   * good: it is believed up to {@link CountSettings#maxAheadOfNodesMillis} beyond the newest low
-   * watermark of any node.
+   * The trusted broker's time of that record; never decreases after the first record of a node. A
+   * broker's clock may be wrong by days, and its time is stored permanently. So it is trusted only
+   * up to {@link CountSettings#maxAheadOfNodesMillis} after the newest low watermark of all nodes.
    */
   long appendEpochMillis;
 
-  /** The broker's time of that record, as the broker stamped it. */
+  /** The timestamp of that record, unchanged from the broker. */
   long stampEpochMillis;
 
   private boolean brokerIsAhead;
 
   /**
-   * The time by which work is paced: the broker's time of that record if it may be right, else the
-   * newest low watermark of any node. May decrease.
+   * The current time of the partition: the broker's time of that record if it is plausible,
+   * otherwise the newest low watermark of all nodes. May decrease.
    */
   long nowEpochMillis;
 
-  /** The greatest low watermark in any record that may be right. */
+  /** The greatest plausible low watermark of all records. */
   long newestNodeEpochMillis;
 
-  /** Stored by versions that did not keep the time, of a log that had lost its beginning. */
+  /**
+   * Value of {@code heldFromEpochMillis} from versions that did not store it, if the log had lost
+   * its oldest records.
+   */
   private static final long HELD_FROM_UNKNOWN = 1;
 
-  /** Since when the log held every record; 0 when it held its first. */
+  /** Time since which the log contained every record; 0 if it contained its first record. */
   private long heldFromEpochMillis;
 
-  /** The greatest low watermark of any journal that is believed. */
+  /** The greatest trusted low watermark of all journals. */
   long newestLowWatermarkEpochMillis;
 
   long watermarkEpochMillis;
 
-  /** The boundary of the last CLOSE row that was written. */
+  /** The boundary of the last written CLOSE row. */
   long closedThroughEpochMillis;
 
-  /** The boundaries after it, ascending, whose CLOSE is still to be written. */
+  /** The later boundaries, ascending, whose CLOSE is not written yet. */
   final Deque<PendingClose> pending = new ArrayDeque<>();
 
   /** Control totals for the next CLOSE. */
@@ -93,9 +95,9 @@ final class PartitionState implements PartitionTime {
   long quantitySinceClose;
 
   /**
-   * Notes when the broker took the next record, and the node's time in it.
+   * Observes the broker's time and the node's low watermark of the next record.
    *
-   * @param lowWatermarkEpochMillis the low watermark in the record; 0 when it has none
+   * @param lowWatermarkEpochMillis the low watermark in the record; 0 if it has none
    */
   void observe(long brokerEpochMillis, long lowWatermarkEpochMillis, CountSettings settings) {
     stampEpochMillis = brokerEpochMillis;
@@ -111,8 +113,8 @@ final class PartitionState implements PartitionTime {
   }
 
   /**
-   * Notes the first record that is taken. Records before it that have expired were appended before
-   * it, and concerned nothing that began much later.
+   * Observes the first counted record. Expired records are older and do not concern anything that
+   * began much later.
    */
   void beginsWith(SourceRecord first) {
     heldFromEpochMillis =
@@ -144,7 +146,7 @@ final class PartitionState implements PartitionTime {
     return newestNodeEpochMillis;
   }
 
-  /** Returns the boundary before which everything is closed by definition. */
+  /** Returns the newest boundary: all windows before it are closed by definition. */
   long boundaryEpochMillis() {
     PendingClose last = pending.peekLast();
     return last == null ? closedThroughEpochMillis : last.boundaryEpochMillis();
@@ -169,8 +171,8 @@ final class PartitionState implements PartitionTime {
   /**
    * Loads the state.
    *
-   * @throws OtherWindowException when the state was counted with another window size
-   * @throws OtherEndpointsException when it was counted with another number of endpoints
+   * @throws OtherWindowException if the state was counted with another window size
+   * @throws OtherEndpointsException if it was counted with another maximum number of endpoints
    */
   static PartitionState load(ByteStore store, CountSettings settings) {
     PartitionState state = new PartitionState();

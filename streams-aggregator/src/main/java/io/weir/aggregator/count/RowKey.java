@@ -11,15 +11,15 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The key of one row of the ledger. As bytes it begins with the window's start, big-endian, so that
- * a store returns the rows in the order in which their windows close; the names follow, each
- * preceded by its length, so that no two keys collide.
+ * The key of one row of the ledger. Its bytes begin with the window's start, big-endian, so that a
+ * store returns the rows in the order in which their windows close. The names follow, each after
+ * its length, so that no two keys collide.
  *
  * @param windowStartEpochMillis first millisecond of the window
- * @param client who called
- * @param meter what is counted
- * @param endpoint what was called; empty, as no caller's endpoint is, for all endpoints of the
- *     client and meter that have no row of their own
+ * @param client the client of the calls
+ * @param meter the meter of the calls
+ * @param endpoint the endpoint of the calls; empty for the others row, which contains all endpoints
+ *     of the client and meter without their own row. The endpoint of a call is never empty
  */
 record RowKey(long windowStartEpochMillis, String client, String meter, String endpoint) {
 
@@ -55,12 +55,12 @@ record RowKey(long windowStartEpochMillis, String client, String meter, String e
     return new String(utf8, StandardCharsets.UTF_8);
   }
 
-  /** Returns whether this is the row of the endpoints without a row of their own. */
+  /** Returns whether this is the others row. */
   boolean isOthers() {
     return endpoint.isEmpty();
   }
 
-  /** Returns the key of the endpoints without a row of their own, of this window and meter. */
+  /** Returns the key of the others row of this window, client and meter. */
   RowKey others() {
     return new RowKey(windowStartEpochMillis, client, meter, "");
   }
@@ -68,7 +68,7 @@ record RowKey(long windowStartEpochMillis, String client, String meter, String e
   /** Returns the exclusive upper bound of the keys of this window, client and meter. */
   byte[] endOfMeter() {
     byte[] end = others().toBytes();
-    // no endpoint is as long as that
+    // no endpoint has this length
     end[end.length - 2] = Byte.MAX_VALUE;
     return end;
   }
@@ -83,8 +83,8 @@ record RowKey(long windowStartEpochMillis, String client, String meter, String e
   }
 
   /**
-   * Returns the billing period that a row has if a call is the first one in it; null for the month
-   * of UTC.
+   * Returns the billing period of this row if {@code first} is its first call; null for the month
+   * in UTC.
    */
   @Nullable BillingPeriod ownPeriod(CallEvent first) {
     BilledIn billing = first.billing();

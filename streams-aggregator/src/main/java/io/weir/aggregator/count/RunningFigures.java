@@ -11,12 +11,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Publishes the figures of open windows in rounds: all rows that have changed, then how far the
- * partition was counted when the round began. A reader that has read the progress has therefore
- * read figures that include everything up to there. Not thread-safe.
+ * Publishes the figures of open windows in rounds: all changed rows, then the progress of the
+ * partition at the start of the round. A reader that has read the progress has therefore read all
+ * figures up to it. Not thread-safe.
  *
- * <p>The first round after a start publishes every open row, since it is not known which of them
- * the last process had published.
+ * <p>The first round after a start publishes every open row, because it is unknown which rows the
+ * previous process published.
  */
 final class RunningFigures {
   private static final int CHUNK_ROWS = 256;
@@ -27,7 +27,7 @@ final class RunningFigures {
   private final CountOutput output;
   private final Supplier<PartitionProgress> progress;
 
-  /** Where the first round continues; null when every row was published once. */
+  /** Key at which the first round continues; null when every row has been published. */
   private byte @Nullable [] republishFrom = RowKey.from(0);
 
   private Queue<OpenRow> round = new ArrayDeque<>();
@@ -48,7 +48,7 @@ final class RunningFigures {
   }
 
   /**
-   * Publishes what has changed.
+   * Publishes changed rows and the progress.
    *
    * @return whether the round is complete
    */
@@ -83,8 +83,8 @@ final class RunningFigures {
       }
       List<OpenRow> rows = open.scan(republishFrom, Long.MAX_VALUE, CHUNK_ROWS);
       for (OpenRow row : rows) {
-        // a queued row stays queued: otherwise it could leave the memory while it is in the queue,
-        // and be published as open after its copy was closed
+        // skip a queued row: if it were dequeued here, it could be removed from memory while in the
+        // queue, and be published as open after a second copy of it was closed
         if (!row.queued) {
           publish(row);
         }

@@ -4,23 +4,23 @@ package io.weir.aggregator.count;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store of ids that callers chose, calls that were settled, and lines that were refused.
- * Entries are kept for as long as a call may be late.
+ * A store of ids chosen by clients, settled calls, and refused lines. An entry is kept for the
+ * maximum lateness of a call.
  */
 public interface SeenIds {
   /**
-   * Returns the text that was first remembered under a key.
+   * Returns the text stored under a key.
    *
-   * @param key kind and names, in a form that no two of them share
-   * @param appendEpochMillis when the broker took the current record
-   * @return the text, in ASCII; null if nothing is remembered
+   * @param key kind and names, encoded so that no two keys collide
+   * @param appendEpochMillis the broker's time of the current record
+   * @return the text, in ASCII; null if the key is absent
    */
   @Nullable String find(byte[] key, long appendEpochMillis);
 
   /**
-   * Remembers a text under a key of which nothing is known.
+   * Stores a text under an absent key.
    *
-   * @param appendEpochMillis when the broker took the current record
+   * @param appendEpochMillis the broker's time of the current record
    */
   void remember(byte[] key, String text, long appendEpochMillis);
 }

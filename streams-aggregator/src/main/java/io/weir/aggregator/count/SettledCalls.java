@@ -10,22 +10,22 @@ import io.weir.topics.model.UsagePosition;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The record of which calls of a partition were settled, and of which lines were refused or
- * replayed, so that a settlement can be matched with its call. A line counts as counted if it has
- * arrived in its journal and was not refused, or was counted by a replay; refused lines are few and
- * are remembered one by one. Not thread-safe.
+ * Remembers the settled calls and the refused and replayed lines of a partition, so that a
+ * settlement can be matched with its call. A line is counted if it has arrived in its journal and
+ * was not refused, or if a replay counted it. Refused lines are few and stored individually. Not
+ * thread-safe.
  */
 final class SettledCalls {
-  /** Begins the key of a settlement as an older version wrote it: for all calls under one id. */
+  /** Prefix of the key of a settlement written by an older version: for all calls with one id. */
   private static final int SETTLED_ID = 2;
 
-  /** Begins the key of a settled call; 0 and 1 begin those of calls, by their verdict. */
+  /** Prefix of the key of a settled call; keys of calls begin with 0 or 1, by verdict. */
   private static final int SETTLED_CALL = 5;
 
-  /** Begins the key of the position of a line that was refused. */
+  /** Prefix of the key of a refused line's position. */
   private static final int REFUSED_LINE = 3;
 
-  /** Begins the key of the position of a line that was refused and then counted by a replay. */
+  /** Prefix of the key of the position of a refused line that a replay counted. */
   private static final int REPLAYED_LINE = 4;
 
   private final SeenIds ids;
@@ -37,17 +37,17 @@ final class SettledCalls {
     this.nodes = nodes;
   }
 
-  /** Notes that a line was not counted. */
+  /** Records that a line was refused. */
   void refused(UsagePosition line, long appendEpochMillis) {
     ids.remember(key(REFUSED_LINE, line), "", appendEpochMillis);
   }
 
-  /** Notes that a line that was refused before has been counted. */
+  /** Records that a replay counted a refused line. */
   void replayed(UsagePosition line, long appendEpochMillis) {
     ids.remember(key(REPLAYED_LINE, line), "", appendEpochMillis);
   }
 
-  /** Returns what is known of a line that a replay brings again; NEW if it is to be counted. */
+  /** Returns whether a replayed line was counted before; NEW if it must be counted. */
   Arrival judgeReplayed(UsagePosition line, long appendEpochMillis) {
     if (ids.find(key(REPLAYED_LINE, line), appendEpochMillis) != null) {
       return Arrival.SEEN;
@@ -63,8 +63,8 @@ final class SettledCalls {
   }
 
   /**
-   * Returns whether a line was counted that has been taken in the current record, whose lines are
-   * noted in their journal only when all are taken.
+   * Returns whether a line of the current record was counted. The journal records the arrival of a
+   * record's lines only after all are counted.
    */
   boolean isCountedNow(UsagePosition line, long appendEpochMillis) {
     return nodes.judge(line) == Arrival.NEW && !isRefused(line, appendEpochMillis);
@@ -79,7 +79,10 @@ final class SettledCalls {
     return known(settlement, appendEpochMillis) != null;
   }
 
-  /** Returns the settlement that stands; null if there is none, or an older version counted it. */
+  /**
+   * Returns the settlement that counts for a call; null if there is none, or if an older version
+   * counted it.
+   */
   @Nullable Standing standing(CallEvent settlement, long appendEpochMillis) {
     String known = known(settlement, appendEpochMillis);
     int space = known == null ? -1 : known.indexOf(' ');
@@ -88,12 +91,12 @@ final class SettledCalls {
     }
     UsagePosition position = UsagePosition.parse(known.substring(space + 1));
     if (position == null) {
-      throw new IllegalStateException("not the place of a settlement: '" + known + "'");
+      throw new IllegalStateException("invalid stored position of a settlement: '" + known + "'");
     }
     return new Standing(Long.parseLong(known.substring(0, space)), position);
   }
 
-  /** Notes which settlement stands for its call. */
+  /** Records the settlement that counts for its call. */
   void settle(CallEvent settlement, Standing standing, long appendEpochMillis) {
     ids.remember(
         settledKey(settlement),
@@ -110,7 +113,10 @@ final class SettledCalls {
             appendEpochMillis);
   }
 
-  /** Different calls under one id have different keys, so that each can be settled. */
+  /**
+   * Returns the key of a settled call. Different calls with one id have different keys, so that
+   * each can be settled.
+   */
   private byte[] settledKey(CallEvent call) {
     return packer
         .reset()

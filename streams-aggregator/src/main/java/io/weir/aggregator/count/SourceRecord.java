@@ -5,12 +5,12 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A record of the calls topic as it was read, before any of it is checked.
+ * A record of the calls topic, not checked yet.
  *
  * @param offset its offset
- * @param appendEpochMillis when the broker took it
- * @param value its value; null when it has none
- * @param headers gives the value of a header by its name; null when there is none
+ * @param appendEpochMillis the broker's time
+ * @param value its value; null if it has none
+ * @param headers returns the value of a header by name; null if it is absent
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
 public record SourceRecord(

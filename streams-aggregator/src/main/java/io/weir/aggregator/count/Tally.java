@@ -7,10 +7,9 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsageCount;
 
 /**
- * The mutable form of a {@link UsageCount}, so that folding a batch makes no garbage. Not
- * thread-safe.
+ * A mutable {@link UsageCount}, so that counting a batch allocates no objects. Not thread-safe.
  *
- * <p>Sums that leave int64 throw {@link ArithmeticException}: a stopped biller is better than a
+ * <p>A quantity outside int64 throws {@link ArithmeticException}, because no bill is better than a
  * wrong bill.
  */
 final class Tally {
@@ -44,14 +43,17 @@ final class Tally {
     return quantity;
   }
 
-  /** Returns whether every reader can represent a quantity with this difference exactly. */
+  /**
+   * Returns whether a quantity plus a difference is in range, so that every reader can represent it
+   * exactly.
+   */
   static boolean isInRange(long quantity, long difference) {
     return Math.abs(quantity + difference) <= CallEvent.MAX_QUANTITY;
   }
 
   /**
-   * Counts one call or settlement of the record with this offset, with its digest. A settlement
-   * changes only quantity and digest, since its call has been counted as a call.
+   * Adds one call or settlement of the record with an offset. A settlement changes no number of
+   * calls, because its call has been counted already.
    */
   void add(CallEvent call, long offset, long digest) {
     quantity = Math.addExact(quantity, call.quantity());
@@ -75,7 +77,7 @@ final class Tally {
     }
   }
 
-  /** Adds another count. */
+  /** Adds another tally. */
   void add(Tally other) {
     quantity = Math.addExact(quantity, other.quantity);
     callsAllowed += other.callsAllowed;
@@ -93,7 +95,7 @@ final class Tally {
     duplicatesDropped++;
   }
 
-  /** Marks all calls counted here as late. */
+  /** Marks all calls of this tally as late. */
   void markLate() {
     lateCount = eventCount();
   }

@@ -5,12 +5,11 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cache of texts, so that a name that comes with every call is created once: it is then compared
- * by identity, and its hash is known. A text is replaced by another one that falls on its place.
- * Not thread-safe.
+ * A cache of texts. A name that occurs in many calls is created once; it can then be compared by
+ * identity, and its hash is known. A new text replaces the one in the same slot. Not thread-safe.
  */
 final class TextCache {
-  /** Places; a power of two. Texts have at most 256 characters, so this bounds it at 5 MB. */
+  /** Number of slots; a power of two. Texts have at most 256 characters, so the maximum is 5 MB. */
   private static final int PLACES = 16 * 1024;
 
   private final @Nullable String[] places = new String[PLACES];
@@ -18,7 +17,7 @@ final class TextCache {
   /**
    * Returns the text of ASCII bytes.
    *
-   * @param hash as {@link String#hashCode} of the text
+   * @param hash {@link String#hashCode} of the text
    */
   String get(byte[] bytes, int start, int length, int hash) {
     int place = (hash ^ (hash >>> 15)) & (PLACES - 1);

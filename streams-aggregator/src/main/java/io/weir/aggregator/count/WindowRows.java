@@ -8,14 +8,12 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * The rows in which the calls and settlements of a partition are counted: those of open windows,
- * and, for windows that are closed, adjustments that are written to the ledger. Not thread-safe.
+ * The rows that count the calls and settlements of a partition: rows of open windows, and
+ * adjustments of closed windows in the ledger. Not thread-safe.
  *
- * <p>In each window the first endpoints of a client and meter, in the order in which they are
- * counted, have rows of their own; once there are {@link CountSettings#maxEndpoints} of them, every
- * further endpoint is counted in one row of the others. An endpoint is therefore always found in
- * the same row of a window, that of its first line: settlements, repetitions and late calls follow
- * it there.
+ * <p>In each window, the first {@link CountSettings#maxEndpoints} endpoints of a client and meter,
+ * in counting order, have their own rows. All other endpoints share the others row. An endpoint
+ * stays in the row of its first line in a window, also for settlements, duplicates and late calls.
  */
 final class WindowRows {
   private final CountSettings settings;
@@ -41,7 +39,7 @@ final class WindowRows {
     this.state = state;
   }
 
-  /** Returns the row in which an event is counted, which may not exist yet. */
+  /** Returns the key of the row that counts an event; the row may not exist yet. */
   RowKey of(CallEvent event) {
     long start = settings.boundaryAtOrBefore(event.decidedAtEpochMillis());
     RowKey own = new RowKey(start, event.client(), event.meter(), event.endpoint());
@@ -56,7 +54,7 @@ final class WindowRows {
     if (!isLate(key)) {
       return open.find(key) != null;
     }
-    // late lines mostly come many at a time: only the first one of a row reads the stores
+    // late lines usually arrive in groups: only the first line of a row reads the stores
     return late.contains(key) || open.find(key) != null || ledger.hasClosed(key);
   }
 
@@ -64,7 +62,7 @@ final class WindowRows {
     return key.windowStartEpochMillis() + settings.windowMillis() <= state.boundaryEpochMillis();
   }
 
-  /** Returns whether an event leaves the quantity of its row in range. */
+  /** Returns whether the quantity of a row remains in range if an event is added. */
   boolean hasRoomFor(RowKey key, CallEvent event) {
     return isLate(key)
         ? late.hasRoomFor(key, event, ledger::quantityOf)
@@ -89,7 +87,9 @@ final class WindowRows {
     state.periodConflicts += isOfOtherPeriod ? 1 : 0;
   }
 
-  /** Counts an event of an open window; returns whether it says another period than its row. */
+  /**
+   * Counts an event of an open window; returns whether its billing period differs from its row's.
+   */
   private boolean countOpen(RowKey key, CallEvent event, long digest) {
     OpenRow row = open.find(key);
     if (row == null) {
@@ -100,7 +100,9 @@ final class WindowRows {
     return !Objects.equals(row.ownPeriod, key.ownPeriod(event));
   }
 
-  /** Counts an event of a closed window; returns whether it says another period than its row. */
+  /**
+   * Counts an event of a closed window; returns whether its billing period differs from its row's.
+   */
   private boolean countLate(RowKey key, CallEvent event, long digest) {
     if (!exists(key)) {
       begin(key);
@@ -114,7 +116,7 @@ final class WindowRows {
     }
   }
 
-  /** Drops an event that was counted before, which its row records if it is still open. */
+  /** Drops a duplicate; its row counts the duplicate if the window is open. */
   void drop(RowKey key) {
     state.duplicate++;
     OpenRow row = isLate(key) ? null : open.find(key);
@@ -123,7 +125,7 @@ final class WindowRows {
     }
   }
 
-  /** Writes what a record has changed. */
+  /** Writes all rows and adjustments that a record has changed. */
   void write() {
     open.saveTouched();
     if (!late.isEmpty()) {

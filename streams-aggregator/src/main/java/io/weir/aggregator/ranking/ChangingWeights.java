@@ -6,15 +6,16 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The names with the greatest figures, where figures also fall. A sketch takes positive weights
- * only, so increases and decreases have one each: the figure of a name is the difference of both,
- * and each bound of it the difference of opposite bounds. Not thread-safe.
+ * The names with the greatest figures, for figures that may also decrease. A sketch accepts only
+ * positive weights, so there is one sketch of increases and one of decreases. The figure of a name
+ * is their difference, and each of its bounds is the difference of opposite bounds. Not
+ * thread-safe.
  */
 final class ChangingWeights {
   private final int mapSize;
   private final FrequentNames increases;
 
-  /** Created by the first decrease, since most windows have none. */
+  /** Created by the first decrease; most windows have none. */
   private @Nullable FrequentNames decreases;
 
   ChangingWeights(int mapSize) {
@@ -38,7 +39,7 @@ final class ChangingWeights {
     return decreases;
   }
 
-  /** Adds all changes of another one. */
+  /** Adds all changes of another instance. */
   void addAll(ChangingWeights other) {
     increases.addAll(other.increases);
     if (other.decreases != null) {
@@ -46,9 +47,7 @@ final class ChangingWeights {
     }
   }
 
-  /**
-   * Adds the changes of those names of another one that begin with a prefix, without the prefix.
-   */
+  /** Adds the changes of another instance's names that begin with a prefix; removes the prefix. */
   void addThoseOf(String prefix, ChangingWeights other) {
     increases.addThoseOf(prefix, other.increases);
     if (other.decreases != null) {
@@ -56,7 +55,7 @@ final class ChangingWeights {
     }
   }
 
-  /** Returns how many names are held, of increases and decreases. */
+  /** Returns the number of names in both sketches. */
   int size() {
     return increases.size() + (decreases == null ? 0 : decreases.size());
   }
@@ -64,13 +63,13 @@ final class ChangingWeights {
   /**
    * Returns the figures of a partition.
    *
-   * @param prefix prefix of the names that are returned, as they are encoded in keys
+   * @param prefix prefix of the returned names, encoded as in keys
    */
   PartitionWeights weights(String prefix) {
     Map<String, PartitionWeights.Weight> weights = new HashMap<>();
     increases.forEach((name, sum) -> weights.put(name, new PartitionWeights.Weight(sum, 0)));
     if (decreases != null) {
-      // also of names whose increases are not held here, but perhaps in another partition
+      // includes names whose increases are only in another partition
       decreases.forEach(
           (name, sum) ->
               weights.merge(

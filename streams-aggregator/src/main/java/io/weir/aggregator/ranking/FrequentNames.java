@@ -6,27 +6,28 @@ import org.apache.datasketches.frequencies.ErrorType;
 import org.apache.datasketches.frequencies.ItemsSketch;
 
 /**
- * The names with the greatest sums of weights, and a lower bound for the sum of each: a
- * frequent-items sketch of Apache DataSketches (D. Anderson et al., "A High-Performance Algorithm
- * for Identifying Frequent Items in Data Streams", 2017), with sums that cannot overflow.
+ * The names with the greatest sums of weights, and a lower bound of each sum. Uses a frequent-items
+ * sketch of Apache DataSketches (D. Anderson et al., "A High-Performance Algorithm for Identifying
+ * Frequent Items in Data Streams", 2017), with sums that cannot overflow.
  *
- * <p>The sum of a name is between its lower bound, which is 0 for a name that is not held, and that
- * plus {@link #error}. The error is 0 until there are more names than three quarters of the size of
- * the map; beyond that it is at most 3.5 / size of the sum of all weights. Not thread-safe.
+ * <p>The sum of a name is at least its lower bound, and at most that plus {@link #error}. The lower
+ * bound of a name not in the sketch is 0. The error is 0 while the names fill at most three
+ * quarters of the map; beyond that it is at most 3.5 / map size × the sum of all weights. Not
+ * thread-safe.
  */
 final class FrequentNames {
-  /** Most weight that is put into a sketch: two such sums are still an int64. */
+  /** Maximum total weight in a sketch; the sum of two such totals is within int64. */
   private static final long MAX_WEIGHT = 1L << 61;
 
   private final ItemsSketch<Name> sketch;
 
-  /** Weight that is in no lower bound, and may be of any name. */
+  /** Weight that is in no lower bound and may belong to any name. */
   private long unseen;
 
   /**
    * Creates an empty sketch.
    *
-   * @param mapSize greatest size of the map, a power of two; it begins with 8 and grows
+   * @param mapSize maximum size of the map, a power of two; the map begins with 8 entries and grows
    */
   FrequentNames(int mapSize) {
     this.sketch = new ItemsSketch<>(mapSize);
@@ -51,9 +52,7 @@ final class FrequentNames {
     unseen = Saturating.sum(unseen, other.unseen);
   }
 
-  /**
-   * Adds the weights of those names of another sketch that begin with a prefix, without the prefix.
-   */
+  /** Adds the weights of another sketch's names that begin with a prefix; removes the prefix. */
   void addThoseOf(String prefix, FrequentNames other) {
     other.forEach(
         (name, weight) -> {
@@ -64,19 +63,19 @@ final class FrequentNames {
     unseen = Saturating.sum(unseen, other.error());
   }
 
-  /** Passes each name that is held on, with its lower bound, which is positive. */
+  /** Calls an action with each name in the sketch and its lower bound, which is positive. */
   void forEach(ObjLongConsumer<String> each) {
     for (ItemsSketch.Row<Name> row : sketch.getFrequentItems(0, ErrorType.NO_FALSE_NEGATIVES)) {
       each.accept(row.getItem().text(), row.getLowerBound());
     }
   }
 
-  /** Returns by how much the sum of any name may be greater than its lower bound. */
+  /** Returns the maximum by which the sum of any name exceeds its lower bound. */
   long error() {
     return Saturating.sum(sketch.getMaximumError(), unseen);
   }
 
-  /** Returns how many names are held. */
+  /** Returns the number of names in the sketch. */
   int size() {
     return sketch.getNumActiveItems();
   }

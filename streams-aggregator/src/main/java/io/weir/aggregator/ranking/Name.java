@@ -5,15 +5,16 @@ import java.security.SecureRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A name in a sketch, with a hash that a caller cannot predict. Callers choose the names of clients
- * and endpoints, and {@link String#hashCode} has collisions at will: names of one hash would fill
- * one chain of the sketch's table, which is then slow, and beyond 1,024 of them fails. Immutable.
+ * A name in a sketch, with a hash that a client cannot predict. Clients choose the names of clients
+ * and endpoints, and can create collisions of {@link String#hashCode}. Names with the same hash
+ * would fill one chain of the sketch's table, which is then slow, and fails with more than 1,024 of
+ * them. Immutable.
  */
 final class Name {
   /** The Mersenne prime 2^61 − 1. */
   private static final long PRIME = (1L << 61) - 1;
 
-  /** At least 256, so that no character is a multiple of it. */
+  /** Random base of the polynomial, at least 256. */
   private static final long BASE = 256 + new SecureRandom().nextLong(PRIME - 256);
 
   private final String text;
@@ -29,8 +30,8 @@ final class Name {
   }
 
   /**
-   * Returns a polynomial over the characters, modulo a prime, at a random point: two names of n
-   * characters have the same one with a probability of at most n / 2^61.
+   * Returns the value of a polynomial over the characters, modulo a prime, at a random base. Two
+   * names of n characters have the same value with a probability of at most n / 2^61.
    */
   private static int hash(String text) {
     long value = 1;

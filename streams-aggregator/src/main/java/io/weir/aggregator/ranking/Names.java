@@ -5,11 +5,14 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * The names that were used last, so that a name which is in many windows is in memory once. Not
+ * A cache of the most recently used names, so that a name in many windows is in memory once. Not
  * thread-safe.
  */
 final class Names {
-  /** More than two sketches hold; beyond that, a name is in memory once for each sketch. */
+  /**
+   * Maximum number of cached names, more than two sketches contain. Other names are in memory once
+   * per sketch.
+   */
   private static final int MAX_NAMES = 2_048;
 
   private final Map<String, Name> names =

@@ -11,21 +11,21 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The greatest figures of the newest windows of one partition.
+ * The ranking of one partition: the greatest figures of its newest windows.
  *
- * <p>They are computed from the table, in the order of its keys, piece by piece. Rows that change
- * meanwhile are taken over if their key has been passed, and are otherwise read later as they are
- * by then; so each row is in the sketches once, with the value that the table holds. Thread-safe;
- * but changes and {@link #read} are for one thread, that of the table's follower.
+ * <p>The figures are computed from the table in the order of its keys, in steps. A change of a row
+ * that has been read is added at once; other changes are read later with the row. So each row is in
+ * the sketches once, with its value in the table. Thread-safe, but only the thread of the table's
+ * follower may call {@link #change} and {@link #read}.
  */
 final class PartitionRanking {
-  /** Size of the map in which windows are added up: 3,072 names. */
+  /** Size of the map that sums windows; it holds 3,072 names. */
   static final int SUM_MAP_SIZE = 4_096;
 
-  /** Ends the visited range: behind every key, since keys are ASCII. */
+  /** End of the scanned range: after every key, because keys are ASCII. */
   private static final byte[] END = {(byte) 0x7f};
 
-  /** Behind the keys of records that are not about a client. */
+  /** First key after the keys of records without a client. */
   private static final byte[] BEHIND_OTHER_RECORDS = {'@' + 1};
 
   private final int partition;
@@ -35,19 +35,18 @@ final class PartitionRanking {
   private final TreeMap<Long, WindowWeights> weights = new TreeMap<>();
   private final Names names = new Names();
 
-  /** Rows of windows that start earlier are not in the sketches; never falls. */
+  /** Rows of windows that start earlier are not in the sketches; never decreases. */
   private long floorEpochMillis;
 
-  /** The rows with lesser keys are in the sketches; null once all are. */
+  /** Key at which reading continues: rows before it are in the sketches; null when all rows are. */
   private byte @Nullable [] cursor = new byte[0];
 
   /**
-   * Creates the ranking of a partition that is still to be read.
+   * Creates the ranking of a partition whose rows are not read yet.
    *
    * @param windowMillis size of a window
-   * @param windows most windows that are held
-   * @param newestEpochMillis start of a window up to which the partition is known to be counted; 0
-   *     if none is known
+   * @param windows maximum number of windows kept
+   * @param newestEpochMillis start of the newest known window of the partition; 0 if unknown
    */
   PartitionRanking(
       int partition, TableStore store, long windowMillis, int windows, long newestEpochMillis) {
@@ -58,13 +57,13 @@ final class PartitionRanking {
     advance(newestEpochMillis);
   }
 
-  /** Lets go of windows that are too old beside one that starts at a time. */
+  /** Removes windows that are too old when a window starts at a time. */
   private void advance(long startEpochMillis) {
     floorEpochMillis = Math.max(floorEpochMillis, startEpochMillis - (windows - 1) * windowMillis);
     weights.headMap(floorEpochMillis).clear();
   }
 
-  /** Takes over the change of a row that the table is about to make. */
+  /** Adds the change of a row that the table is about to make. */
   void change(byte[] key, byte @Nullable [] value) {
     RowKey row = RowKey.parse(key);
     if (row == null || row.startEpochMillis() < floorEpochMillis || !isPassed(key)) {
@@ -89,10 +88,10 @@ final class PartitionRanking {
   }
 
   /**
-   * Reads on in the table.
+   * Continues to read the table.
    *
-   * @param isEnough asked after each row; true to stop
-   * @return whether anything is left to read
+   * @param isEnough called before each row; returns true to stop
+   * @return whether rows remain to be read
    */
   boolean read(BooleanSupplier isEnough) {
     byte[] from = cursor;
@@ -107,7 +106,7 @@ final class PartitionRanking {
     return cursor != null;
   }
 
-  /** Reads rows, with a leap over those windows of a key that are too old. */
+  /** Reads rows and skips the windows of a key that are too old. */
   private final class Reading implements TableStore.Visitor {
     private final BooleanSupplier isEnough;
     private byte @Nullable [] stoppedAt;
@@ -148,8 +147,8 @@ final class PartitionRanking {
   }
 
   /**
-   * Returns the greatest figures of some windows; empty if they are not all read yet, or some of
-   * them are no longer held.
+   * Returns the greatest figures of some windows; empty if not all rows are read yet, or if a
+   * window has been removed.
    */
   synchronized Optional<PartitionWeights> weights(Selection selection) {
     if (cursor != null || selection.fromEpochMillis() < floorEpochMillis) {
@@ -168,7 +167,7 @@ final class PartitionRanking {
     return cursor == null;
   }
 
-  /** Returns how many names the sketches hold. */
+  /** Returns the number of names in all sketches. */
   synchronized int size() {
     return weights.values().stream().mapToInt(WindowWeights::size).sum();
   }

@@ -9,15 +9,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The names with the greatest figures over some partitions, the greatest first. Immutable.
+ * The names with the greatest figures of some partitions, the greatest first. Immutable.
  *
- * <p>They are in the order of their lower bounds, so a name whose figure is known badly does not
- * stand before one that certainly has more: each has at least the figure of any later one, less
- * that one's error.
+ * <p>Names are ordered by their lower bounds, so a name with a large error never precedes one that
+ * is certainly greater. The figure of each name is at least that of any later name less the later
+ * name's error.
  *
- * @param rows the names
- * @param hasMore whether there are further names with figures that may be positive
- * @param unlistedAtMost upper bound for the figure of any name that is not among the rows
+ * @param rows the names and their figures
+ * @param hasMore whether there are more names whose figures may be positive
+ * @param unlistedAtMost upper bound of the figure of any name not in {@code rows}
  */
 public record RankedNames(List<Row> rows, boolean hasMore, long unlistedAtMost) {
   private static final Comparator<Row> GREATEST_FIRST =
@@ -30,11 +30,11 @@ public record RankedNames(List<Row> rows, boolean hasMore, long unlistedAtMost) 
    * One name and its figure.
    *
    * @param name the name, encoded as in the keys of the state topic
-   * @param lowerBound the figure is at least this; may be negative if it also fell
-   * @param upperBound the figure is at most this; positive
+   * @param lowerBound lower bound of the figure; may be negative if the figure decreased
+   * @param upperBound upper bound of the figure; positive
    */
   public record Row(String name, long lowerBound, long upperBound) {
-    /** Returns the estimate: the middle of the bounds, rounded down. */
+    /** Returns the estimate of the figure: the middle of the bounds, rounded down. */
     public long estimate() {
       return lowerBound + error() / 2;
     }
@@ -51,9 +51,9 @@ public record RankedNames(List<Row> rows, boolean hasMore, long unlistedAtMost) 
   }
 
   /**
-   * Ranks names of which each is in one partition alone, as a client is.
+   * Ranks names that are each in a single partition, such as clients.
    *
-   * @param limit most rows
+   * @param limit maximum number of rows
    */
   public static RankedNames ofSeparate(Collection<PartitionWeights> partitions, int limit) {
     List<Row> rows = new ArrayList<>();
@@ -66,9 +66,9 @@ public record RankedNames(List<Row> rows, boolean hasMore, long unlistedAtMost) 
   }
 
   /**
-   * Ranks names that may each have a part of their figure in every partition, as an endpoint has.
+   * Ranks names that may have parts of their figure in every partition, such as endpoints.
    *
-   * @param limit most rows
+   * @param limit maximum number of rows
    */
   public static RankedNames ofSums(Collection<PartitionWeights> partitions, int limit) {
     Map<String, PartitionWeights.Weight> sums = new HashMap<>();

@@ -19,9 +19,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The greatest figures of the newest windows of all partitions that the table follows: the heaviest
- * clients and endpoints. Nothing of it is stored; after a start it is computed from the table, in
- * the background. Thread-safe, but the methods of {@link TableObserver} are for its thread.
+ * The rankings of all partitions in the table: the heaviest clients and endpoints of the newest
+ * windows. They are not stored; after a start they are computed from the table in the background.
+ * Thread-safe, but only the thread of the table's follower may call the methods of {@link
+ * TableObserver}.
  */
 public final class Rankings implements TableObserver {
   private static final Logger LOG = LoggerFactory.getLogger(Rankings.class);
@@ -32,19 +33,19 @@ public final class Rankings implements TableObserver {
   private final Map<Integer, PartitionRanking> partitions = new ConcurrentHashMap<>();
 
   /**
-   * Creates rankings of no partition.
+   * Creates rankings without partitions.
    *
    * @param store the table
    * @param window size of a ledger window
-   * @param ranked how many windows are ranked, the running one included; positive
-   * @param maxAhead by how much a call may be dated after the broker took it; so much older windows
-   *     are held beside those that are ranked
+   * @param ranked number of ranked windows, including the current one; positive
+   * @param maxAhead maximum by which a call's decision time may exceed the broker's time; older
+   *     windows of this length are kept in addition
    */
   public Rankings(TableStore store, Duration window, int ranked, Duration maxAhead) {
     this.store = store;
     this.windowMillis = window.toMillis();
     long aheadWindows = (maxAhead.toMillis() + windowMillis - 1) / windowMillis;
-    // and one more: the clock that says which window runs is that of who is asked
+    // and one more, because the clock of the queried instance defines the current window
     this.windows = Math.toIntExact(ranked + aheadWindows + 1);
   }
 
@@ -54,10 +55,10 @@ public final class Rankings implements TableObserver {
         .description("partitions whose heaviest clients and endpoints are known here")
         .register(registry);
     Gauge.builder("weir.ranking.partitions", this, all -> all.partitions.size() - all.read())
-        .description("partitions that are read from the table for their heaviest clients")
+        .description("partitions whose rows are still being read to find the heaviest clients")
         .register(registry);
     Gauge.builder("weir.ranked.names", this, Rankings::names)
-        .description("names that the sketches of all partitions and windows hold in memory")
+        .description("names in memory, in the sketches of all partitions and windows")
         .register(registry);
   }
 
@@ -70,8 +71,8 @@ public final class Rankings implements TableObserver {
   }
 
   /**
-   * Returns the greatest figures of a partition; empty if they are not known here: the partition is
-   * not followed, is still being read, or no longer has all of the windows.
+   * Returns the greatest figures of a partition. Empty if this instance does not follow the
+   * partition, is still reading it, or has removed one of the windows.
    */
   public Optional<PartitionWeights> weights(int partition, Selection selection) {
     return Optional.ofNullable(partitions.get(partition))
@@ -86,8 +87,8 @@ public final class Rankings implements TableObserver {
   }
 
   /**
-   * Returns the end of the last window that was closed, so that older windows need not be read; 0
-   * if that is not known.
+   * Returns the end of the last closed window, so that older windows need not be read; 0 if it is
+   * unknown.
    */
   private long closedThrough(int partition) {
     byte[] progress =
@@ -116,12 +117,12 @@ public final class Rankings implements TableObserver {
     }
   }
 
-  /** Reads on in the table for a partition that has begun. */
+  /** Continues to read the table for a partition that has begun. */
   boolean read(int partition, BooleanSupplier isEnough) {
     PartitionRanking ranking = Objects.requireNonNull(partitions.get(partition));
     boolean isLeft = ranking.read(isEnough);
     if (!isLeft) {
-      LOG.info("heaviest clients are known of partition={}", partition);
+      LOG.info("heaviest clients are known for partition={}", partition);
     }
     return isLeft;
   }

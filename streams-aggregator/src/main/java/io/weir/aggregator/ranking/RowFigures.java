@@ -8,23 +8,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The figures of a row that are ranked, or their changes.
+ * The ranked figures of a row, or a change of them.
  *
  * @param quantity billed quantity
- * @param denied denied calls
+ * @param denied number of denied calls
  */
 record RowFigures(long quantity, long denied) {
   private static final Logger LOG = LoggerFactory.getLogger(RowFigures.class);
 
   static final RowFigures NONE = new RowFigures(0, 0);
 
-  /** Greatest figure that is believed: the counting refuses sums from 2^53 on. */
+  /** Maximum trusted figure; the aggregator refuses quantities of 2^53 and more. */
   private static final long MAX_FIGURE = 1L << 60;
 
-  /**
-   * Decodes the value of a row. One that is absent, or that reports could not read either, has no
-   * figures.
-   */
+  /** Decodes the value of a row. An absent or unreadable value has figures of 0. */
   static RowFigures of(byte @Nullable [] value) {
     if (value == null) {
       return NONE;
@@ -33,7 +30,7 @@ record RowFigures(long quantity, long denied) {
       UsageStateCodec.Figures figures = UsageStateCodec.decodeFigures(value);
       return new RowFigures(bounded(figures.quantity()), bounded(figures.callsDenied()));
     } catch (MalformedRecordException malformed) {
-      // counted and logged when it was stored
+      // already counted and logged when it was stored
       LOG.debug("the state topic holds a bad record, which is not ranked", malformed);
       return NONE;
     }

@@ -5,8 +5,8 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The key of a row of the state topic, in its parts. Names stay as they are encoded in keys, which
- * is unambiguous: ASCII without a slash, and {@code @} only in {@code @others}.
+ * The parsed key of a row of the state topic. Names remain encoded, which is unambiguous: ASCII
+ * without a slash, and {@code @} only in {@code @others}.
  *
  * @param client the client
  * @param meter the meter
@@ -17,7 +17,7 @@ record RowKey(String client, String meter, String endpoint, long startEpochMilli
   private static final int DECIMAL = 10;
   private static final int START_DIGITS = 15;
 
-  /** Returns the parts of a key; null if it is not the key of a client's row. */
+  /** Parses a key; returns null if it is not the key of a client's row. */
   static @Nullable RowKey parse(byte[] key) {
     if (key.length == 0 || key[0] == '@') {
       return null;

@@ -2,8 +2,8 @@
 package io.weir.aggregator.ranking;
 
 /**
- * Sums of non-negative figures, and differences of such sums. {@link Long#MAX_VALUE} stands for all
- * that is greater.
+ * Sums of non-negative figures, and bounds of differences of such sums. {@link Long#MAX_VALUE}
+ * represents all greater values.
  */
 final class Saturating {
   private Saturating() {}

@@ -2,11 +2,11 @@
 package io.weir.aggregator.ranking;
 
 /**
- * Which figures are ranked. Immutable.
+ * The selection of figures for a ranking. Immutable.
  *
- * @param subject whose figures
- * @param measure which figures
- * @param meter what is counted; has no meaning for denied calls, which are those of all meters
+ * @param subject whether clients or endpoints are ranked
+ * @param measure the ranked figure
+ * @param meter the meter of a quantity; ignored for denied calls, which are counted over all meters
  * @param fromEpochMillis inclusive start of the windows' starts
  * @param toEpochMillis exclusive end of the windows' starts
  * @param prefix prefix of the names; empty for all
@@ -19,13 +19,13 @@ public record Selection(
     long toEpochMillis,
     String prefix) {
 
-  /** Whose figures are ranked. */
+  /** The kind of names that are ranked. */
   public enum Subject {
     CLIENTS,
     ENDPOINTS
   }
 
-  /** Which figures are ranked. */
+  /** The figure by which names are ranked. */
   public enum Measure {
     /** The billed quantity of one meter. */
     QUANTITY,

@@ -7,18 +7,23 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
- * The greatest figures of one window of a partition, by client and by endpoint. Not thread-safe.
+ * The greatest figures of one window of a partition, per client and per endpoint. Not thread-safe.
  */
 final class WindowWeights {
-  /** Size of a sketch's map: its error is at most 0.35 % of all it holds, and 0 up to 768 names. */
+  /**
+   * Size of a sketch's map. The error is 0 up to 768 names, and at most 0.35 % of the total beyond.
+   */
   static final int MAP_SIZE = 1_024;
 
-  /** Meters of a window that have sketches of their own; callers choose the names of meters. */
+  /**
+   * Maximum number of meters of a window with their own sketches, because clients choose the names
+   * of meters.
+   */
   static final int MAX_METERS = 4;
 
   private final Map<String, Pair> quantities = new HashMap<>();
 
-  /** Quantities of all further meters, under the meter, a slash, and the name. */
+  /** Quantities of all other meters; each name is prefixed with the meter and a slash. */
   private final Pair furtherQuantities = new Pair();
 
   private final Pair denied = new Pair();
@@ -47,7 +52,7 @@ final class WindowWeights {
   /**
    * Adds the change of a row of this window.
    *
-   * @param names returns the names that sketches hold
+   * @param names the cache of names
    */
   void add(RowKey key, RowFigures change, Names names) {
     denied.add("", key, change.denied(), names);
@@ -63,10 +68,10 @@ final class WindowWeights {
   }
 
   /**
-   * Adds what is selected to the sum of several windows. The rows of a meter are all in sketches of
-   * its own, or all in those of further meters, since sketches are never taken away.
+   * Adds the selected figures to the sum of several windows. All rows of a meter are in its own
+   * sketches, or all are in those of the other meters, because sketches are never removed.
    *
-   * @param meter the meter, as it is encoded in keys
+   * @param meter the meter, encoded as in keys
    */
   void addTo(ChangingWeights sum, Selection selection, String meter) {
     Function<Pair, ChangingWeights> of =
@@ -83,7 +88,7 @@ final class WindowWeights {
     }
   }
 
-  /** Returns how many names all sketches hold. */
+  /** Returns the number of names in all sketches. */
   int size() {
     return Stream.concat(quantities.values().stream(), Stream.of(furtherQuantities, denied))
         .mapToInt(Pair::size)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The heaviest clients and endpoints of each window, by frequent-items sketches that follow the
- * table of newest figures; depends on the table, the wire format and Apache DataSketches, not on
- * reports.
+ * Ranks the heaviest clients and endpoints of each window with frequent-items sketches, which
+ * follow the table of newest figures. Depends on the table, the wire format and Apache
+ * DataSketches, not on reports.
  */
 @NullMarked
 package io.weir.aggregator.ranking;

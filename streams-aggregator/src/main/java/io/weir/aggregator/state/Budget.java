@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.state;
 
-/** A bound on a piece of work that can be resumed, consulted before each step of it. */
+/** A limit on the duration of resumable work. The worker checks it before each step. */
 @FunctionalInterface
 public interface Budget {
-  /** Returns whether the next step has to wait for another call. */
+  /** Returns whether the budget is used up; the next step must then wait for another call. */
   boolean isSpent();
 }

@@ -6,9 +6,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An ordered map of bytes that outlives the process. Keys are ordered as unsigned bytes. All writes
- * made for one record of the calls topic become durable together with the outputs of that record,
- * or not at all.
+ * A persistent ordered map of bytes. Keys are ordered as unsigned bytes. All writes for one record
+ * of the calls topic become durable atomically with the output of that record.
  */
 public interface ByteStore {
   /** Returns the value of a key, or null if there is none. */
@@ -21,15 +20,15 @@ public interface ByteStore {
   void delete(byte[] key);
 
   /**
-   * Returns the first entries of a range of keys, in ascending order.
+   * Returns the first entries of a range, in ascending order of keys.
    *
    * @param from the first key of the range, inclusive
    * @param to the end of the range, exclusive
-   * @param maxEntries the most entries to return
+   * @param maxEntries the maximum number of entries
    */
   List<Entry> scan(byte[] from, byte[] to, int maxEntries);
 
-  /** Returns the least key greater than this one, from which a scan continues. */
+  /** Returns the least key greater than a key, at which a scan continues. */
   static byte[] behind(byte[] key) {
     return Arrays.copyOf(key, key.length + 1);
   }

@@ -5,8 +5,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Encodes the values of the stores compactly: an integer as a zigzag varint (7 bits a byte, least
- * significant first, as in Protocol Buffers), a text as its length and its UTF-8 bytes. {@link
+ * A compact encoder of stored values. An integer is a zigzag varint (7 bits per byte, least
+ * significant first, as in Protocol Buffers); a text is its length and its UTF-8 bytes. {@link
  * Unpacker} decodes them. Not thread-safe.
  */
 public final class Packer {
@@ -40,7 +40,7 @@ public final class Packer {
     return this;
   }
 
-  /** Begins the next value in the same buffer. */
+  /** Clears the buffer for the next value. */
   public Packer reset() {
     length = 0;
     return this;

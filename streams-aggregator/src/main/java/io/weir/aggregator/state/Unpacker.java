@@ -3,7 +3,7 @@ package io.weir.aggregator.state;
 
 import java.nio.charset.StandardCharsets;
 
-/** Decodes a value that {@link Packer} encoded, member by member. Not thread-safe. */
+/** A decoder of values encoded by {@link Packer}, member by member. Not thread-safe. */
 public final class Unpacker {
   private final byte[] bytes;
   private int position;
@@ -14,22 +14,20 @@ public final class Unpacker {
   }
 
   /**
-   * Begins a value whose first member is its version.
+   * Creates a decoder of a value whose first member is its version.
    *
-   * @throws IllegalStateException when the value has another version: a stored value is never
-   *     guessed at
+   * @throws IllegalStateException if the value has another version
    */
   public static Unpacker ofVersion(byte[] bytes, int version) {
     return ofVersions(bytes, version, version);
   }
 
   /**
-   * Begins a value of one of several versions; {@link #version} returns which.
+   * Creates a decoder of a value with one of several versions; see {@link #version}.
    *
-   * @param oldest the least version that is accepted, inclusive
-   * @param newest the greatest version that is accepted, inclusive
-   * @throws IllegalStateException when the value has another version: a stored value is never
-   *     guessed at
+   * @param oldest the least accepted version, inclusive
+   * @param newest the greatest accepted version, inclusive
+   * @throws IllegalStateException if the value has another version
    */
   public static Unpacker ofVersions(byte[] bytes, int oldest, int newest) {
     Unpacker value = new Unpacker(bytes);
@@ -63,7 +61,7 @@ public final class Unpacker {
     return (rest >>> 1) ^ -(rest & 1);
   }
 
-  /** Reads the next member as the number of the members that follow. */
+  /** Reads the next member as a number of following members or bytes. */
   public int count() {
     return Math.toIntExact(integer());
   }

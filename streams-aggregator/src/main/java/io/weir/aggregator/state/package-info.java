@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The state that survives the process: an ordered map of bytes, the encoding of its values, and the
- * bound on a piece of work over it. Pure: depends on the JDK alone and knows no Kafka, thread, file
- * or clock.
+ * Persistent state: an ordered map of bytes, the encoding of its values, and a limit on the
+ * duration of work on it. Pure: depends only on the JDK, and uses no Kafka, thread, file or clock.
  */
 @NullMarked
 package io.weir.aggregator.state;

@@ -4,11 +4,11 @@ package io.weir.aggregator.table;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A wait until a partition has been read up to where it ended when the wait began, or later. {@link
- * #reached} is for the waiting thread; everything else belongs to the follower's thread.
+ * A wait until a partition has been read up to its end at the begin of the wait. {@link #reached}
+ * is for the waiting thread; only the follower's thread may use the other members.
  */
 final class Barrier {
-  /** Stands for an unknown offset. */
+  /** An unknown offset. */
   static final long UNKNOWN = -1;
 
   final int partition;
@@ -29,10 +29,7 @@ final class Barrier {
     endOffset = offset;
   }
 
-  /**
-   * Returns whether the barrier needs no further work: its end was reached, or the waiting thread
-   * gave up.
-   */
+  /** Returns whether the wait has ended: the end is reached, or the waiting thread timed out. */
   boolean isDone(long position) {
     if (endOffset != UNKNOWN && position >= endOffset) {
       reached.complete(Freshness.UP_TO_DATE);

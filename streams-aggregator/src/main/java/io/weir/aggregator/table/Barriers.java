@@ -13,9 +13,10 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.IntToLongFunction;
 
 /**
- * All pending barriers. The end of each barrier's partition is read after the wait has begun, so
- * everything published before is below that end; barriers requested together share one read. {@link
- * #ask} and {@link #hasAsked} are thread-safe; everything else belongs to the follower's thread.
+ * All pending barriers. The follower reads the end of each barrier's partition after the wait has
+ * begun, so everything published before is below that end. Barriers requested together share one
+ * read. {@link #ask} and {@link #hasAsked} are thread-safe; only the follower's thread may use the
+ * other methods.
  */
 final class Barriers {
   private final Queue<Barrier> asked = new ConcurrentLinkedQueue<>();
@@ -23,7 +24,7 @@ final class Barriers {
 
   /** A source of the ends of partitions. */
   interface Ends {
-    /** Returns the ends of those partitions for which they are known. */
+    /** Returns the ends of partitions; omits those with an unknown end. */
     Map<Integer, Long> find(Set<Integer> partitions);
   }
 
@@ -31,7 +32,7 @@ final class Barriers {
     asked.addAll(barriers);
   }
 
-  /** Adds a barrier of the follower's thread itself, which need not be woken. */
+  /** Adds a barrier requested by the follower's thread itself, which need not be woken. */
   void add(Barrier barrier) {
     pending.add(barrier);
   }
@@ -42,8 +43,8 @@ final class Barriers {
   }
 
   /**
-   * Takes over the requested barriers and finds their ends. Answers those whose partition is not
-   * followed or whose end is unknown.
+   * Finds the ends of the requested barriers. Completes those whose partition is not followed or
+   * whose end is unknown.
    */
   void findEnds(Set<Integer> followed, Ends ends) {
     takeAsked();
@@ -76,7 +77,7 @@ final class Barriers {
   }
 
   /**
-   * Answers the barriers whose end is reached.
+   * Completes the barriers whose end is reached.
    *
    * @param position returns how far a partition was read, or {@link Barrier#UNKNOWN}; called once
    *     for each partition
@@ -91,7 +92,7 @@ final class Barriers {
             barrier.isDone(reached.computeIfAbsent(barrier.partition, position::applyAsLong)));
   }
 
-  /** Answers all barriers as missing, since reading has ended. */
+  /** Completes all barriers as missing, because the follower has stopped reading. */
   void abandon() {
     takeAsked();
     pending.forEach(barrier -> barrier.reached.complete(Freshness.MISSING));

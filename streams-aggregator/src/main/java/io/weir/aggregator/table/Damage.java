@@ -5,17 +5,15 @@ import java.util.List;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.Status;
 
-/** Recognizes damaged folders of RocksDB. Stateless and thread-safe. */
+/** Detects damaged folders of RocksDB. Stateless and thread-safe. */
 final class Damage {
-  /** Failures that RocksDB also reports as corruption when it opens a folder. */
+  /** Messages of temporary failures that RocksDB reports as corruption when it opens a folder. */
   private static final List<String> LACKS =
       List.of("Too many open files", "No space left", "Cannot allocate memory");
 
   private Damage() {}
 
-  /**
-   * Returns whether a failure means that files are damaged or missing, so a retry cannot succeed.
-   */
+  /** Returns whether a failure means damaged or missing files, so that a retry cannot succeed. */
   static boolean is(RocksDBException failed) {
     Status status = failed.getStatus();
     String detail = String.valueOf(failed.getMessage());

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.table;
 
-/** How much of what was published the table is known to hold of a partition. */
+/** How up to date the table's copy of a partition is. */
 public enum Freshness {
-  /** Everything that was published before the request. */
+  /** The table contains everything published before the request. */
   UP_TO_DATE,
 
-  /** Everything that was published before Kafka became unreachable, and perhaps no more. */
+  /**
+   * Kafka is unavailable. The table contains everything published before that, and perhaps no more.
+   */
   KAFKA_AWAY,
 
-  /**
-   * The partition is not here, is being read for the first time, or could not be read any further.
-   */
+  /** The partition is not followed, is being read for the first time, or reading it timed out. */
   MISSING
 }

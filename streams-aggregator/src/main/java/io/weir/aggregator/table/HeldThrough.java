@@ -11,25 +11,28 @@ import java.util.TreeSet;
 import java.util.function.LongSupplier;
 
 /**
- * Knows through which time each followed partition is held: everything that was published to it
- * before that time has been read. A partition that was last held longer ago than a bound may have
- * lost tombstones that were never read, since Kafka removes them after a while; what they removed
- * would stay in the table for ever, so such a partition is read anew. With a bound of 12 h a
- * partition that was held at 08:00 is read on at 19:00 and read anew at 21:00. Not thread-safe.
+ * The time through which each followed partition is read: the table contains everything published
+ * before it. If that time is longer ago than a bound, Kafka may have removed tombstones that were
+ * never read. The rows they delete would stay in the table forever, so the partition is read again
+ * from its beginning. Example: the bound is 12 h, and a partition was up to date at 08:00. At 19:00
+ * the follower continues to read it; at 21:00 it reads the partition again. Not thread-safe.
  *
- * <p>A reading from the beginning, too, must come to the end within the bound: a row that it has
- * read may be removed behind it. One that does not is begun again with twice the bound, and so on:
- * a table that may show an erased row is better than one that is never read to its end, as that of
- * a topic would be whose tombstones are kept for a minute and which takes longer to be read.
+ * <p>A read from the beginning must also reach the end within the bound, because rows may be
+ * deleted behind it. If it takes too long, the follower starts again with twice the bound, and so
+ * on. Otherwise a topic that keeps tombstones for a minute and takes longer to read would never be
+ * read to its end. A table that may show a deleted row is better than that.
  */
 final class HeldThrough {
-  /** How often it is asked whether a partition is held now, unless the bound is short. */
+  /**
+   * Interval at which the follower checks whether partitions are up to date, unless the bound is
+   * short.
+   */
   private static final long INTERVAL_MILLIS = Duration.ofMinutes(1).toMillis();
 
-  /** Shortest bound: a pause of the process must not make it read everything anew. */
+  /** Minimum bound: a pause of the process must not cause it to read everything again. */
   private static final Duration SHORTEST_BOUND = Duration.ofSeconds(4);
 
-  /** How often the bound is doubled at most. */
+  /** Maximum number of times that the bound is doubled. */
   private static final int MOST_DOUBLED = 20;
 
   private final long boundMillis;
@@ -40,21 +43,23 @@ final class HeldThrough {
   private final Map<Integer, Question> asked = new HashMap<>();
 
   /**
-   * The partitions that are read from their beginning, by how often that has taken too long in
-   * succession.
+   * The partitions that are being read from their beginning, with the number of consecutive reads
+   * that took too long.
    */
   private final Map<Integer, Integer> anew = new HashMap<>();
 
   private long askedEpochMillis;
 
-  /** A barrier, and when it was put up: once it is reached, the partition is held through then. */
+  /**
+   * A barrier and its time of request: when it is reached, the partition is read through that time.
+   */
   private record Question(Barrier barrier, long atEpochMillis) {}
 
   /**
-   * Creates the knowledge of no partition.
+   * Creates the times without partitions.
    *
-   * @param tombstonesKept for how long Kafka keeps a tombstone of the topic. The bound is half of
-   *     it, so that clocks may be wrong by the other half, and 4 s at least
+   * @param tombstonesKept how long Kafka keeps a tombstone of the topic. The bound is half of it,
+   *     so that clocks may be wrong by the other half, and at least 4 s
    * @param clockEpochMillis the clock of this machine
    */
   HeldThrough(Duration tombstonesKept, Barriers barriers, LongSupplier clockEpochMillis) {
@@ -66,9 +71,9 @@ final class HeldThrough {
   }
 
   /**
-   * Begins with a partition that is read from its beginning.
+   * Begins a partition that is read from its beginning.
    *
-   * @return how often in succession that has taken too long before
+   * @return the number of consecutive reads before that took too long
    */
   int beginAnew(int partition) {
     Integer before = anew.get(partition);
@@ -80,9 +85,9 @@ final class HeldThrough {
   }
 
   /**
-   * Begins with a partition that is read on.
+   * Begins a partition that is read from its stored position.
    *
-   * @param heldThroughEpochMillis as it was stored
+   * @param heldThroughEpochMillis the stored time through which it was read
    */
   void begin(int partition, long heldThroughEpochMillis) {
     held.put(partition, heldThroughEpochMillis);
@@ -90,36 +95,39 @@ final class HeldThrough {
     anew.remove(partition);
   }
 
-  /** Ends with a partition. */
+  /** Removes a partition. */
   void end(int partition) {
     held.remove(partition);
     asked.remove(partition);
     anew.remove(partition);
   }
 
-  /** Returns through which time a partition that has begun is held. */
+  /** Returns the time through which a partition that has begun is read. */
   long of(int partition) {
     return held.getOrDefault(partition, 0L);
   }
 
-  /** Returns whether a partition that has begun was last held too long ago to be read on. */
+  /** Returns whether a partition that has begun must be read again, because its time is too old. */
   boolean isTooOld(int partition) {
     int doubled = Math.min(anew.getOrDefault(partition, 0), MOST_DOUBLED);
     long bound = boundMillis > Long.MAX_VALUE >> doubled ? Long.MAX_VALUE : boundMillis << doubled;
     return isOutside(of(partition), bound);
   }
 
-  /** Returns whether a partition that was last held at a time must not be read on. */
+  /** Returns whether a partition with this time must be read from its beginning. */
   boolean isTooOldAt(long heldThroughEpochMillis) {
     return isOutside(heldThroughEpochMillis, boundMillis);
   }
 
   private boolean isOutside(long heldThroughEpochMillis, long bound) {
     long ago = clockEpochMillis.getAsLong() - heldThroughEpochMillis;
-    return ago > bound || ago < -bound; // or the clock was wrong then, or is now
+    return ago > bound || ago < -bound; // if negative, the clock was wrong then or is wrong now
   }
 
-  /** Asks from time to time, of partitions that are too old at once, whether they are held now. */
+  /**
+   * Requests barriers to check whether partitions are up to date: at intervals, and at once for
+   * partitions that are too old.
+   */
   void ask(Collection<Integer> followed) {
     long now = clockEpochMillis.getAsLong();
     boolean isTime = Math.abs(now - askedEpochMillis) >= intervalMillis;
@@ -138,10 +146,10 @@ final class HeldThrough {
   }
 
   /**
-   * Takes the answers that have come. A partition that is not {@linkplain #isTooOld too old} is
-   * then held through the time at which it was asked.
+   * Processes the barriers that are complete. A partition that is not {@linkplain #isTooOld too
+   * old} is then read through the time of the request.
    *
-   * @return the partitions that have been read to their end
+   * @return the partitions that were read to their end
    */
   Set<Integer> settle() {
     Set<Integer> read = new TreeSet<>();

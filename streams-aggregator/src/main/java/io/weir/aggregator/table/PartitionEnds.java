@@ -14,9 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks Kafka for the ends of the state topic's partitions, as seen by readers of committed records.
- * If Kafka does not answer, it is not asked again for a second, so that requests do not wait for it
- * one after another. Not thread-safe.
+ * Queries Kafka for the ends of the state topic's partitions, as seen by readers of committed
+ * records. If Kafka does not answer, queries it again only after a second, so that not every
+ * request waits for the timeout. Not thread-safe.
  */
 final class PartitionEnds implements Barriers.Ends {
   private static final Logger LOG = LoggerFactory.getLogger(PartitionEnds.class);
@@ -30,8 +30,8 @@ final class PartitionEnds implements Barriers.Ends {
   /**
    * Creates a source of ends.
    *
-   * @param consumer a consumer used for nothing else: on a connection that also fetches, the
-   *     request would wait for the fetch in progress
+   * @param consumer a consumer used only for this: on a connection that also fetches, the request
+   *     would wait for the fetch in progress
    */
   PartitionEnds(Consumer<byte[], byte[]> consumer) {
     this.consumer = consumer;
@@ -60,11 +60,11 @@ final class PartitionEnds implements Barriers.Ends {
       } catch (TimeoutException away) {
         long tookNanos = System.nanoTime() - begunNanos;
         if (tookNanos < 2 * TIMEOUT.toNanos()) {
-          LOG.debug("Kafka does not tell the end of the state topic", away);
+          LOG.debug("Kafka did not return the ends of the state topic's partitions", away);
           return false;
         }
-        // this process itself was suspended
-        LOG.warn("process stood still took_ms={}", TimeUnit.NANOSECONDS.toMillis(tookNanos));
+        // this process was suspended
+        LOG.warn("process was suspended took_ms={}", TimeUnit.NANOSECONDS.toMillis(tookNanos));
       }
     }
   }

@@ -9,29 +9,32 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * Decides which partitions are followed: those placed here and, for a while, those that the table
- * still holds from an earlier placement. Not thread-safe.
+ * Decides which partitions are followed: those placed on this instance, and for a while those still
+ * in the table from an earlier placement. Not thread-safe.
  */
 final class Placement {
-  /** How long a partition that has moved elsewhere is still followed, since it may come back. */
+  /**
+   * How long a partition is still followed after it has moved to another instance, because it may
+   * return.
+   */
   static final Duration RETENTION = Duration.ofMinutes(10);
 
-  /** When each partition was last placed here, or was found in the table. */
+  /** Time at which each partition was last placed here, or was found in the table. */
   private final Map<Integer, Long> placedNanos = new HashMap<>();
 
   /**
    * The partitions to follow and to drop.
    *
-   * @param followed partitions to be read
-   * @param dropped partitions that the table is to hold no longer
+   * @param followed partitions to follow
+   * @param dropped partitions to remove from the table
    */
   record Decision(SortedSet<Integer> followed, SortedSet<Integer> dropped) {}
 
   /**
    * Decides which partitions to follow and which to drop.
    *
-   * @param wanted the partitions that are placed here now
-   * @param held the partitions that the table holds, completely or in part
+   * @param wanted the partitions currently placed here
+   * @param held the partitions in the table, complete or partial
    * @param nowNanos {@link System#nanoTime}
    */
   Decision decide(Set<Integer> wanted, Set<Integer> held, long nowNanos) {

@@ -10,14 +10,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The partitions that can be read: each has been read up to an end determined after following it
- * began. {@link #contains} and {@link #all} are thread-safe; everything else belongs to the
- * follower's thread.
+ * The partitions whose copy is readable: each has been read up to an end determined after its
+ * follower began. {@link #contains}, {@link #all} and {@link #reading} are thread-safe; only the
+ * follower's thread may use the other methods.
  */
 final class ReadablePartitions {
   private static final Logger LOG = LoggerFactory.getLogger(ReadablePartitions.class);
 
-  /** By partition, the number of the reading by which it was first read to its end. */
+  /** The number of the reading of each readable partition. */
   private final Map<Integer, Long> readable = new ConcurrentHashMap<>();
 
   private final Map<Integer, Barrier> firstReading = new HashMap<>();
@@ -37,8 +37,8 @@ final class ReadablePartitions {
   }
 
   /**
-   * Returns the number of the reading of a partition that can be read: another one if it was
-   * dropped and read anew in between; 0 if it cannot be read.
+   * Returns the number of the reading of a partition; it changes if the partition is dropped and
+   * read again. 0 if the partition is not readable.
    */
   long reading(int partition) {
     return readable.getOrDefault(partition, 0L);
@@ -64,10 +64,10 @@ final class ReadablePartitions {
   }
 
   /**
-   * Adds the partitions whose end has been reached. Asks again for those whose end could not be
-   * determined.
+   * Adds the partitions whose end is reached. Requests a new barrier for those whose end could not
+   * be determined.
    *
-   * @return the partitions that were added
+   * @return the added partitions
    */
   Set<Integer> settle() {
     if (firstReading.isEmpty()) {

@@ -12,11 +12,11 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
 
-/** Creates consumers of the state topic, which read committed records and belong to no group. */
+/** Creates consumers of the state topic that read committed records and have no group. */
 final class StateConsumer {
   private static final int MAX_POLL_RECORDS = 2_000;
 
-  /** Most bytes of one broker's records held in memory. */
+  /** Maximum number of bytes fetched from one broker at once. */
   private static final int MAX_FETCH_BYTES = 16 * 1024 * 1024;
 
   private static final Duration POSITION_TIMEOUT = Duration.ofMillis(500);
@@ -42,7 +42,7 @@ final class StateConsumer {
     return new TopicPartition(Topics.STATE.name(), number);
   }
 
-  /** Returns the numbers of the partitions that are read. */
+  /** Returns the numbers of the assigned partitions. */
   static Set<Integer> assigned(Consumer<?, ?> consumer) {
     Set<Integer> numbers = new TreeSet<>();
     consumer.assignment().forEach(one -> numbers.add(one.partition()));
@@ -50,8 +50,8 @@ final class StateConsumer {
   }
 
   /**
-   * Returns how far a partition was read, or {@link Barrier#UNKNOWN} if it is not assigned or only
-   * Kafka knows the position.
+   * Returns the position in a partition, or {@link Barrier#UNKNOWN} if the partition is not
+   * assigned or the consumer does not know the position yet.
    */
   static long position(Consumer<?, ?> consumer, int number) {
     TopicPartition one = partition(number);

@@ -22,17 +22,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Decides which changes of the table the records of the state topic make. Records of unknown kinds
- * and records that cannot be read are skipped and counted. Not thread-safe.
+ * Converts records of the state topic to changes of the table. Skips and counts records of unknown
+ * kinds and unreadable records. Not thread-safe.
  *
  * <p>If a record has the key of a usage row but is not a readable usage row, {@link #UNREADABLE}
- * replaces the row: Kafka removes the replaced row, so the true figures are unknown.
+ * replaces the row: Kafka's compaction removes the replaced row, so the true figures are unknown.
  */
 final class StateRecords {
-  /** The value of a usage row that cannot be read. No decoder accepts it. */
+  /** The value of an unreadable usage row. No decoder accepts it. */
   static final byte[] UNREADABLE = {};
 
-  /** Shortest time between two log lines about malformed records; all of them are counted. */
+  /** Minimum time between two log lines about malformed records; all records are counted. */
   private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private static final Logger LOG = LoggerFactory.getLogger(StateRecords.class);
@@ -41,7 +41,7 @@ final class StateRecords {
   private final Counter unknown;
   private long loggedNanos = System.nanoTime() - LOG_NANOS;
 
-  /** Creates a judge whose counters are in a registry. */
+  /** Creates the converter and registers its counters. */
   StateRecords(MeterRegistry registry) {
     this.malformed = counter(registry, "malformed");
     this.unknown = counter(registry, "unknown-kind");
@@ -58,7 +58,7 @@ final class StateRecords {
   @SuppressWarnings("ArrayRecordComponent") // handed on and never compared
   record Change(byte[] key, byte @Nullable [] value) {}
 
-  /** Returns the changes that successive records of a partition make, at most one of each key. */
+  /** Returns the changes of successive records of a partition, at most one per key. */
   Collection<Change> changes(List<ConsumerRecord<byte[], byte[]>> records) {
     Map<ByteBuffer, ConsumerRecord<byte[], byte[]>> newest = new LinkedHashMap<>();
     for (ConsumerRecord<byte[], byte[]> record : records) {
@@ -85,7 +85,7 @@ final class StateRecords {
     return HeaderValues.text(record.headers(), BatchHeaderCodec.TYPE_HEADER);
   }
 
-  /** Returns whether a record must be judged by its key and value. */
+  /** Returns whether a record is of a known kind, or has the key of a usage row. */
   private static boolean isKnown(ConsumerRecord<byte[], byte[]> record) {
     String kind = kind(record);
     return UsageStateCodec.TYPE.equals(kind)
@@ -107,7 +107,7 @@ final class StateRecords {
     return new String(key, StandardCharsets.UTF_8);
   }
 
-  /** Returns the change that a record makes; null if it makes none. */
+  /** Returns the change of a record; null if it changes nothing. */
   private @Nullable Change change(ConsumerRecord<byte[], byte[]> record) {
     byte[] value = record.value();
     if (value == null) {
@@ -134,7 +134,11 @@ final class StateRecords {
       expected = PartitionAccuracyCodec.key(PartitionAccuracyCodec.decode(value).partition());
     } else {
       throw new MalformedRecordException(
-          "the header " + BatchHeaderCodec.TYPE_HEADER + " must be usage, is '" + kind + "'");
+          "the header "
+              + BatchHeaderCodec.TYPE_HEADER
+              + " must be a known kind, but is '"
+              + kind
+              + "'");
     }
     if (!expected.equals(text(record.key()))) {
       throw new MalformedRecordException("the key must be " + expected);

@@ -32,35 +32,35 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Copies partitions of the state topic into the table, as a consumer without a group, so that no
- * rebalance stops it. A reader of the table first calls {@link #refresh} and then sees everything
- * published before the call, whichever instance it asks; so no report is older than one that was
- * answered earlier. Thread-safe.
+ * Copies partitions of the state topic into the table. It uses a consumer without a group, so that
+ * no rebalance stops it. A reader of the table first calls {@link #refresh} and then sees
+ * everything published before the call, on any instance. So no report is older than an earlier one.
+ * Thread-safe.
  */
 public final class TableFollower implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TableFollower.class);
 
   /**
-   * Longest wait until a partition has been read to its end, which normally takes some
+   * Maximum wait until partitions have been read to their end, which normally takes a few
    * milliseconds.
    */
-  private static final Duration REFRESH_PATIENCE = Duration.ofSeconds(3);
+  private static final Duration REFRESH_TIMEOUT = Duration.ofSeconds(3);
 
-  /** The name of the thread and of its clients of Kafka. */
+  /** The name of the thread and the client id of its Kafka consumers. */
   private static final String CLIENT = "weir-usage-table";
 
   private static final String TOO_OLD =
-      "tombstones that were not read may be gone since it was last up to date";
+      "Kafka may have removed tombstones since it was last up to date";
 
   private static final Duration NAP = Duration.ofMillis(100);
   private static final Duration PAUSE_AFTER_FAILURE = Duration.ofSeconds(1);
-  private static final Duration STOP_PATIENCE = Duration.ofSeconds(10);
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(10);
   private static final long PLACEMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
   /**
-   * Bounds of one piece of the observer's background work, for which a request may have to wait.
-   * Within them, a piece lasts as long as storing the last records took; a fixed short piece would
-   * hardly progress while many records arrive.
+   * Bounds of one step of the observer's background work; a request may have to wait for it. Within
+   * them, a step lasts as long as storing the last records took. Fixed short steps would hardly
+   * progress while many records arrive.
    */
   private static final long MIN_WORK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
@@ -79,7 +79,7 @@ public final class TableFollower implements AutoCloseable {
   private final SupervisedThread thread = new SupervisedThread(CLIENT, new Following());
   private volatile @Nullable Consumer<byte[], byte[]> consumer;
 
-  // used by the follower's thread alone
+  // used only by the follower's thread
   private final Placement placement = new Placement();
   private final HeldThrough held;
   private long workNanos = MIN_WORK_NANOS;
@@ -102,19 +102,19 @@ public final class TableFollower implements AutoCloseable {
     this.registry = registry;
     this.judge = new StateRecords(registry);
     FunctionCounter.builder("weir.table.damaged", store, TableStore::timesDamaged)
-        .description("folders of the usage table that were damaged and renamed")
+        .description("folders of the usage table that were damaged and therefore renamed")
         .register(registry);
   }
 
   /**
-   * Starts to follow the partitions that the table holds and those that are placed here.
+   * Starts to follow the partitions in the table and those placed on this instance.
    *
-   * @param store the table; must stay open until this follower is closed
-   * @param wanted returns the partitions that are placed here; called several times a second
+   * @param store the table; must remain open until this follower is closed
+   * @param wanted returns the partitions placed here; called several times a second
    * @param onChange called after the table has changed; must return quickly
-   * @param observer follows the changes of the table
-   * @param tombstonesKept for how long Kafka keeps a tombstone of the topic; a partition that was
-   *     not read for half of that is read from its beginning
+   * @param observer receives the changes of the table
+   * @param tombstonesKept how long Kafka keeps a tombstone of the topic; a partition that was not
+   *     read for half of that time is read from its beginning
    * @param registry receives the metrics of the Kafka consumer
    */
   public static TableFollower start(
@@ -131,33 +131,32 @@ public final class TableFollower implements AutoCloseable {
     return follower;
   }
 
-  /** Returns the partitions that can be read: each has been read to its end since the start. */
+  /** Returns the readable partitions: each has been read to its end since the start. */
   public Set<Integer> readable() {
     return readable.all();
   }
 
   /**
-   * Returns whether a partition can be read. What is read may be old unless {@link #refresh} was
-   * called.
+   * Returns whether a partition is readable. Its rows may be old unless {@link #refresh} is called
+   * first.
    */
   public boolean isReadable(int partition) {
     return readable.contains(partition);
   }
 
   /**
-   * Returns the number of the reading of a partition. Who reads from the table compares it before
-   * and after: if it has changed, the partition was dropped meanwhile, and what was read may lack
-   * rows.
+   * Returns the number of the reading of a partition. A reader of the table compares it before and
+   * after. If it has changed, the partition was dropped meanwhile, and the result may lack rows.
    *
-   * @return 1 or more; 0 if the partition cannot be read
+   * @return a positive number; 0 if the partition is not readable
    */
   public long reading(int partition) {
     return readable.reading(partition);
   }
 
   /**
-   * Returns whether every partition that the table holds can be read; false for a moment after the
-   * start, and while the table cannot be used.
+   * Returns whether every partition in the table is readable; false shortly after the start, and
+   * while the table is unusable.
    */
   public boolean hasReadAllHeld() {
     try {
@@ -168,15 +167,15 @@ public final class TableFollower implements AutoCloseable {
   }
 
   /**
-   * Returns whether following has stopped permanently by itself, which only an {@link Error} of the
-   * JVM causes.
+   * Returns whether the follower has stopped permanently because of an {@link Error} of the JVM.
    */
   public boolean hasFailed() {
     return thread.hasFailed();
   }
 
   /**
-   * Waits until the table holds everything that was published to some partitions before the call.
+   * Waits until the table contains everything published to some partitions before the call, at most
+   * 3 s.
    *
    * @return how fresh each of the partitions is
    */
@@ -189,7 +188,7 @@ public final class TableFollower implements AutoCloseable {
     }
     SortedMap<Integer, Freshness> found = new TreeMap<>();
     partitions.forEach(partition -> found.put(partition, Freshness.MISSING));
-    long end = System.nanoTime() + REFRESH_PATIENCE.toNanos();
+    long end = System.nanoTime() + REFRESH_TIMEOUT.toNanos();
     for (Barrier barrier : asked) {
       found.put(barrier.partition, await(barrier, end - System.nanoTime()));
     }
@@ -207,7 +206,7 @@ public final class TableFollower implements AutoCloseable {
     }
   }
 
-  /** Ends the poll in progress, if there is one. */
+  /** Interrupts the poll in progress, if there is one. */
   private void wake() {
     Consumer<byte[], byte[]> current = consumer;
     if (current != null) {
@@ -215,7 +214,10 @@ public final class TableFollower implements AutoCloseable {
     }
   }
 
-  /** Follows the topic with one pair of consumers after another. */
+  /**
+   * The work of the thread: follows the topic with a pair of consumers; after a failure, with a new
+   * pair.
+   */
   private final class Following implements SupervisedThread.Work {
     @Override
     public void run() {
@@ -259,7 +261,7 @@ public final class TableFollower implements AutoCloseable {
         place(records);
         held.ask(StateConsumer.assigned(records));
         barriers.findEnds(StateConsumer.assigned(records), ends);
-        settle(records); // usually the ends are reached already
+        settle(records); // usually the ends have been reached already
         boolean hasWork = observer.work(workNanos);
         Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> polled =
             ofHeld(records, poll(records, hasWork));
@@ -271,14 +273,15 @@ public final class TableFollower implements AutoCloseable {
       } catch (WakeupException somebodyAsks) {
         LOG.trace("asked");
       } catch (InvalidOffsetException gone) {
-        restart(records, gone.partitions(), "the topic does not hold the offset that was reached");
+        restart(
+            records, gone.partitions(), "the topic does not contain the position of this instance");
       } finally {
         polling.set(false);
       }
     }
   }
 
-  /** Begins to read partitions that were placed here, and drops those that left long ago. */
+  /** Begins to read partitions placed here, and drops those that moved away long ago. */
   private void place(Consumer<byte[], byte[]> records) {
     long now = System.nanoTime();
     if (!records.assignment().isEmpty() && now - placedNanos < PLACEMENT_NANOS) {
@@ -434,6 +437,6 @@ public final class TableFollower implements AutoCloseable {
 
   @Override
   public void close() {
-    thread.close(STOP_PATIENCE);
+    thread.close(STOP_TIMEOUT);
   }
 }

@@ -4,12 +4,12 @@ package io.weir.aggregator.table;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Follows what the table holds, to keep something that is computed from it. All methods are called
- * by the follower's thread alone. If the table cannot be written, following begins anew, and each
- * partition ends and begins again.
+ * Receives the changes of the table, to maintain data derived from it. Only the follower's thread
+ * calls the methods. If the table cannot be written, the follower starts again, and each partition
+ * ends and begins again.
  */
 public interface TableObserver {
-  /** Observes nothing. */
+  /** An observer that ignores all changes. */
   TableObserver NONE =
       new TableObserver() {
         @Override
@@ -27,25 +27,25 @@ public interface TableObserver {
         }
       };
 
-  /** Begins with a partition that has been read to its end, and whose rows the table holds. */
+  /** Begins a partition whose rows are all in the table, read to the partition's end. */
   void begin(int partition);
 
-  /** Ends with a partition; it may not have begun. */
+  /** Ends a partition, which may not have begun. */
   void end(int partition);
 
   /**
-   * Called before a row is changed, also of a partition that has not begun: the table still holds
-   * its old value. In one write a row is changed once.
+   * Called before a row is changed, while the table still contains its old value; also for a
+   * partition that has not begun. One write changes a row at most once.
    *
-   * @param value the new value, which may be equal to the old one; null if the row is removed
+   * @param value the new value, possibly equal to the old one; null if the row is removed
    */
   void change(int partition, byte[] key, byte @Nullable [] value);
 
   /**
-   * Does some work in the background.
+   * Does a step of background work.
    *
-   * @param maxNanos about how long it may take
-   * @return whether work is left
+   * @param maxNanos approximate maximum duration
+   * @return whether work remains
    */
   boolean work(long maxNanos);
 }

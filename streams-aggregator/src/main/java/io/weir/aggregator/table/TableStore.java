@@ -32,13 +32,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Stores records of the state topic by partition and key, and how far each partition was read.
- * Records and positions are written atomically, so a killed process continues where it was. Shares
- * the memory of all stores. Thread-safe; after {@link #close} every call is refused.
+ * Stores records of the state topic by partition and key, and the position in each partition.
+ * Records and positions are written atomically, so a killed process continues where it stopped.
+ * Shares the memory of all RocksDB stores. Thread-safe; after {@link #close} every call fails.
  *
- * <p>The folder is a copy of what Kafka holds. A damaged folder is renamed to {@code
- * usage.damaged}, in place of an earlier one, and an empty table takes its place. After any other
- * failure the folder is opened again by {@link #recover}.
+ * <p>The folder contains only a copy of data in Kafka. A damaged folder is renamed to {@code
+ * usage.damaged}, which replaces an earlier one, and an empty table is created. After any other
+ * failure {@link #recover} opens the folder again.
  */
 public final class TableStore implements AutoCloseable {
   private static final byte POSITION = 0;
@@ -48,12 +48,12 @@ public final class TableStore implements AutoCloseable {
   private static final byte[] SOURCE_KEY = {SOURCE};
   private static final byte[] ID_KEY = {3};
 
-  /** Most bytes of the write-ahead log; beyond that, data are flushed to files. */
+  /** Maximum size of the write-ahead log in bytes; beyond it, data are flushed to files. */
   private static final long MAX_WAL_BYTES = 64L * 1024 * 1024;
 
   private static final int MAX_OPEN_FILES = 512;
 
-  /** Within which files are written anew, without the rows that were removed. */
+  /** Maximum age of a file before compaction rewrites it without the removed rows. */
   private static final Duration REWRITTEN_WITHIN = Duration.ofDays(7);
 
   private static final Logger LOG = LoggerFactory.getLogger(TableStore.class);
@@ -76,7 +76,7 @@ public final class TableStore implements AutoCloseable {
   /** Null while the folder cannot be opened. Guarded by the lock. */
   private @Nullable RocksDB db;
 
-  /** The id of the folder; null until it is first needed. Guarded by the lock. */
+  /** The id of the folder; null until first used. Guarded by the lock. */
   private @Nullable String id;
 
   private boolean closed;
@@ -91,9 +91,9 @@ public final class TableStore implements AutoCloseable {
   }
 
   /**
-   * Opens the table in a folder, or creates it. A damaged table is set aside.
+   * Opens or creates the table in a folder. Renames a damaged folder.
    *
-   * @param source id of the topic that is copied; a table of another topic is emptied
+   * @param source id of the copied topic; a table of another topic is emptied
    * @throws TableException if the folder is in use or cannot be used
    */
   public static TableStore open(Path folder, String source) {
@@ -127,7 +127,7 @@ public final class TableStore implements AutoCloseable {
           "the folder "
               + folder
               + (locked
-                  ? " is in use by another process; each aggregator needs a WEIR_DATA of its own ("
+                  ? " is in use by another process; each aggregator needs its own WEIR_DATA ("
                       + detail
                       + ")"
                   : " cannot be used: " + detail),
@@ -160,14 +160,14 @@ public final class TableStore implements AutoCloseable {
     Utils.delete(aside.toFile());
     Files.move(folder, aside);
     LOG.error(
-        "usage table was damaged detail=\"{}\"; it was moved to {} and is read again from Kafka",
+        "usage table is damaged detail=\"{}\"; moved it to {} and reading the table again from Kafka",
         damaged.getMessage(),
         aside);
   }
 
   /**
-   * Opens the folder again if a call has failed since it was opened; an empty table takes the place
-   * of a damaged one.
+   * Opens the folder again if a call has failed since it was opened; replaces a damaged table by an
+   * empty one.
    *
    * @throws TableException if the folder still cannot be used
    */
@@ -202,7 +202,7 @@ public final class TableStore implements AutoCloseable {
     return failure;
   }
 
-  /** Returns how often a damaged folder was set aside since the table was opened. */
+  /** Returns how often a damaged folder was renamed since the table was opened. */
   long timesDamaged() {
     return timesDamaged.get();
   }
@@ -231,15 +231,15 @@ public final class TableStore implements AutoCloseable {
   }
 
   /**
-   * How far a partition was read.
+   * The position up to which a partition was read.
    *
    * @param offset the offset after the last record
-   * @param heldThroughEpochMillis everything that was published before this time is held; 0 if it
-   *     is not known
+   * @param heldThroughEpochMillis the table contains everything published before this time; 0 if
+   *     unknown
    */
   public record Position(long offset, long heldThroughEpochMillis) {}
 
-  /** Returns how far each stored partition was read. */
+  /** Returns the position in each stored partition. */
   public SortedMap<Integer, Position> positions() {
     SortedMap<Integer, Position> positions = new TreeMap<>();
     scan(
@@ -267,13 +267,15 @@ public final class TableStore implements AutoCloseable {
   /** Receives entries in the order of their keys. */
   public interface Visitor {
     /**
-     * Receives one entry. Returns the key at which to continue, or after it if there is no such
-     * key; null to continue with the next entry.
+     * Receives one entry. Returns the key at which the scan continues, or null to continue with the
+     * next entry.
      */
     byte @Nullable [] visit(byte[] key, byte[] value);
   }
 
-  /** Visits the entries of a partition with keys in {@code [from, to)}, as of one moment. */
+  /**
+   * Visits the entries of a partition with keys in {@code [from, to)}, in a consistent snapshot.
+   */
   public void scan(int partition, byte[] from, byte[] to, Visitor visitor) {
     scan(
         recordKey(partition, from),
@@ -326,7 +328,7 @@ public final class TableStore implements AutoCloseable {
       }
     }
 
-    /** Sets how far a partition was read. */
+    /** Sets the position in a partition. */
     void position(int partition, Position position) {
       try {
         batch.put(positionKey(partition), bytes(position));
@@ -363,7 +365,7 @@ public final class TableStore implements AutoCloseable {
     }
   }
 
-  /** Returns a set of changes that is still empty. */
+  /** Returns an empty set of changes. */
   Changes changes() {
     return new Changes();
   }
@@ -410,7 +412,7 @@ public final class TableStore implements AutoCloseable {
   private static Position position(byte[] value) {
     ByteBuffer bytes = ByteBuffer.wrap(value);
     long offset = bytes.getLong();
-    // versions that knew of no tombstones wrote the offset alone
+    // versions without support for tombstones stored only the offset
     return new Position(offset, bytes.hasRemaining() ? bytes.getLong() : 0);
   }
 

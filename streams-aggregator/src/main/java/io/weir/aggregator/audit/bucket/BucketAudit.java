@@ -161,7 +161,8 @@ public final class BucketAudit {
    *
    * @param limit the limit that decided the call
    * @param requestedTokens the cost of the call
-   * @param atMillis when the call was decided @param nowMillis the current time of the partition
+   * @param atMillis when the call was decided
+   * @param nowMillis the current time of the partition
    */
   public AuditEffect take(
       Charge charge, BucketLimit limit, long requestedTokens, long atMillis, long nowMillis) {

@@ -34,17 +34,17 @@ final class CorrectionCycle {
   /**
    * The cycle as a value.
    *
-   * @param version version of the newest published correction @param confirmedVersion version of
-   *     the newest confirmed correction @param dueCause cause of the due correction; null if none
-   *     is due
+   * @param version version of the newest published correction
+   * @param confirmedVersion version of the newest confirmed correction
+   * @param dueCause cause of the due correction; null if none is due
    * @param disturbedAtMillis decision time of the oldest call included in the next correction and
    *     in no earlier one
    * @param awaitedSinceMillis the same time of the newest published correction; 0 if there was no
    *     such call
    * @param publishedAtMillis when the newest correction was published, in the partition's time
    * @param openDriftTokens number of tokens by which cache and records have differed since the last
-   *     confirmation @param openOutageTokens number of tokens admitted without the cache since the
-   *     last confirmation
+   *     confirmation
+   * @param openOutageTokens number of tokens admitted without the cache since the last confirmation
    */
   record State(
       long version,

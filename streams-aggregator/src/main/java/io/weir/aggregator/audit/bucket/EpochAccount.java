@@ -34,8 +34,8 @@ final class EpochAccount {
    *
    * @param epoch when the epoch began, by the cache's clock, in microseconds since 1970
    * @param chargedTokens the cache's counter in the newest stamp (C)
-   * @param stampedAtMicros time of that stamp, by the cache's clock @param exactTokens Σ cost of
-   *     the records stamped with this epoch (E)
+   * @param stampedAtMicros time of that stamp, by the cache's clock
+   * @param exactTokens Σ cost of the records stamped with this epoch (E)
    * @param driftTokens accepted part of recorded minus charged tokens (R): positive where the
    *     counter went back, negative for gaps
    * @param wentBackAtMicros time of the first stamp after the counter last went back; 0 if it never

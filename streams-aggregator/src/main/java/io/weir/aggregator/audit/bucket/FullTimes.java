@@ -140,8 +140,8 @@ final class FullTimes {
    * Uses up intervals for a charge that was not known until now.
    *
    * @param atMicros when the charge was made
-   * @param micros the refill time of the charge @return the part of that time that the bucket has
-   *     refilled since
+   * @param micros the refill time of the charge
+   * @return the part of that time that the bucket has refilled since
    */
   long take(long atMicros, long micros) {
     long left = micros;

@@ -277,8 +277,8 @@ final class TimeToFull {
    * unknown which, so the newest are used up; then a late charge of any time is refilled least.
    *
    * @param showsNewest whether the stamp shows the newest correction
-   * @param atMicros time of the stamp @return whether the truth exceeded the bound and was set to
-   *     it
+   * @param atMicros time of the stamp
+   * @return whether the truth exceeded the bound and was set to it
    */
   boolean boundByCache(boolean showsNewest, long atMicros) {
     long latest =
