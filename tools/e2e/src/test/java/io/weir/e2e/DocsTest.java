@@ -36,6 +36,7 @@ final class DocsTest {
       Pattern.compile(
           "(?m)(?:`|^)(?:\\./)?weir\\s+([a-z]+(?:\\s+(?:create|check|explain|list|replay|tail))?)");
 
+  private static final Pattern MODULE = Pattern.compile("<module>([^<]+)</module>");
   private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
 
   private static final List<String> SHORT_PAGES =
@@ -59,6 +60,7 @@ final class DocsTest {
   private static final int MAX_LINE = 120;
   private static final int MAX_CELL_WORDS = 30;
   private static final int MAX_PAGE_WORDS = 5000;
+  private static final int MAX_README_WORDS = 350;
 
   private static final Pattern WORD = Pattern.compile("([A-Za-z_]+)");
 
@@ -211,6 +213,7 @@ final class DocsTest {
     for (String page : SHORT_PAGES) {
       pages.add(docs.resolve(page + ".md"));
     }
+    pages.addAll(moduleReadmes());
     for (Path page : pages) {
       int count = 0;
       boolean isCode = false;
@@ -228,6 +231,24 @@ final class DocsTest {
       int total = count;
       assertTrue(total <= MAX_PAGE_WORDS, () -> page + " has " + total + " words");
     }
+  }
+
+  @Test
+  void everyModule_hasAReadmeOfOnePage() throws IOException {
+    for (Path readme : moduleReadmes()) {
+      assertTrue(Files.exists(readme), () -> "no " + readme);
+      int count = wordsOf(Files.readString(readme));
+      boolean hasFigures = readme.getParent().endsWith("benchmarks"); // those of each part
+      boolean isOnePage = hasFigures || count <= MAX_README_WORDS;
+      assertTrue(isOnePage, () -> readme + " has " + count + " words");
+    }
+  }
+
+  private static List<Path> moduleReadmes() throws IOException {
+    return Markdown.matches(MODULE, Files.readString(Markdown.ROOT.resolve("pom.xml"))).stream()
+        .filter(module -> !module.equals("clients/samples/connect"))
+        .map(module -> Markdown.ROOT.resolve(module).resolve("README.md"))
+        .toList();
   }
 
   private static int wordsOf(String text) {
