@@ -16,17 +16,17 @@ import java.util.Set;
 import java.util.function.ToLongFunction;
 
 /**
- * The accuracy figures in {@code /metrics}, summed over the partitions that are here. A partition
- * takes its figures along when it moves. Updates are thread-safe.
+ * The accuracy figures in {@code /metrics}, summed over the partitions that this instance counts.
+ * When a partition moves, its figures move too. Thread-safe.
  */
 final class AccuracyMetrics {
   /**
-   * Most policies with a label of their own. A policy file has at most this many, but renamed and
-   * removed policies stay in the records.
+   * Maximum number of policies with their own label. A policy file has at most this many, but
+   * renamed and removed policies remain in the records.
    */
   static final int MAX_POLICIES = 1_000;
 
-  /** The label of the policies above the bound, as in the records. */
+  /** The label of all other policies, as in the records. */
   static final String OTHER = "(other)";
 
   private final MeterRegistry registry;
@@ -41,14 +41,13 @@ final class AccuracyMetrics {
               "weir.corrections.published",
               this,
               metrics -> metrics.sum.corrections().getOrDefault(cause, 0L))
-          .description(
-              "corrections published by partitions counted here, by what the cache got wrong")
+          .description("corrections published for partitions counted here, by cause")
           .tag("reason", cause.wireName())
           .register(registry);
     }
   }
 
-  /** Replaces the figures with the newest ones of the partitions that are here. */
+  /** Replaces the figures by the newest ones of the partitions counted here. */
   synchronized void update(Collection<PartitionAccuracy> here) {
     sum = AccuracySum.of(here);
     Map<String, Figures> next = new HashMap<>();
@@ -66,32 +65,32 @@ final class AccuracyMetrics {
       counter(
           label,
           "weir.decisions.judged",
-          "decisions of the cache that the records have judged",
+          "decisions of the cache that were compared with the records",
           Figures::decided);
       counter(
           label,
           "weir.wrongly.admitted",
-          "calls that the cache let through and the records would not",
+          "calls that the cache admitted and should have denied according to the records",
           Figures::wronglyAdmitted);
       counter(
           label,
           "weir.wrongly.denied",
-          "calls that the cache denied and the records would not",
+          "calls that the cache denied and should have admitted according to the records",
           Figures::wronglyDenied);
       counter(
           label,
           "weir.outage.tokens",
-          "tokens of calls let through without the cache",
+          "tokens of calls admitted without the cache",
           Figures::outageTokens);
       gauge(
           label,
           "weir.drift.tokens",
-          "tokens by which live buckets differ from the cache now",
+          "tokens by which the cache and the records currently differ",
           Figures::driftNowTokens);
       gauge(
           label,
           "weir.outage.open.tokens",
-          "tokens of calls let through without the cache that are not taken back yet",
+          "tokens of calls admitted without the cache and not yet charged in it",
           Figures::outageOpenTokens);
     }
     return label;

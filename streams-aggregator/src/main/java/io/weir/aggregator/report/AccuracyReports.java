@@ -25,16 +25,20 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Reports how accurate the decisions of the whole fleet were. Thread-safe. */
+/**
+ * The report {@code /v1/accuracy}: how accurate the cache's decisions were, over all partitions.
+ * Thread-safe.
+ */
 final class AccuracyReports {
   /**
-   * Path at which one aggregator returns the records of its own partitions to another. Internal.
+   * Internal path at which an aggregator returns the accuracy records of its own partitions to
+   * another.
    */
   static final String INTERNAL_PATH = "/internal/v1/accuracy";
 
   private static final Logger LOG = LoggerFactory.getLogger(AccuracyReports.class);
 
-  /** Six digits of a percentage resolve one call in a hundred million. */
+  /** Number of digits after the decimal point; six resolve one call in a hundred million. */
   private static final int PERCENT_DIGITS = 6;
 
   private final UsageTable table;
@@ -49,13 +53,13 @@ final class AccuracyReports {
     this.partitions = partitions;
   }
 
-  /** The aggregators that answered, and their records. */
+  /** The partitions for which an aggregator answered, and their records. */
   private static final class Gathered {
     final SortedSet<Integer> partitions = new TreeSet<>();
     final SortedMap<Integer, PartitionAccuracy> records = new TreeMap<>();
   }
 
-  /** Returns the answer for the fleet, as far as it can be reached within a few seconds. */
+  /** Returns the response for all partitions that respond within a few seconds. */
   Answer fleet(Asked asked) throws InterruptedException {
     Gathered gathered = here();
     if (gathered.partitions.size() < partitions) {
@@ -72,7 +76,7 @@ final class AccuracyReports {
     return Answer.json(200, document(gathered.records, missing));
   }
 
-  /** Returns the answer to another aggregator: the records of the partitions that are here. */
+  /** Returns the response to another aggregator: the records of the partitions on this instance. */
   Answer local() throws InterruptedException {
     Gathered gathered = here();
     List<Object> records = new ArrayList<>();
@@ -110,15 +114,14 @@ final class AccuracyReports {
           gathered.records.putIfAbsent(record.partition(), record);
         }
       } catch (MalformedRecordException notOurs) {
-        LOG.warn("aggregator sent a bad accuracy record", notOurs);
+        LOG.warn("another aggregator sent a malformed accuracy record", notOurs);
       }
     }
     other.path("partitions").forEach(partition -> gathered.partitions.add(partition.asInt()));
   }
 
   /**
-   * Returns the document over partitions; those for which no aggregator answered are listed as
-   * missing.
+   * Returns the document for partitions; lists those for which no aggregator answered as missing.
    */
   static Map<String, Object> document(
       SortedMap<Integer, PartitionAccuracy> records, List<Integer> missing) {

@@ -15,7 +15,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sums over the accuracy of several partitions.
+ * The accuracy figures summed over several partitions. Immutable.
  *
  * @param policies figures by policy name
  * @param corrections number of corrections by cause; contains every cause
@@ -50,7 +50,7 @@ record AccuracySum(
     return new AccuracySum(policies, corrections, Arrays.stream(delays).boxed().toList());
   }
 
-  /** Returns the figures of all policies together. */
+  /** Returns the sum of all policies' figures. */
   Figures fleet() {
     return policies.values().stream().reduce(Figures.NONE, AccuracySum::add);
   }
@@ -66,8 +66,8 @@ record AccuracySum(
   }
 
   /**
-   * Returns the upper bound, in milliseconds, of the class in which a percentile of the delays
-   * lies: with 98 delays up to 100 ms and 2 up to 250 ms the 99th percentile is 250.
+   * Returns the upper bound, in milliseconds, of the class that contains a percentile of the
+   * delays. Example: with 98 delays up to 100 ms and 2 up to 250 ms, the 99th percentile is 250.
    *
    * @param percent 1 to 100
    * @return null if there are no delays, or if the class is the last one, which has no bound

@@ -4,12 +4,12 @@ package io.weir.aggregator.report;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The answer to a request, ready to be sent.
+ * The response to a request, ready to be sent.
  *
  * @param status HTTP status
  * @param mediaType media type of the body
  * @param body the body
- * @param position position that the report had reached; null if this is not a report
+ * @param position position up to which the report includes calls; null if this is not a report
  * @param nextPage cursor of the next page; null if there is none
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never changed

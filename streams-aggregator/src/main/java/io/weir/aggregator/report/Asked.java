@@ -5,11 +5,11 @@ import io.javalin.http.Context;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a request came, for asking other aggregators on its behalf.
+ * Properties of a request that are needed to forward it to other aggregators.
  *
- * @param isForwarded whether another aggregator asks, which is not asked in turn
- * @param authorization the field Authorization, with which the others are asked; null if the
- *     request has none
+ * @param isForwarded whether another aggregator has forwarded the request; it must then not be
+ *     forwarded again
+ * @param authorization the header {@code Authorization} to forward; null if the request has none
  */
 record Asked(boolean isForwarded, @Nullable String authorization) {
   static Asked of(Context ctx) {

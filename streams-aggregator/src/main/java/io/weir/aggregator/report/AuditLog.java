@@ -15,7 +15,7 @@ import org.apache.kafka.common.KafkaException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Reads ranges of the calls topic, each with a consumer of its own. Thread-safe. */
+/** A reader of ranges of the calls topic, with a new consumer for each range. Thread-safe. */
 final class AuditLog {
   private static final Logger LOG = LoggerFactory.getLogger(AuditLog.class);
   private static final Duration POLL = Duration.ofMillis(200);
@@ -25,18 +25,18 @@ final class AuditLog {
   private final KafkaConnection kafka;
   private final AtomicLong readings = new AtomicLong();
 
-  /** Why reading ended. */
+  /** The reason why reading ended. */
   enum End {
-    /** Everything that was in the log when reading began has been read. */
+    /** All records present at the start have been read. */
     LOG_END,
-    /** The reader wanted no more records. */
+    /** The caller wanted no more records. */
     ENOUGH,
     /** The time limit was reached. */
     TIME_UP
   }
 
   /**
-   * Where reading begins.
+   * The position at which reading begins.
    *
    * @param offset offset of the first record; −1 to begin by time
    * @param atEpochMillis used if the offset is −1: reading begins with the first record that the
@@ -51,8 +51,8 @@ final class AuditLog {
   /**
    * Reads the committed records of a partition in order.
    *
-   * @param reader receives each record; returns false to end reading
-   * @param atMost longest time reading may take
+   * @param reader receives each record; returns false to stop
+   * @param atMost maximum duration
    * @throws ProblemException if Kafka does not answer
    */
   End read(int partition, Start start, Predicate<CallsRecord> reader, Duration atMost) {
@@ -85,7 +85,7 @@ final class AuditLog {
     } catch (KafkaException unavailable) {
       LOG.warn("audit log not readable partition={}", partition, unavailable);
       throw new ProblemException(
-          Problem.partitionUnavailable(partition, "the audit log cannot be read at present"));
+          Problem.partitionUnavailable(partition, "the audit log is temporarily unreadable"));
     }
   }
 

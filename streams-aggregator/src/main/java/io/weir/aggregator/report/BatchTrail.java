@@ -7,17 +7,17 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Tracks which batches of one journal (node and epoch) a reader of the audit log has read, and
- * their low watermark. Not thread-safe.
+ * The batches of one journal (node and epoch) that a reader of the audit log has read, and their
+ * low watermark. Not thread-safe.
  *
- * <p>Batches arrive in the order of their numbers except for replays and a rare overtaking, so one
- * run of consecutive numbers and a few numbers apart from it represent them all.
+ * <p>Batches arrive in the order of their numbers, except for replays and rare overtaking. So one
+ * run of consecutive numbers and a few separate numbers represent all batches.
  */
 final class BatchTrail {
-  /** Most numbers kept apart from the run; beyond that the smallest is forgotten. */
+  /** Maximum number of separate numbers; if there are more, the smallest is forgotten. */
   static final int MAX_APART = 64;
 
-  /** The run consists of the numbers above this one, up to {@link #through}. */
+  /** The run contains the numbers after this one, up to {@link #through}. */
   private long base;
 
   private long through;
@@ -41,8 +41,8 @@ final class BatchTrail {
   /**
    * Adds a record.
    *
-   * @param atEpochMillis when the broker appended it; a low watermark above that is not believed
-   * @return whether its lines were not read before
+   * @param atEpochMillis the broker's time of the record; a greater low watermark is reduced to it
+   * @return whether its lines are new
    */
   boolean take(BatchHeader header, long atEpochMillis) {
     long sequence = header.batchSequence();
@@ -73,7 +73,7 @@ final class BatchTrail {
     return departed || lowWatermarkEpochMillis >= epochMillis;
   }
 
-  /** Returns the written form, which consists of digits, {@code .}, {@code +} and {@code -}. */
+  /** Returns the text form, which contains digits, {@code .}, {@code +} and {@code -}. */
   @Override
   public String toString() {
     return String.join(
@@ -86,9 +86,9 @@ final class BatchTrail {
   }
 
   /**
-   * Parses the written form.
+   * Parses the text form.
    *
-   * @throws IllegalArgumentException if the text is not a written form
+   * @throws IllegalArgumentException if the text is malformed
    */
   static BatchTrail parse(String text) {
     String[] parts = text.split("\\.", -1);

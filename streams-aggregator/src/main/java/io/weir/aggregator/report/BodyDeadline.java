@@ -12,8 +12,8 @@ import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.thread.Scheduler;
 
 /**
- * Closes the connection of a request with a body that is not answered within {@link
- * SlowHeads#READ_LIMIT}: the few requests that have one are answered at once when it has arrived.
+ * A handler that closes the connection if a request with a body is not answered within {@link
+ * SlowHeads#READ_LIMIT}. The few requests with a body are answered as soon as it has arrived.
  * Thread-safe.
  */
 final class BodyDeadline extends Handler.Wrapper {

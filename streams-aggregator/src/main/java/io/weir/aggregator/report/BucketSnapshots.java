@@ -4,14 +4,14 @@ package io.weir.aggregator.report;
 import io.weir.aggregator.audit.bucket.BucketSnapshot;
 import java.util.List;
 
-/** The source of the snapshots of live buckets, by client. Thread-safe. */
+/** A source of snapshots of a client's live buckets. Thread-safe. */
 interface BucketSnapshots {
   /**
    * The snapshots of a client's buckets.
    *
    * @param snapshots the live buckets, by key
-   * @param isCopy whether they are read from a copy of another instance's state
-   * @param lagRecords entries of the state that the copy is known to lack; 0 if it is not a copy
+   * @param isCopy whether they come from a copy of another instance's state
+   * @param lagRecords number of changelog records that the copy lacks; 0 if it is not a copy
    */
   record Found(List<BucketSnapshot> snapshots, boolean isCopy, long lagRecords) {
     public Found {
@@ -23,9 +23,9 @@ interface BucketSnapshots {
    * Returns the live buckets of a client.
    *
    * @param partition the client's partition
-   * @param atMost the most to return
-   * @throws ProblemException if the partition is not counted here, and there is no nearly complete
-   *     copy of it here either
+   * @param atMost maximum number of buckets
+   * @throws ProblemException if this instance neither counts the partition nor has a nearly
+   *     complete copy of it
    */
   Found ofClient(int partition, String client, int atMost);
 }

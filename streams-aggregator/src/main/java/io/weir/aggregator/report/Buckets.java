@@ -12,34 +12,32 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a report divides time: half-open buckets whose boundaries are those of a wall clock in a time
- * zone. A day has 23, 24 or 25 hours there; buckets of a fixed length start again at each midnight,
- * so on the day of a clock change the last one may be shorter.
+ * The division of a report's time into half-open buckets, with boundaries by the wall clock of a
+ * time zone. A day may have 23, 24 or 25 hours. Buckets of a fixed length start again at each
+ * midnight, so on the day of a clock change the last one may be shorter.
  */
 sealed interface Buckets {
-  /** Most buckets in a report: 400 days of quarter hours. */
+  /** Maximum number of buckets in a report: 400 days of quarter hours. */
   int MAX_BUCKETS = 40_000;
 
   /** Buckets of a fixed length that divides a day. */
   record Fixed(Duration length) implements Buckets {}
 
-  /** Buckets of one day of the time zone. */
+  /** Buckets of one day in the time zone. */
   record Day() implements Buckets {}
 
-  /** Buckets of one month of the time zone. */
+  /** Buckets of one month in the time zone. */
   record Month() implements Buckets {}
 
   /** One bucket for the whole report. */
   record Total() implements Buckets {}
 
   /**
-   * The billing periods that are recorded with the usage: whole ones, of the client's own calendar,
-   * whatever the time zone of the report.
+   * The billing periods recorded with the usage. They are whole periods of the client's own
+   * calendar, independent of the report's time zone.
    */
   record BillingPeriods() implements Buckets {
-    /**
-     * More than the length of any billing period: 31 days, and a day for clocks that are changed.
-     */
+    /** Upper bound of the length of a billing period: 31 days, and one day for clock changes. */
     static final Duration LONGEST = Duration.ofDays(32);
   }
 
@@ -47,8 +45,8 @@ sealed interface Buckets {
    * Parses {@code P1D}, {@code P1M}, {@code total}, {@code billing-period} or an ISO duration.
    *
    * @param atom size of a ledger window
-   * @return null if the text is none of them, or is not a multiple of the ledger's window that
-   *     divides a day
+   * @return null if the text is none of these, or if the duration is not a multiple of the ledger
+   *     window that divides a day
    */
   static @Nullable Buckets parse(String text, Duration atom) {
     return switch (text) {
@@ -74,11 +72,12 @@ sealed interface Buckets {
   }
 
   /**
-   * Returns the boundaries from that of the bucket containing {@code from} up to the first one at
-   * or after {@code to}; the outermost are cut to {@code from} and {@code to}.
+   * Returns the boundaries of the buckets between {@code from} and {@code to}; the first is {@code
+   * from} and the last is {@code to}.
    *
    * @return at least two ascending times; null if there would be more than {@link #MAX_BUCKETS}
-   * @throws IllegalStateException if the boundaries are those of the usage, not of the clock
+   * @throws IllegalStateException if the buckets are billing periods, whose boundaries are recorded
+   *     with the usage
    */
   default @Nullable List<Instant> boundaries(Instant from, Instant to, ZoneId zone) {
     List<Instant> boundaries = new ArrayList<>();

@@ -9,10 +9,11 @@ import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
 
 /**
- * The sender of a request. Not thread-safe.
+ * The caller of a report. Not thread-safe.
  *
- * @param name identifies the caller in the rotation of turns: the token's name and its clients
- * @param isGone returns whether the caller has closed the connection, and never blocks
+ * @param name identity of the caller for the fair scheduling of reports: the token's name and its
+ *     clients
+ * @param isGone returns whether the caller has closed the connection; never blocks
  */
 record Caller(String name, BooleanSupplier isGone) {
   /** Returns the caller of a request. */

@@ -13,12 +13,12 @@ import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * The connection of a request without a body, before its answer begins. Not thread-safe.
+ * The connection of a request without a body, before its response begins. Not thread-safe.
  *
- * <p>Jetty reads nothing from a connection between a request and its answer, and so does not notice
- * that the client has closed it. {@link #isClosed} reads from the connection. If the client has
- * already sent its next request, that request is lost, so the connection is closed after the
- * answer.
+ * <p>Jetty does not read from a connection between a request and its response, so it does not
+ * detect that the client has closed it. {@link #isClosed} reads from the connection. If the client
+ * has already sent its next request, that request is lost, so the connection is closed after the
+ * response.
  */
 final class CallerConnection {
   static final String ATTRIBUTE = CallerConnection.class.getName();
@@ -34,7 +34,7 @@ final class CallerConnection {
     this.response = response;
   }
 
-  /** Attaches its connection to each request. Thread-safe. */
+  /** A handler that attaches the connection to each request. Thread-safe. */
   static final class Attaching extends Handler.Wrapper {
     @Override
     public boolean handle(Request request, Response response, Callback callback) throws Exception {
@@ -44,7 +44,7 @@ final class CallerConnection {
     }
   }
 
-  /** Returns whether the client has closed the connection, or its sending half. Never blocks. */
+  /** Returns whether the client has closed the connection or its sending half. Never blocks. */
   boolean isClosed() {
     if (!endPoint.isOpen() || endPoint.isInputShutdown()) {
       return true;

@@ -17,11 +17,14 @@ import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Reports which clients have called, whichever aggregators hold their partitions. Thread-safe. */
+/**
+ * The report {@code /v1/clients}: the clients with usage, from all partitions of all aggregators.
+ * Thread-safe.
+ */
 final class ClientReports {
   static final String PATH = "/v1/clients";
 
-  /** Most names in an answer. */
+  /** Maximum number of names in a response. */
   static final int MAX_CLIENTS = 1_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(ClientReports.class);
@@ -35,7 +38,7 @@ final class ClientReports {
   /**
    * Creates the reports.
    *
-   * @param others returns the other aggregators, as known at present
+   * @param others returns the currently known other aggregators
    */
   ClientReports(
       UsageTable table,
@@ -50,11 +53,11 @@ final class ClientReports {
     this.partitions = partitions;
   }
 
-  /** The names found, and the partitions that were searched. */
+  /** The names found and the partitions searched. */
   private static final class Found {
     /**
-     * In the order of keys, in which each partition returns its first names, so that all are cut at
-     * the same place.
+     * Ordered by key. Each partition returns its first names in this order, so all are cut at the
+     * same key.
      */
     final SortedSet<String> clients =
         new TreeSet<>(Comparator.comparing((String name) -> UsageStateCodec.prefix(name)));
@@ -66,9 +69,9 @@ final class ClientReports {
   /**
    * Returns the first names that begin with a prefix.
    *
-   * @param pathAndQuery the request as it came, for other aggregators
-   * @param asked how the request came: other aggregators are not asked for one of them
-   * @param caller the sender of the request, which takes turns with others
+   * @param pathAndQuery path and query of the request, for other aggregators
+   * @param asked origin of the request; a forwarded request is not forwarded again
+   * @param caller the caller, for the fair scheduling of reports
    */
   Answer answer(String prefix, int limit, String pathAndQuery, Asked asked, Caller caller)
       throws InterruptedException {

@@ -19,29 +19,32 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The routes about one client. A request is answered here if the client's partition is here;
- * otherwise it is forwarded, once, to an aggregator that has the partition. Thread-safe.
+ * The routes for one client. This instance answers a request if it has the client's partition;
+ * otherwise it forwards the request, once, to an aggregator that has it. Thread-safe.
  */
 final class ClientRoutes {
-  /** How long another aggregator may take, in addition to its wait for positions. */
-  private static final Duration PATIENCE = Duration.ofSeconds(5);
+  /** Timeout of another aggregator, in addition to its wait for positions. */
+  private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   /**
-   * How long to look for an aggregator that has the partition, which may be this one during its
-   * start.
+   * Maximum time of the search for an aggregator that has the partition; it may be this one during
+   * its start.
    */
-  private static final Duration MISSING_PATIENCE = Duration.ofSeconds(5);
+  private static final Duration MISSING_TIMEOUT = Duration.ofSeconds(5);
 
   private static final long RETRY_PAUSE_MILLIS = 200;
 
   /**
-   * When the next aggregator is asked too: a report takes some milliseconds unless the aggregator
-   * is suspended.
+   * Time after which the request is also sent to the next aggregator. A report takes a few
+   * milliseconds unless the aggregator is suspended.
    */
   private static final Duration SLOW_AFTER = Duration.ofSeconds(1);
 
-  /** Allows for reading the audit log, after some time in the queue. */
-  private static final Duration EVENTS_PATIENCE = Duration.ofSeconds(12);
+  /**
+   * Timeout of another aggregator for a list of events; includes queueing and reading the audit
+   * log.
+   */
+  private static final Duration EVENTS_TIMEOUT = Duration.ofSeconds(12);
 
   private static final Duration EVENTS_SLOW_AFTER = Duration.ofSeconds(4);
 
@@ -82,7 +85,9 @@ final class ClientRoutes {
     UsageQuery query = UsageQuery.of(parameters, settings.window(), clock.instant());
     requireMayRead(ctx, query.client());
     String positions = ctx.header(ReportServer.POSITION_HEADER);
-    int awaited = UsageReports.parse(positions).size(); // refused here, not by the next
+    int awaited =
+        UsageReports.parse(positions)
+            .size(); // refuses malformed positions here, before the request is forwarded
     String accept = mediaType(ctx.header("Accept"));
     int partition = partitionOf(query.client());
     answer(
@@ -92,7 +97,7 @@ final class ClientRoutes {
             ctx,
             accept,
             SLOW_AFTER,
-            PATIENCE.plus(settings.positionWait().multipliedBy(1L + awaited))),
+            TIMEOUT.plus(settings.positionWait().multipliedBy(1L + awaited))),
         () -> {
           Freshness freshness = table.refresh(partition);
           return usage.answer(query, positions, accept, freshness, clock.instant(), Caller.of(ctx));
@@ -100,8 +105,8 @@ final class ClientRoutes {
   }
 
   /**
-   * Answers from the instance that counts the client's partition, whose state is newest; otherwise
-   * from a copy of it.
+   * Returns the current buckets from the instance that counts the client's partition, because its
+   * state is newest; otherwise from a copy.
    */
   void current(Context ctx) throws InterruptedException {
     new Parameters(ctx.queryParamMap()).onlyKnown(Set.of());
@@ -120,7 +125,7 @@ final class ClientRoutes {
     answer(
         ctx,
         partition,
-        question(ctx, Answer.JSON, SLOW_AFTER, PATIENCE),
+        question(ctx, Answer.JSON, SLOW_AFTER, TIMEOUT),
         () -> current.answer(partition, client, clock.instant()));
   }
 
@@ -131,7 +136,7 @@ final class ClientRoutes {
     answer(
         ctx,
         partition,
-        question(ctx, Answer.JSON, EVENTS_SLOW_AFTER, EVENTS_PATIENCE),
+        question(ctx, Answer.JSON, EVENTS_SLOW_AFTER, EVENTS_TIMEOUT),
         () -> {
           table.refresh(partition);
           return events.answer(partition, query, Caller.of(ctx));
@@ -139,12 +144,14 @@ final class ClientRoutes {
   }
 
   /**
-   * Refuses the same way, and before anything is looked up, whether there is such a client or not.
+   * Refuses a client that the token does not permit. Looks nothing up, so the response is the same
+   * whether or not the client exists.
    */
   private static void requireMayRead(Context ctx, String client) {
     if (!AccessHandler.grantOf(ctx.req()::getAttribute).mayRead(client)) {
       throw new ProblemException(
-          Problem.of(ProblemReason.NOT_ALLOWED, "the token is for the usage of other clients"));
+          Problem.of(
+              ProblemReason.NOT_ALLOWED, "the token does not permit reading this client's usage"));
     }
   }
 
@@ -153,7 +160,7 @@ final class ClientRoutes {
   }
 
   private static PeerReports.Question question(
-      Context ctx, String accept, Duration slowAfter, Duration patience) {
+      Context ctx, String accept, Duration slowAfter, Duration timeout) {
     String query = ctx.queryString();
     Map<String, String> headers = new HashMap<>();
     headers.put("Accept", accept);
@@ -169,16 +176,16 @@ final class ClientRoutes {
         ctx.req().getRequestURI() + (query == null ? "" : "?" + query),
         headers,
         slowAfter,
-        patience);
+        timeout);
   }
 
   /**
-   * Answers here if possible, else elsewhere; retries for a while if no aggregator has the
-   * partition.
+   * Answers from this instance if possible, otherwise from another one; retries up to {@link
+   * #MISSING_TIMEOUT} if no aggregator has the partition.
    */
   private void answer(Context ctx, int partition, PeerReports.Question question, Local local)
       throws InterruptedException {
-    long end = System.nanoTime() + MISSING_PATIENCE.toNanos();
+    long end = System.nanoTime() + MISSING_TIMEOUT.toNanos();
     while (true) {
       try {
         ReportServer.send(ctx, local.answer());
@@ -195,7 +202,7 @@ final class ClientRoutes {
       }
       if (System.nanoTime() - end > 0) {
         throw new ProblemException(
-            Problem.partitionUnavailable(partition, "no aggregator that has it answers"));
+            Problem.partitionUnavailable(partition, "no aggregator that has it responds"));
       }
       TimeUnit.MILLISECONDS.sleep(RETRY_PAUSE_MILLIS);
     }

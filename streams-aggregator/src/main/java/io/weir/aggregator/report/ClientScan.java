@@ -10,8 +10,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the names of clients from the table, with one seek for each client, which skips all of its
- * keys however many there are. Keys that are not keys of usage rows are skipped. Not thread-safe.
+ * A scan of the names of clients in the table. One seek per client skips all its other keys. Keys
+ * other than those of usage rows are skipped. Not thread-safe.
  */
 final class ClientScan implements TableStore.Visitor {
   private final String prefix;
@@ -22,7 +22,7 @@ final class ClientScan implements TableStore.Visitor {
    * Creates a scan.
    *
    * @param prefix prefix of the names; empty for all
-   * @param max most names to be read
+   * @param max maximum number of names
    */
   ClientScan(String prefix, int max) {
     this.prefix = UsageStateCodec.encodedName(prefix);

@@ -13,17 +13,17 @@ import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Describes how complete a report can be. Stateless. */
+/** Formats the completeness of reports and partitions. Stateless. */
 final class Completeness {
   private Completeness() {}
 
   /**
-   * Returns the completeness block of a report over one partition.
+   * Returns the completeness block of a report on one partition.
    *
-   * @param progress how far the partition was counted; null if nothing of it was
+   * @param progress progress of the partition; null if nothing of it has been counted
    * @param to end of the report
    * @param isComplete whether every window of the report is closed and lacks no call
-   * @param lateness how late calls may be
+   * @param lateness maximum lateness of calls
    */
   static Map<String, Object> ofReport(
       int partition,
@@ -93,7 +93,7 @@ final class Completeness {
     return block;
   }
 
-  /** Returns how far a partition was read, as {@code partition:offset}. */
+  /** Returns the position in a partition as {@code partition:offset}. */
   static String position(int partition, @Nullable PartitionProgress progress) {
     return partition + ":" + (progress == null ? -1 : progress.offset());
   }

@@ -13,7 +13,10 @@ import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Reports how far every partition is counted, whichever aggregator holds it. Thread-safe. */
+/**
+ * The report {@code /v1/completeness}: the progress of all partitions of all aggregators.
+ * Thread-safe.
+ */
 final class CompletenessReports {
   static final String PATH = "/v1/completeness";
 
@@ -32,9 +35,9 @@ final class CompletenessReports {
   }
 
   /**
-   * Returns the answer.
+   * Returns the response.
    *
-   * @param asked how the request came: other aggregators are not asked for one of them
+   * @param asked origin of the request; a forwarded request is not forwarded again
    */
   Answer answer(Asked asked, Instant now) throws InterruptedException {
     Map<Integer, Object> found = new TreeMap<>();

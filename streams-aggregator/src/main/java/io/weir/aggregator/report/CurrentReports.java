@@ -12,11 +12,13 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Reports the state of a client's live buckets, by the records and by the cache. Thread-safe. */
+/**
+ * The report of a client's live buckets, according to the records and to the cache. Thread-safe.
+ */
 final class CurrentReports {
   private static final long MICROS_PER_MILLI = 1_000;
 
-  /** Most buckets shown of a client; the answer says whether there are more. */
+  /** Maximum number of buckets in a response; {@code has_more} shows whether there are more. */
   static final int MAX_BUCKETS = 1_000;
 
   private final BucketSnapshots source;
@@ -27,7 +29,7 @@ final class CurrentReports {
     this.cache = cache;
   }
 
-  /** Returns the answer about a client whose partition is counted here or copied to here. */
+  /** Returns the response for a client whose partition this instance counts or copies. */
   Answer answer(int partition, String client, Instant now) {
     BucketSnapshots.Found found = source.ofClient(partition, client, MAX_BUCKETS + 1);
     Map<String, Object> document = document(client, found.snapshots(), cache, now);
@@ -38,7 +40,7 @@ final class CurrentReports {
     return Answer.json(200, document);
   }
 
-  /** Returns the document of a client's buckets, without those whose period is over. */
+  /** Returns the document of a client's buckets, without those whose period has ended. */
   static Map<String, Object> document(
       String client, List<BucketSnapshot> snapshots, LiveCache cache, Instant now) {
     long nowEpochMicros = ChronoUnit.MICROS.between(Instant.EPOCH, now);
@@ -64,10 +66,10 @@ final class CurrentReports {
 
   private static Map<String, Object> members(
       BucketSnapshot snapshot, LiveCache.@Nullable Held held, long reportedAtEpochMicros) {
-    // levels that are compared are taken at one time, by the cache's clock if it answers
+    // compared levels are of the same time, by the cache's clock if it answers
     long clockEpochMicros = held == null ? reportedAtEpochMicros : held.atEpochMicros();
     BucketLimit limit = snapshot.limit();
-    // a clock that has stepped back refills nothing, so the levels are those of the newest record
+    // a clock that has stepped back refills nothing, so the levels are as of the newest record
     long knownEpochMicros = snapshot.knownThroughEpochMicros();
     long nowEpochMicros = Math.max(clockEpochMicros, knownEpochMicros);
     long fullAtEpochMicros = snapshot.trueFullAtEpochMicros();
@@ -102,12 +104,12 @@ final class CurrentReports {
     return members;
   }
 
-  /** Returns the tokens that the cache has charged and no record shows yet. */
+  /** Returns how many tokens the cache has charged without a known record. */
   private static long onTheWay(BucketSnapshot snapshot, LiveCache.Held held) {
     return snapshot.pendingTokens() + sinceNewestStamp(snapshot, held);
   }
 
-  /** Returns the tokens charged since the newest stamp, possibly in an epoch of their own. */
+  /** Returns the tokens charged since the newest stamp, possibly in a newer epoch. */
   private static long sinceNewestStamp(BucketSnapshot snapshot, LiveCache.Held held) {
     if (held.epoch() > snapshot.epoch()) {
       return held.chargedTokens();
@@ -117,12 +119,13 @@ final class CurrentReports {
   }
 
   /**
-   * Returns by how much the cache is wrong; null if that is unknown, since the cache does not
-   * report how deep in debt a bucket that never refills is.
+   * Returns the error of the cache in tokens. Returns null if it is unknown: the cache does not
+   * report the debt of a bucket that never refills.
    */
   private static @Nullable Long drift(BucketSnapshot snapshot, LiveCache.Held held, long exact) {
     boolean refills = snapshot.limit().refills();
-    // the level of a bucket that refills contains what stamps show; any other is a sum of records
+    // the level of a bucket that refills includes charges shown by stamps; any other level is a sum
+    // of records
     long shown = refills ? 0 : snapshot.pendingTokens();
     long expected = exact - shown - sinceNewestStamp(snapshot, held);
     boolean isUnknown = !refills && expected < 0 && held.remainingTokens() == 0;
@@ -130,9 +133,9 @@ final class CurrentReports {
   }
 
   /**
-   * Returns what a bucket that never refills still held at the cache's newest stamp. Until the
-   * first correction of the epoch the counter shows it; once the newest correction is confirmed,
-   * cache and records agree; in between it is unknown, and null is returned.
+   * Returns how many tokens a bucket that never refills held at the cache's newest stamp. Before
+   * the first correction of the epoch the counter shows it. When the newest correction is
+   * confirmed, cache and records agree. In between it is unknown, and this method returns null.
    */
   private static @Nullable Long usedInCache(BucketSnapshot snapshot) {
     long capacity = snapshot.limit().capacityTokens();

@@ -8,14 +8,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the next page of an event list begins: the interval of the first page, the next line, and
- * the state of each journal, so that a batch replayed after the page's end is listed once.
+ * The cursor of the next page of an event list: the interval of the first page, the next line, and
+ * the state of each journal. With that state, a batch replayed after the page's end is listed only
+ * once.
  *
  * @param fromEpochMillis inclusive start of the list
  * @param toEpochMillis exclusive end of the list
  * @param offset offset of the next record
- * @param line number of lines of that record already processed
- * @param trails the written form of each journal's {@link BatchTrail}
+ * @param line number of processed lines of that record
+ * @param trails the text form of each journal's {@link BatchTrail}
  */
 record EventCursor(
     long fromEpochMillis, long toEpochMillis, long offset, int line, Map<Journal, String> trails) {
@@ -29,7 +30,7 @@ record EventCursor(
     trails = Map.copyOf(trails);
   }
 
-  /** Parses the written form; returns null if the text is not a written form. */
+  /** Parses the text form; returns null if the text is malformed. */
   static @Nullable EventCursor parse(String text) {
     try {
       String plain = new String(Base64.getUrlDecoder().decode(text), StandardCharsets.UTF_8);

@@ -15,13 +15,13 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Formats one decision as the members of a JSON object. Stateless. */
+/** Formats a decision as the members of a JSON object. Stateless. */
 final class EventFormat {
   private static final long MICROS_PER_MILLI = 1_000;
 
   private EventFormat() {}
 
-  /** Returns the decision as it was recorded. */
+  /** Returns the members of a recorded decision. */
   static Map<String, Object> decision(CallEvent call) {
     Map<String, Object> members = new LinkedHashMap<>();
     members.put("id", call.id());
@@ -43,7 +43,7 @@ final class EventFormat {
     return members;
   }
 
-  /** Returns a window as two members, from and to. */
+  /** Returns a window as the members {@code from} and {@code to}. */
   static Map<String, Object> window(UsageWindow window) {
     Map<String, Object> members = new LinkedHashMap<>();
     members.put("from", Instant.ofEpochMilli(window.startEpochMillis()).toString());
@@ -84,10 +84,10 @@ final class EventFormat {
   }
 
   /**
-   * Returns what the bucket held after the decision according to the cache, or null if the stamp
-   * does not show it. The time of the decision is known to the millisecond; the bucket's level is
-   * taken at the end of that millisecond, since otherwise the refill could make it one token short.
-   * A bucket that denied the call held less than the cost.
+   * Returns the bucket's tokens after the decision according to the cache, or null if the stamp
+   * does not show them. The decision time is in whole milliseconds. The level is as of the end of
+   * that millisecond, because an earlier time could result in one token too few. A bucket that
+   * denied the call held less than the cost.
    */
   static @Nullable Long remaining(CallEvent call, Charge charge) {
     Stamp stamp = charge.stamp();
@@ -103,7 +103,7 @@ final class EventFormat {
       long level = limit.levelTokens(stamp.fullAtEpochMicros(), 0, endOfMilli);
       return charge.cost() == 0 ? Math.min(level, call.cost() - 1) : level;
     }
-    // after a correction the counter does not show what a bucket holds
+    // after a correction the counter does not show the content of a bucket
     return !limit.refills() && stamp.version() == 0
         ? limit.capacityTokens() - stamp.charged()
         : null;

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param toEpochMillis exclusive end of those times
  * @param allowed only allowed (true) or only denied calls (false); null for both
  * @param endpoint only calls of this endpoint; null for all
- * @param limit most calls in the answer
- * @param page where the page begins; null for the first page
+ * @param limit maximum number of calls in the response
+ * @param page cursor of the page; null for the first page
  */
 record EventQuery(
     String client,
@@ -44,7 +44,7 @@ record EventQuery(
   /**
    * Validates a request.
    *
-   * @throws ProblemException naming the parameter that is wrong
+   * @throws ProblemException if a parameter is invalid; it names the parameter
    */
   static EventQuery of(String client, Map<String, List<String>> given, Instant now) {
     Parameters parameters = new Parameters(given).onlyKnown(PARAMETERS);
@@ -68,7 +68,7 @@ record EventQuery(
         page);
   }
 
-  /** Returns whether the list contains a call; a settlement counts by the time it was made. */
+  /** Returns whether the list contains a call. The time of a settlement is when it was made. */
   boolean holds(CallEvent call) {
     return call.client().equals(client)
         && call.happenedAtEpochMillis() >= fromEpochMillis

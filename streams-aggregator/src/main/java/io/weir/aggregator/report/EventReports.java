@@ -27,13 +27,13 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lists a client's decisions from the audit log, and where each stands in the ledger. Thread-safe.
+ * The list of a client's decisions from the audit log, with the ledger row of each. Thread-safe.
  */
 final class EventReports {
-  /** Longest time spent reading for one page; the page then ends where reading stopped. */
+  /** Maximum duration of reading for one page; the page then ends where reading stopped. */
   static final Duration MAX_TIME = Duration.ofSeconds(5);
 
-  /** Most concurrent readings; each holds a few records of up to 4 MiB. */
+  /** Maximum number of concurrent reads; each holds a few records of up to 4 MiB in memory. */
   private static final int MAX_READINGS = 4;
 
   private static final Duration MAX_QUEUEING = Duration.ofSeconds(2);
@@ -49,7 +49,7 @@ final class EventReports {
     this.settings = settings;
   }
 
-  /** Returns the answer about a client whose partition is here. */
+  /** Returns the response for a client whose partition is on this instance. */
   Answer answer(int partition, EventQuery query, Caller caller) throws InterruptedException {
     PartitionProgress progress = table.progress(partition).orElse(null);
     EventScan scan = scan(query, progress);
@@ -60,7 +60,7 @@ final class EventReports {
             query.fromEpochMillis() - CountSettings.MAX_AHEAD_MILLIS);
     if (!readings.acquire(caller.name(), MAX_QUEUEING.toNanos(), caller.isGone())) {
       throw new ProblemException(
-          Problem.of(ProblemReason.BUSY, "the audit log is being read for others"));
+          Problem.of(ProblemReason.BUSY, "too many reads of the audit log are in progress"));
     }
     try {
       if (log.read(
@@ -78,7 +78,7 @@ final class EventReports {
   }
 
   /**
-   * Creates a scan that waits for the low watermarks of the journals which may hold calls of the
+   * Creates a scan that waits for the low watermarks of all journals that may contain calls of the
    * interval.
    */
   private static EventScan scan(EventQuery query, @Nullable PartitionProgress progress) {
@@ -88,7 +88,7 @@ final class EventReports {
     for (Node node : progress == null ? List.<Node>of() : progress.nodes()) {
       Journal journal = new Journal(node.node(), node.epoch());
       if (node.epoch() >= query.toEpochMillis()) {
-        continue; // younger than every call of the interval
+        continue; // the journal is younger than every call of the interval
       }
       if (node.lowWatermarkEpochMillis() >= query.toEpochMillis()) {
         awaited.add(journal);
@@ -169,7 +169,10 @@ final class EventReports {
     return members;
   }
 
-  /** Returns the row in which counted calls of a key stand: their own, else that of the others. */
+  /**
+   * Returns the row that contains the counted calls of a key: their own row, otherwise the others
+   * row.
+   */
   private Optional<UsageState> row(int partition, UsageKey key, long startEpochMillis) {
     Optional<UsageState> own = table.window(partition, key, startEpochMillis);
     return own.isPresent()
@@ -178,8 +181,8 @@ final class EventReports {
   }
 
   /**
-   * Returns whether the counting has quarantined the call because its time is impossible, by the
-   * counting's own rule.
+   * Returns whether the aggregator has quarantined the call because of its time; applies the same
+   * rule.
    */
   private boolean isQuarantined(EventScan.Found found) {
     long decidedAt = found.call().decidedAtEpochMillis();

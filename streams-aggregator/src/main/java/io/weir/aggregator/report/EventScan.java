@@ -16,39 +16,41 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Selects a client's calls in an interval from the audit log, record by record. Not thread-safe.
+ * A scan that selects a client's calls in an interval from the audit log. Not thread-safe.
  *
- * <p>A call is in the log at the place where its node could send it, not by the time it was
- * decided. The end is therefore not found by time: the low watermark of every journal that was
- * read, or that is known to be older than the interval's end, must show that its calls of the
- * interval have been sent. If one does not, reading continues until the broker's time is {@link
- * #SLACK} past the interval, and the list may lack calls of that journal.
+ * <p>Calls are in the log in the order in which nodes sent them, not in the order of decision
+ * times. So time alone does not determine the end of the list. The low watermark of every journal
+ * older than the interval's end must show that its calls of the interval have been sent. Otherwise
+ * reading continues until the broker's time is {@link #SLACK} after the interval, and the list may
+ * lack calls of that journal.
  */
 final class EventScan {
-  /** How far past the interval reading continues if a journal's low watermark does not cover it. */
+  /**
+   * How far reading continues after the interval if a journal's low watermark does not cover it.
+   */
   static final Duration SLACK = Duration.ofMinutes(10);
 
   /**
-   * Most journals tracked. Batches of further ones all count as new, and reading ends by {@link
-   * #SLACK}.
+   * Maximum number of tracked journals. All batches of other journals count as new, and reading
+   * then ends by {@link #SLACK}.
    */
   static final int MAX_JOURNALS = 256;
 
-  /** Most bytes read for one page, which a broker delivers in a few seconds. */
+  /** Maximum number of bytes read for one page; a broker delivers them in a few seconds. */
   static final long MAX_BYTES = 128L << 20;
 
-  /** Most ids remembered in order to detect repeated ones. */
+  /** Maximum number of ids remembered to detect repeated calls. */
   private static final int MAX_IDS = 100_000;
 
   /**
-   * A call that was found.
+   * A selected call.
    *
    * @param offset offset of the record
    * @param line the line in it, from 1
    * @param call the call
-   * @param atEpochMillis when the broker appended the record
+   * @param atEpochMillis the broker's time of the record
    * @param repeated whether the same call with the same verdict was read before
-   * @param conflicting whether the caller's id was read before and named another call
+   * @param conflicting whether another call with the same id was read before
    */
   record Found(
       long offset,
@@ -79,10 +81,10 @@ final class EventScan {
   /**
    * Creates a scan that has read nothing.
    *
-   * @param awaited journals whose low watermark is known to be past the interval by now
-   * @param departed journals that are known to have ended before the interval did
-   * @param everyLowWatermarkPassed false if the low watermark of a node that may hold calls of the
-   *     interval is not past it yet, so that the list cannot be complete
+   * @param awaited journals whose low watermark is after the interval
+   * @param departed journals that departed before the end of the interval
+   * @param everyLowWatermarkPassed false if the low watermark of a node that may have calls of the
+   *     interval is not after it yet; the list then cannot be complete
    */
   EventScan(
       EventQuery query,
@@ -104,7 +106,7 @@ final class EventScan {
     }
   }
 
-  /** Processes the next record; returns false if no more are wanted. */
+  /** Processes the next record; returns false if no more records are needed. */
   boolean take(CallsRecord record) {
     if (record.appendEpochMillis() > query.toEpochMillis() + SLACK.toMillis()) {
       ended = true;
@@ -149,8 +151,8 @@ final class EventScan {
   }
 
   /**
-   * Processes the lines after the first {@code done}. Returns the number of lines processed if the
-   * page is full, else 0.
+   * Processes the lines after the first {@code done}. Returns the number of processed lines if the
+   * page is full, otherwise 0.
    */
   private int takeLines(CallsRecord record, int done) {
     int count = search.begin(record.value());
@@ -186,7 +188,10 @@ final class EventScan {
     }
   }
 
-  /** Like the counting, distinguishes denied tries, allowed tries and settlements of one id. */
+  /**
+   * Returns whether a call was read before. Distinguishes denied calls, allowed calls and
+   * settlements with one id, as the aggregator does.
+   */
   private boolean isRepeated(String verdictAndId, String fingerprint) {
     Set<String> known = callerIds.getOrDefault(verdictAndId, Set.of());
     if (known.contains(fingerprint)) {
@@ -219,7 +224,7 @@ final class EventScan {
     return true;
   }
 
-  /** Records that the log has no more records at present. */
+  /** Records that the end of the log is reached. */
   void logEnded() {
     ended = true;
     complete = everyJournalHasPassed();
@@ -229,9 +234,7 @@ final class EventScan {
     return List.copyOf(found);
   }
 
-  /**
-   * Returns whether all calls of the interval that the log holds were read and no more can come.
-   */
+  /** Returns whether all calls of the interval were read and no more can arrive. */
   boolean complete() {
     return complete;
   }
@@ -241,7 +244,7 @@ final class EventScan {
     return scannedThroughEpochMillis;
   }
 
-  /** Returns where the next page begins, or null if nothing follows. */
+  /** Returns the cursor of the next page, or null if there is none. */
   @Nullable EventCursor next() {
     if (ended) {
       return null;

@@ -22,7 +22,7 @@ import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The table that is copied from the state topic. */
+/** The usage table over the local copy of the state topic. Thread-safe. */
 final class FollowedUsageTable implements UsageTable {
   private static final Logger LOG = LoggerFactory.getLogger(FollowedUsageTable.class);
 
@@ -59,14 +59,18 @@ final class FollowedUsageTable implements UsageTable {
   private static ProblemException missing(int partition) {
     return new ProblemException(
         Problem.partitionUnavailable(
-            partition, "its table is not here, or is being read for the first time"));
+            partition,
+            "this instance does not have its table, or is reading it for the first time"));
   }
 
-  /** The follower opens the table again, within a second or so. */
+  /**
+   * Returns the problem of a failed table; the follower opens the table again within about a
+   * second.
+   */
   private static ProblemException failed(int partition, TableException failed) {
     LOG.warn("table not readable partition={} detail=\"{}\"", partition, failed.getMessage());
     return new ProblemException(
-        Problem.partitionUnavailable(partition, "its table cannot be read at present"));
+        Problem.partitionUnavailable(partition, "its table is temporarily unreadable"));
   }
 
   private void scan(int partition, byte[] from, byte[] to, TableStore.Visitor visitor) {
@@ -78,11 +82,11 @@ final class FollowedUsageTable implements UsageTable {
   }
 
   /**
-   * Throws if the partition has not been here since a read began. Called after each read, since a
-   * partition may be dropped at any time, and stops being readable before it is dropped; it may be
-   * readable again by now.
+   * Throws if the partition was dropped since a read began. Called after each read, because a
+   * partition may be dropped at any time. It stops being readable before it is dropped, and may be
+   * readable again now.
    *
-   * @param reading the number of its reading before the read
+   * @param reading the number of the partition's reading before the read
    */
   private void requireWasHere(int partition, long reading) {
     if (reading == 0 || follower.reading(partition) != reading) {

@@ -18,8 +18,8 @@ import org.apache.kafka.streams.errors.StreamsNotStartedException;
 import org.apache.kafka.streams.state.HostInfo;
 
 /**
- * The aggregators that count each partition or hold a copy of its state, as of the last rebalance:
- * an instance that died since is still included. Thread-safe.
+ * The aggregators that count each partition or have a copy of its state, as of the last rebalance.
+ * An instance that died since is still included. Thread-safe.
  */
 public final class Instances {
   private final KafkaStreams meterCore;
@@ -29,15 +29,15 @@ public final class Instances {
   /**
    * Creates the view of an application.
    *
-   * @param meterCore the application that counts
-   * @param self host and port at which the others reach this process
+   * @param meterCore the Streams application that counts
+   * @param self host and port where other instances reach this process
    */
   public Instances(KafkaStreams meterCore, HostInfo self) {
     this.meterCore = meterCore;
     this.self = self;
   }
 
-  /** Returns the partitions that this process counts or whose state it has a copy of. */
+  /** Returns the partitions that this process counts or copies. */
   public Set<Integer> here() {
     Set<Integer> here = counted();
     here.addAll(partitions(ThreadMetadata::standbyTasks));
@@ -61,7 +61,7 @@ public final class Instances {
     return partitions;
   }
 
-  /** Returns the other instances to ask about a partition, in the order in which to ask them. */
+  /** Returns the other instances that may have a partition, the most likely first. */
   List<Peer> holders(int partition) {
     TopicPartition calls = new TopicPartition(Topics.CALLS.name(), partition);
     List<Peer> holders = new ArrayList<>();
@@ -71,7 +71,7 @@ public final class Instances {
         holders.add(Peer.of(one.hostInfo()));
       }
     }
-    // the remaining instances too: one that had the partition before keeps a copy for a while
+    // also the remaining instances: a previous owner of the partition keeps a copy for a while
     others().stream()
         .map(one -> Peer.of(one.hostInfo()))
         .filter(peer -> !holders.contains(peer))
@@ -80,8 +80,8 @@ public final class Instances {
   }
 
   /**
-   * Returns the instance that currently counts the partition, or empty if that is this instance or
-   * no instance does.
+   * Returns the other instance that currently counts the partition; empty if this instance or none
+   * does.
    */
   Optional<Peer> counting(int partition) {
     TopicPartition calls = new TopicPartition(Topics.CALLS.name(), partition);
@@ -105,7 +105,7 @@ public final class Instances {
     } catch (StreamsNotStartedException starting) {
       return List.of();
     } catch (IllegalStateException stopped) {
-      return without(lastKnown); // the others go on
+      return without(lastKnown); // the other instances continue
     }
     return without(lastKnown);
   }

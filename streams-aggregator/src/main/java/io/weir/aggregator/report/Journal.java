@@ -2,7 +2,7 @@
 package io.weir.aggregator.report;
 
 /**
- * One journal of an ingest node, whose batches are numbered.
+ * The identity of one journal of an ingest node.
  *
  * @param node the node's name
  * @param epoch when the journal was created, in epoch milliseconds

@@ -7,22 +7,22 @@ import java.util.Base64;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the next page of a report begins: the interval of the first page, its last row, and the
- * position that the first page had reached, which a later page must have reached too.
+ * The cursor of the next page of a report: the interval of the first page, the last row, and the
+ * position of the first page. A later page must have reached that position too.
  *
  * @param from inclusive start of the report
  * @param to exclusive end of the report
- * @param offset offset of the calls topic that the first page had reached
+ * @param offset offset of the calls topic up to which the first page included calls
  * @param lastBucketStart start of the last row's bucket
- * @param lastEndpoint the last row's endpoint, empty if rows have none; with its billing period
- *     before it if rows are billing periods, of which several may start at the same time
+ * @param lastEndpoint the last row's endpoint; empty if rows have none. If rows are billing
+ *     periods, the period precedes it, because several may start at the same time
  */
 record PageCursor(
     Instant from, Instant to, long offset, Instant lastBucketStart, String lastEndpoint) {
   private static final String VERSION = "1";
   private static final int PARTS = 6;
 
-  /** Parses the written form; returns null if the text is not a written form. */
+  /** Parses the text form; returns null if the text is malformed. */
   static @Nullable PageCursor parse(String text) {
     try {
       String plain = new String(Base64.getUrlDecoder().decode(text), StandardCharsets.UTF_8);

@@ -30,7 +30,7 @@ record Parameters(Map<String, List<String>> values) {
    */
   private static final Pattern UNENCODED_PLUS = Pattern.compile(" (?=[0-9]{2}:[0-9]{2}$)");
 
-  /** Refuses unknown parameters, since a misspelt filter must not silently return more. */
+  /** Refuses unknown parameters, because a misspelt filter must not silently return more. */
   Parameters onlyKnown(Set<String> known) {
     for (String name : values.keySet()) {
       if (!known.contains(name)) {
@@ -40,7 +40,7 @@ record Parameters(Map<String, List<String>> values) {
     return this;
   }
 
-  /** Returns the text of a parameter. */
+  /** Returns the value of a parameter. */
   String one(String field, String byDefault) {
     List<String> given = values.getOrDefault(field, List.of());
     if (given.size() > 1) {
@@ -62,7 +62,10 @@ record Parameters(Map<String, List<String>> values) {
     return name;
   }
 
-  /** Returns an RFC 3339 time, or midnight of a date in the zone. */
+  /**
+   * Returns the value of a parameter that is an RFC 3339 time, or a date, which means its midnight
+   * in the zone.
+   */
   Instant moment(String field, Instant byDefault, ZoneId zone) {
     String text = one(field, "");
     if (text.isEmpty()) {
@@ -83,7 +86,7 @@ record Parameters(Map<String, List<String>> values) {
     throw bad(field, "must be an RFC 3339 time or a date such as 2026-11-21, is '" + text + "'");
   }
 
-  /** Returns an integer from 1 to a maximum, inclusive. */
+  /** Returns the value of a parameter that is an integer from 1 to a maximum, inclusive. */
   int count(String field, int byDefault, int max) {
     String text = one(field, Integer.toString(byDefault));
     try {

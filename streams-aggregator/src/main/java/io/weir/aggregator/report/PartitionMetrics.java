@@ -19,10 +19,10 @@ import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 
 /**
- * The figures of partitions in {@code /metrics}, each as of its last published progress, so that
- * the terms of the equation are always consistent. A partition that is not counted here has none:
- * counters that fell to 0 when it moves away, and rose again when it comes back, would look like an
- * increase. Thread-safe.
+ * The figures of partitions in {@code /metrics}, as of the last published progress of each, so that
+ * the terms of the equation are always consistent. A partition that is not counted here has none.
+ * Otherwise its counters would fall to 0 when it moves away, and look like an increase when it
+ * returns. Thread-safe.
  */
 final class PartitionMetrics {
   private final MeterRegistry registry;
@@ -36,10 +36,10 @@ final class PartitionMetrics {
   }
 
   /**
-   * Replaces the partitions whose figures are shown.
+   * Replaces the figures, and the set of partitions that have them.
    *
-   * @param counted the progress of each partition that is counted here; empty if nothing of it was
-   *     counted yet
+   * @param counted the progress of each partition counted here; empty if nothing of it has been
+   *     counted
    */
   synchronized void update(Map<Integer, Optional<PartitionProgress>> counted) {
     newest.putAll(counted);
@@ -66,7 +66,7 @@ final class PartitionMetrics {
                 "weir.id.conflicts",
                 newest,
                 all -> of(all, partition).map(PartitionProgress::idConflicts).orElse(0L))
-            .description("calls under an id that names another call; they are billed")
+            .description("calls with the id of another call; they are billed")
             .tag("partition", Integer.toString(partition))
             .register(registry));
     meters.add(
@@ -74,7 +74,7 @@ final class PartitionMetrics {
                 "weir.period.conflicts",
                 newest,
                 all -> of(all, partition).map(PartitionProgress::periodConflicts).orElse(0L))
-            .description("lines that say another billing period than the row that counts them")
+            .description("lines whose billing period differs from that of their row")
             .tag("partition", Integer.toString(partition))
             .register(registry));
     meters.add(
@@ -82,7 +82,7 @@ final class PartitionMetrics {
                 "weir.other.rows.lines",
                 newest,
                 all -> of(all, partition).map(PartitionProgress::inOtherRows).orElse(0L))
-            .description("lines of endpoints beyond WEIR_MAX_ENDPOINTS, billed in rows of 'other'")
+            .description("lines of endpoints beyond WEIR_MAX_ENDPOINTS, billed in the row 'other'")
             .tag("partition", Integer.toString(partition))
             .register(registry));
     meters.add(
@@ -101,26 +101,26 @@ final class PartitionMetrics {
         gauge(
             partition,
             "weir.missing.lines",
-            "lines of calls that are missing between those that came from their journals",
+            "lines of calls missing between arrived lines of the same journals",
             progress ->
                 progress.nodes().stream().mapToLong(PartitionProgress.Node::missingLines).sum()));
     meters.add(
         gauge(
             partition,
             "weir.known.journals",
-            "journals of ingest nodes that are awaited, or departed within the hour",
+            "journals of ingest nodes that are awaited or departed less than an hour ago",
             progress -> progress.nodes().size()));
     meters.add(
         nodes(
             partition,
             "weir.lost.journals",
-            "journals that ended without a goodbye although their node is back",
+            "journals without a final heartbeat whose node has opened a newer journal",
             State.LOST));
     meters.add(
         nodes(
             partition,
             "weir.silent.nodes",
-            "nodes whose promises lag more than WEIR_MAX_HOLD behind: windows close without them",
+            "nodes whose low watermark lags by more than WEIR_MAX_HOLD; windows close without them",
             State.SILENT));
     return meters;
   }

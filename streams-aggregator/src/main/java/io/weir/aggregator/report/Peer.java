@@ -4,7 +4,7 @@ package io.weir.aggregator.report;
 import org.apache.kafka.streams.state.HostInfo;
 
 /**
- * Another aggregator.
+ * The address of another aggregator.
  *
  * @param host host of its reports API
  * @param port port of its reports API

@@ -31,21 +31,26 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Asks other aggregators for what they hold. Thread-safe. */
+/** A client of the reports APIs of other aggregators. Thread-safe. */
 final class PeerReports {
-  /** Marks a forwarded request, so that it is not forwarded again. */
+  /** Header of a forwarded request, so that it is not forwarded again. */
   static final String FORWARDED_HEADER = "Weir-Forwarded";
 
-  /** Reasons for a refusal by an aggregator that nevertheless has the partition. */
+  /** Reasons of 503 responses from an aggregator that has the partition. */
   private static final Set<String> OF_ONE_WITH_PARTITION =
       Set.of(ProblemReason.NOT_UP_TO_DATE.word(), ProblemReason.BUSY.word());
 
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
 
-  /** Longest wait for the others if a report needs all of them; late ones are listed as missing. */
+  /**
+   * Timeout of a report that needs all other aggregators; partitions of late ones are listed as
+   * missing.
+   */
   private static final Duration ALL_TIMEOUT = Duration.ofSeconds(4);
 
-  /** Usually means that the other aggregator does not hold the partition, or not yet. */
+  /**
+   * Status that usually means that the other aggregator does not have the partition, or not yet.
+   */
   private static final int UNAVAILABLE = 503;
 
   private static final Logger LOG = LoggerFactory.getLogger(PeerReports.class);
@@ -55,7 +60,7 @@ final class PeerReports {
   private final @Nullable Tls tls;
   private volatile Client client;
 
-  /** A client, and by what it speaks TLS. */
+  /** An HTTP client and its TLS configuration. */
   private record Client(HttpClient http, @Nullable SSLContext tls) {}
 
   PeerReports() {
@@ -63,9 +68,9 @@ final class PeerReports {
   }
 
   /**
-   * Creates what asks aggregators that speak TLS.
+   * Creates a client.
    *
-   * @param tls whom to trust, and the own certificate; null if they do not
+   * @param tls trusted certificates and the own certificate; null if the aggregators do not use TLS
    */
   PeerReports(@Nullable Tls tls) {
     this(CONNECT_TIMEOUT, tls);
@@ -84,7 +89,7 @@ final class PeerReports {
     return new Client((context == null ? builder : builder.sslContext(context)).build(), context);
   }
 
-  /** Returns the client; a new one when certificates have changed. */
+  /** Returns the client; a new one if certificates have changed. */
   private HttpClient http() {
     Client known = client;
     if (tls != null && tls.client() != known.tls()) {
@@ -97,24 +102,25 @@ final class PeerReports {
   /**
    * A request to be forwarded.
    *
-   * @param pathAndQuery path and query as they came
-   * @param headers the headers on which the answer depends
-   * @param slowAfter time without an answer after which the next aggregator is asked too
-   * @param patience longest wait for one aggregator's complete answer
+   * @param pathAndQuery path and query of the request
+   * @param headers the headers on which the response depends
+   * @param slowAfter time without a response after which the request is also sent to the next
+   *     aggregator
+   * @param timeout timeout of one aggregator's complete response
    */
   record Question(
-      String pathAndQuery, Map<String, String> headers, Duration slowAfter, Duration patience) {
+      String pathAndQuery, Map<String, String> headers, Duration slowAfter, Duration timeout) {
     Question {
       headers = Map.copyOf(headers);
     }
   }
 
   /**
-   * Asks one aggregator after another, and the next one also while the previous one is slow, since
-   * that may be suspended. An answer counts only if it is complete, not if its aggregator dies
-   * while sending it.
+   * Sends a request to one aggregator after another. If an aggregator is slow, also sends it to the
+   * next, because the first may be suspended. A response counts only if it is complete; one of an
+   * aggregator that dies while sending does not.
    *
-   * @return the first answer of an aggregator that has the partition, whatever its status; empty if
+   * @return the first response of an aggregator that has the partition, with any status; empty if
    *     there is none
    */
   Optional<Answer> askInTurn(List<Peer> peers, Question question) throws InterruptedException {
@@ -146,7 +152,7 @@ final class PeerReports {
             .thenApply(PeerReports::answer)
             .exceptionally(
                 failed -> {
-                  LOG.debug("aggregator does not answer peer={}", peer, failed);
+                  LOG.debug("aggregator did not respond peer={}", peer, failed);
                   return Optional.empty();
                 })
             .thenAccept(outcomes::add);
@@ -168,19 +174,19 @@ final class PeerReports {
   private static boolean isOfOneWithPartition(byte[] problem) {
     try {
       JsonNode document = MAPPER.readTree(problem);
-      // an instance of a version without reasons put the reason into the type
+      // versions without the member reason have the reason in the type
       String reason = document.path("reason").asText(document.path("type").asText());
       return OF_ONE_WITH_PARTITION.contains(reason);
     } catch (IOException noProblem) {
-      return false; // of a server that stops
+      return false; // a response of a server that is stopping
     }
   }
 
   /**
-   * Asks several aggregators at once for a document about their own partitions.
+   * Requests a document about their own partitions from several aggregators at once.
    *
-   * @param asked on whose behalf
-   * @return the documents received within {@link #ALL_TIMEOUT}; the others are left out and logged
+   * @param asked origin of the request
+   * @return the documents received within {@link #ALL_TIMEOUT}; failures are omitted and logged
    */
   List<JsonNode> askAll(List<Peer> peers, String pathAndQuery, Asked asked)
       throws InterruptedException {
@@ -199,7 +205,7 @@ final class PeerReports {
       try {
         answers.add(one.getValue().get());
       } catch (ExecutionException failed) {
-        LOG.warn("aggregator does not answer peer={} why={}", one.getKey(), failed.getCause());
+        LOG.warn("aggregator did not respond peer={} why={}", one.getKey(), failed.getCause());
       }
     }
     return answers;
@@ -208,7 +214,7 @@ final class PeerReports {
   private static JsonNode document(HttpResponse<byte[]> response) {
     try {
       if (response.statusCode() != 200) {
-        throw new IOException("answered " + response.statusCode());
+        throw new IOException("responded with status " + response.statusCode());
       }
       return MAPPER.readTree(response.body());
     } catch (IOException noDocument) {
@@ -220,12 +226,12 @@ final class PeerReports {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(
                 URI.create((tls == null ? "http://" : "https://") + peer + question.pathAndQuery()))
-            .timeout(question.patience())
+            .timeout(question.timeout())
             .header(FORWARDED_HEADER, "1");
     question.headers().forEach(request::header);
-    // the request's own timeout covers the headers only, this one the body too
+    // the timeout of the request covers only the headers; this one also covers the body
     return http()
         .sendAsync(request.build(), HttpResponse.BodyHandlers.ofByteArray())
-        .orTimeout(question.patience().toMillis(), TimeUnit.MILLISECONDS);
+        .orTimeout(question.timeout().toMillis(), TimeUnit.MILLISECONDS);
   }
 }

@@ -9,8 +9,8 @@ import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * Hides from the servlet the fields by which it would look for a WebSocket, of which there is none:
- * it would answer without a problem document, and make a session.
+ * A handler that removes the headers of a WebSocket upgrade, which this API does not support. With
+ * them the servlet would respond without a problem document, and create a session.
  */
 final class PlainRequests extends Handler.Wrapper {
   private static final Set<String> HIDDEN =

@@ -22,8 +22,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Makes tokens by which a customer's own page reads the usage of that customer, for a while.
- * Thread-safe.
+ * The route that issues portal tokens. With such a token, a customer's own page can read the usage
+ * of that customer for a limited time. Thread-safe.
  */
 final class PortalRoute {
   static final String PATH = "/v1/portal-tokens";
@@ -31,7 +31,7 @@ final class PortalRoute {
   private static final Duration DEFAULT_VALIDITY = Duration.ofHours(1);
   private static final int MAX_CLIENTS = 100;
 
-  /** Room for the most names of the greatest length. */
+  /** Maximum size of a body; sufficient for the maximum number of names of maximum length. */
   private static final int MAX_BYTES = 256 * 1024;
 
   private static final Set<String> MEMBERS = Set.of("clients", "expires_in");
@@ -50,7 +50,7 @@ final class PortalRoute {
     this.clock = clock;
   }
 
-  /** Answers 201 with a token, and when it ends. */
+  /** Responds 201 with a token and its expiry time. */
   void create(Context ctx) {
     PortalTokens tokens =
         access
@@ -122,7 +122,7 @@ final class PortalRoute {
         return validity;
       }
     } catch (DateTimeException notADuration) {
-      // refused below, with the same words
+      // refused below with the same message
     }
     throw refused(
         ProblemReason.INVALID_MEMBER,

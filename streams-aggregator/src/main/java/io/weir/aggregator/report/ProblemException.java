@@ -3,7 +3,7 @@ package io.weir.aggregator.report;
 
 import io.weir.topics.problem.Problem;
 
-/** Carries a problem from where it is found to the one place that sends it as the answer. */
+/** Thrown to send a problem document as the response. */
 final class ProblemException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -7,15 +7,15 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
-/** Lets requests wait for changes of the table. Thread-safe. */
+/** A condition variable on which requests wait for changes of the table. Thread-safe. */
 public final class ProgressSignal {
-  /** Longest pause between two checks: a restored table changes without a signal. */
+  /** Maximum pause between two checks, because a restored table changes without a signal. */
   private static final long MAX_NAP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition moved = lock.newCondition();
 
-  /** Wakes the waiting requests, since the table has changed. */
+  /** Wakes the waiting requests because the table has changed. */
   public void signal() {
     lock.lock();
     try {
@@ -25,7 +25,7 @@ public final class ProgressSignal {
     }
   }
 
-  /** Waits until a condition over the table holds. Returns false if it does not hold in time. */
+  /** Waits until a condition on the table is true. Returns false on timeout. */
   public boolean await(BooleanSupplier condition, Duration atMost) throws InterruptedException {
     long end = System.nanoTime() + atMost.toNanos();
     lock.lock();

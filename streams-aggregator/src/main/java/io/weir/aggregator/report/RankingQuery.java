@@ -15,8 +15,8 @@ import java.util.Set;
 /**
  * A validated request for the heaviest clients or endpoints.
  *
- * @param selection which figures are ranked
- * @param limit most names in the answer
+ * @param selection the ranked figures
+ * @param limit maximum number of names in the response
  */
 record RankingQuery(Selection selection, int limit) {
   static final Set<String> PARAMETERS = Set.of("order", "meter", "from", "to", "prefix", "limit");
@@ -24,14 +24,14 @@ record RankingQuery(Selection selection, int limit) {
   private static final int DEFAULT_LIMIT = 100;
   private static final int MAX_LIMIT = 1_000;
 
-  /** The interval if none is given. */
+  /** Length of the default interval. */
   private static final Duration DEFAULT_LENGTH = Duration.ofHours(1);
 
   /**
    * Validates the parameters of a request.
    *
    * @param given the values by name
-   * @throws ProblemException naming the parameter that is wrong
+   * @throws ProblemException if a parameter is invalid; it names the parameter
    */
   static RankingQuery of(
       Selection.Subject subject,
@@ -41,11 +41,11 @@ record RankingQuery(Selection selection, int limit) {
     Parameters parameters = new Parameters(given).onlyKnown(PARAMETERS);
     Selection.Measure measure = choice(parameters, "order", Selection.Measure.QUANTITY);
     if (settings.rankedWindows() == 0) {
-      throw Parameters.bad("order", "is not answered, since WEIR_RANKED_WINDOWS is 0");
+      throw Parameters.bad("order", "is not available because WEIR_RANKED_WINDOWS is 0");
     }
     String meter = parameters.name("meter", CallEvent.DEFAULT_METER);
     if (measure == Selection.Measure.DENIED && !parameters.one("meter", "").isEmpty()) {
-      throw Parameters.bad("meter", "has no meaning with order=denied, which is of all meters");
+      throw Parameters.bad("meter", "must be absent with order=denied, which covers all meters");
     }
     Duration window = settings.window();
     Instant to = parameters.moment("to", now, ZoneOffset.UTC);
@@ -82,7 +82,7 @@ record RankingQuery(Selection selection, int limit) {
         parameters.count("limit", DEFAULT_LIMIT, MAX_LIMIT));
   }
 
-  /** Returns the constant that a parameter names by its word. */
+  /** Returns the constant named by a parameter. */
   static <E extends Enum<E>> E choice(Parameters parameters, String field, E byDefault) {
     String given = parameters.one(field, word(byDefault));
     List<String> words = new ArrayList<>();
@@ -95,7 +95,7 @@ record RankingQuery(Selection selection, int limit) {
     throw Parameters.bad(field, "must be " + String.join(" or ", words) + ", is '" + given + "'");
   }
 
-  /** Returns the word for a constant in requests and answers. */
+  /** Returns the name of a constant in requests and responses. */
   static String word(Enum<?> constant) {
     return constant.name().toLowerCase(Locale.ROOT);
   }

@@ -30,16 +30,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reports the heaviest clients and endpoints, whichever aggregators hold their partitions.
+ * The reports of the heaviest clients and endpoints, from all partitions of all aggregators.
  * Thread-safe.
  */
 final class RankingReports {
-  /** Path at which one aggregator returns the figures of its partitions to another. Internal. */
+  /** Internal path at which an aggregator returns the figures of its partitions to another. */
   static final String INTERNAL_PATH = "/internal/v1/rankings";
 
   private static final Logger LOG = LoggerFactory.getLogger(RankingReports.class);
 
-  /** Stands for the endpoints without a row of their own; every other name is encoded. */
+  /** The name of the others row; every other name is encoded. */
   private static final String OTHERS = UsageStateCodec.encodedEndpoint(UsageKey.others("-", "-"));
 
   private final UsageTable table;
@@ -51,7 +51,7 @@ final class RankingReports {
   /**
    * Creates the reports.
    *
-   * @param others returns the other aggregators, as known at present
+   * @param others returns the currently known other aggregators
    */
   RankingReports(
       UsageTable table,
@@ -69,12 +69,13 @@ final class RankingReports {
   /**
    * The figures of one partition.
    *
-   * @param watermarkEpochMillis what was decided before is in them; 0 if that is not known
-   * @param upToDate whether all that was published before the request is in them
+   * @param watermarkEpochMillis the figures include all calls decided before this time; 0 if
+   *     unknown
+   * @param upToDate whether the figures include everything published before the request
    */
   private record Part(PartitionWeights weights, long watermarkEpochMillis, boolean upToDate) {}
 
-  /** Returns the answer over all partitions that can be reached within a few seconds. */
+  /** Returns the response for all partitions that respond within a few seconds. */
   Answer answer(RankingQuery query, Asked asked) throws InterruptedException {
     SortedMap<Integer, Part> parts = here(query.selection());
     if (parts.size() < partitions) {
@@ -87,7 +88,7 @@ final class RankingReports {
     return Answer.json(200, document(query, parts));
   }
 
-  /** Returns the answer to another aggregator: the figures of the partitions that are here. */
+  /** Returns the response to another aggregator: the figures of the partitions on this instance. */
   Answer local(Map<String, List<String>> parameters) throws InterruptedException {
     List<Object> documents = new ArrayList<>();
     here(selection(new Parameters(parameters)))
@@ -142,7 +143,10 @@ final class RankingReports {
     return INTERNAL_PATH + '?' + String.join("&", pairs);
   }
 
-  /** Reads what {@link #pathAndQuery} has written; its times are those of who was asked. */
+  /**
+   * Parses a query written by {@link #pathAndQuery}. The clock of the queried instance has defined
+   * its times.
+   */
   private static Selection selection(Parameters parameters) {
     return new Selection(
         RankingQuery.choice(parameters, "subject", Selection.Subject.CLIENTS),
@@ -158,7 +162,7 @@ final class RankingReports {
     for (Map.Entry<Integer, Freshness> one : table.refreshAll(partitions).entrySet()) {
       int partition = one.getKey();
       try {
-        // read first, so that the figures are not older
+        // read before the figures, so that they are not older than the watermark
         long watermark =
             table.progress(partition).map(PartitionProgress::watermarkEpochMillis).orElse(0L);
         Optional<PartitionWeights> weights = rankings.weights(partition, selection);

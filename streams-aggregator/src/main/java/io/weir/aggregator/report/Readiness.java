@@ -15,8 +15,8 @@ import java.util.Map;
 import org.apache.kafka.streams.KafkaStreams.State;
 
 /**
- * Decides whether requests should be sent to this aggregator: whether every client can be answered
- * for, from here or by another aggregator. A rebalance alone does not change that. Thread-safe.
+ * The readiness check. The aggregator is ready if it can answer for every client, from its own
+ * table or by another aggregator. A rebalance alone does not change that. Thread-safe.
  */
 final class Readiness {
   private final UsageTable table;
@@ -39,16 +39,17 @@ final class Readiness {
   }
 
   /**
-   * Returns the members of the answer.
+   * Returns the members of the response.
    *
-   * @throws ProblemException if requests should go elsewhere; the message gives the reason
+   * @throws ProblemException if the aggregator is not ready; the message contains the reason
    */
   Map<String, Object> check() {
     State state = rebalances.state();
     if (hasStopped(state)) {
       throw new ProblemException(
           Problem.of(
-              ProblemReason.NOT_READY, "the Streams application has stopped, the log says why"));
+              ProblemReason.NOT_READY,
+              "the Streams application has stopped; see the aggregator's log"));
     }
     List<Integer> elsewhere = new ArrayList<>();
     for (int partition = 0; partition < partitions; partition++) {
@@ -58,7 +59,7 @@ final class Readiness {
     }
     if (!elsewhere.isEmpty() && instances.peers().isEmpty()) {
       throw new ProblemException(
-          Problem.of(ProblemReason.NOT_READY, "nobody is known to have partitions " + elsewhere));
+          Problem.of(ProblemReason.NOT_READY, "no known aggregator has partitions  " + elsewhere));
     }
     Map<String, Object> members = new LinkedHashMap<>();
     members.put("status", "ready");
@@ -79,7 +80,7 @@ final class Readiness {
     return members;
   }
 
-  /** Returns the partitions that are placed here and have not been read to their end yet. */
+  /** Returns the partitions placed here that have not been read to their end yet. */
   private List<Integer> catchingUp() {
     return instances.here().stream().filter(one -> !table.isHere(one)).sorted().toList();
   }

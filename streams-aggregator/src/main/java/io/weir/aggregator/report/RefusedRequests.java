@@ -15,8 +15,8 @@ import org.eclipse.jetty.server.handler.ErrorHandler;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * Writes problem documents for requests that reach no route, such as one whose header is too large.
- * Never blocks. Thread-safe.
+ * A handler that writes problem documents for requests that reach no route, for example because a
+ * header is too large. Never blocks. Thread-safe.
  */
 final class RefusedRequests implements Request.Handler {
   @Override
@@ -24,7 +24,9 @@ final class RefusedRequests implements Request.Handler {
     return InvocationType.NON_BLOCKING;
   }
 
-  /** Answers a request that the server has refused; the server has set the status and reason. */
+  /**
+   * Responds to a request that the server has refused. The server has set the status and reason.
+   */
   @Override
   public boolean handle(Request request, Response response, Callback callback) {
     int status = response.getStatus();
@@ -48,7 +50,7 @@ final class RefusedRequests implements Request.Handler {
     return true;
   }
 
-  /** Returns a whole HTTP/1.1 message, for a request that was never read. */
+  /** Returns a complete HTTP/1.1 response for a request that was not read. */
   static byte[] message(Problem problem) {
     byte[] body = problem.toJson();
     String head =

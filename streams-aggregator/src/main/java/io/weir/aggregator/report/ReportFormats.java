@@ -17,14 +17,14 @@ final class ReportFormats {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /**
-   * Characters that separate cells or lines, or that quote. Semicolons separate cells where the
+   * Characters that separate cells or lines, or quote them. Semicolons separate cells where the
    * comma is the decimal separator.
    */
   private static final String QUOTED = ",;|\t\r\n\"";
 
   /**
-   * The beginning of what some spreadsheet takes for a formula, including full-width signs. Spaces
-   * and quotes before it make no difference.
+   * The beginning of a text that some spreadsheets interpret as a formula, including full-width
+   * signs. Spaces and quotes may precede it.
    */
   private static final Pattern FORMULA =
       Pattern.compile("(^|[,;|\\t\\r\\n])([\\s\\h\"]*[=+\\-@\uFF1D\uFF0B\uFF0D\uFF20])");
@@ -124,9 +124,9 @@ final class ReportFormats {
   }
 
   /**
-   * Returns a CSV field. Wherever a spreadsheet could begin a cell with a formula, an apostrophe
-   * turns it into text: at the beginning, and after a character that separates cells in some locale
-   * or setting, since quotes in the middle of such a cell do not hold it together.
+   * Returns a CSV field. An apostrophe turns into text what a spreadsheet could interpret as a
+   * formula. It is inserted at the beginning, and after each character that separates cells in some
+   * locale or setting, because quotes in the middle of a cell do not prevent a separation.
    */
   private static String quoted(String field) {
     String safe = FORMULA.matcher(field).replaceAll("$1'$2");

@@ -20,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The figures of {@code /metrics}. Those of a partition are exposed by the aggregator that counts
- * it. Thread-safe.
+ * The metrics of {@code /metrics}. The aggregator that counts a partition exposes its metrics.
+ * Thread-safe.
  */
 final class ReportMetrics {
   private static final Logger LOG = LoggerFactory.getLogger(ReportMetrics.class);
@@ -54,24 +54,24 @@ final class ReportMetrics {
         .description("partitions of the topic of calls")
         .register(registry);
     Gauge.builder("weir.stopped.partitions", stopped, all -> all.all().size())
-        .description("partitions that stand still since a record makes the counting fail")
+        .description("partitions stopped because a record makes the aggregator fail")
         .register(registry);
     Gauge.builder("weir.rocksdb.used.bytes", BoundedRocksMemory::usedBytes)
-        .description("bytes of memory that all stores use")
+        .description("bytes of memory used by all RocksDB stores")
         .register(registry);
     Gauge.builder("weir.rocksdb.max.bytes", () -> BoundedRocksMemory.MAX_BYTES)
-        .description("bytes of memory that all stores may use")
+        .description("bytes of memory that all RocksDB stores may use")
         .register(registry);
   }
 
   private void placed(String role, Supplier<Number> count) {
     Gauge.builder("weir.partitions", count)
-        .description("partitions that are counted here, copied to here, or readable here")
+        .description("partitions that this instance counts, copies, or can read")
         .tag("role", role)
         .register(registry);
   }
 
-  /** Returns the text format that Prometheus reads. */
+  /** Returns all metrics in the text format of Prometheus. */
   String scrape() {
     Map<Integer, Optional<PartitionProgress>> progress = new HashMap<>();
     List<PartitionAccuracy> accuracy = new ArrayList<>();

@@ -38,7 +38,9 @@ final class ReportRules implements AccessHandler.Rules {
     return OF_REPORTS.stream().anyMatch(path::startsWith) ? Scope.REPORT : Scope.ADMIN;
   }
 
-  /** The routes of usage do, which {@link ClientRoutes} answers. */
+  /**
+   * Returns true for the routes of {@link ClientRoutes}, which check the client against the token.
+   */
   @Override
   public boolean looksAtClients(Request request) {
     String path = Request.getPathInContext(request);

@@ -52,8 +52,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The reports API over HTTP: the one place that knows routes, parameters, headers and status codes.
- * Thread-safe.
+ * The HTTP server of the reports API: routes, parameters, headers and status codes. Thread-safe.
  */
 public final class ReportServer implements AutoCloseable {
   static final String POSITION_HEADER = "Usage-Position";
@@ -66,16 +65,18 @@ public final class ReportServer implements AutoCloseable {
 
   private static final int DEFAULT_CLIENTS = 100;
 
-  /** Longest time a stop waits for requests in progress. */
-  private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
+  /** Maximum time that a stop waits for requests in progress. */
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
 
-  /** Longest time for which a request may wait for a byte to be read or written. */
+  /** Maximum time that a request may wait for a byte to be read or written. */
   private static final Duration STALLED = Duration.ofSeconds(15);
 
   private static final Problem TOO_SLOW =
       Problem.of(
           ProblemReason.REQUEST_TOO_SLOW,
-          "the request was not whole within " + SlowHeads.READ_LIMIT.toSeconds() + " s");
+          "the request did not arrive completely within "
+              + SlowHeads.READ_LIMIT.toSeconds()
+              + " s");
 
   private final ServerSocketChannel channel;
   private final int maxConnections;
@@ -128,13 +129,14 @@ public final class ReportServer implements AutoCloseable {
   }
 
   /**
-   * Binds the port; connections are accepted now and answered once {@link #serve} is called.
+   * Binds the port. Connections are accepted from now on, and requests are answered after {@link
+   * #serve}.
    *
    * @param port the port; 0 for any free one
-   * @param maxConnections most open connections, ≥ 1
-   * @param registry is scraped; receives the metrics of the server and of partitions
-   * @param access who may use which routes; closed with the server
-   * @param tls how the port speaks TLS; null if it does not; closed with the server
+   * @param maxConnections maximum number of open connections, ≥ 1
+   * @param registry registry to scrape; receives the metrics of the server and of partitions
+   * @param access access control of the routes; closed with the server
+   * @param tls TLS configuration of the port; null without TLS; closed with the server
    * @throws IOException if the port is in use
    */
   public static ReportServer bind(
@@ -157,7 +159,7 @@ public final class ReportServer implements AutoCloseable {
     }
   }
 
-  /** Returns the port that is bound. */
+  /** Returns the bound port. */
   public int port() {
     return channel.socket().getLocalPort();
   }
@@ -217,7 +219,7 @@ public final class ReportServer implements AutoCloseable {
     }
   }
 
-  /** Fails the readiness check from now on, since the process is about to stop. */
+  /** Fails the readiness check from now on, because the process is about to stop. */
   public void drain() {
     draining = true;
   }
@@ -229,7 +231,7 @@ public final class ReportServer implements AutoCloseable {
     config.jetty.modifyHttpConfiguration(http -> http.setIdleTimeout(STALLED.toMillis()));
     config.jetty.modifyServer(
         server -> {
-          server.setStopTimeout(STOP_PATIENCE.toMillis());
+          server.setStopTimeout(STOP_TIMEOUT.toMillis());
           server.insertHandler(pages);
           server.insertHandler(new CallerConnection.Attaching());
           server.insertHandler(new PlainRequests());
@@ -240,7 +242,7 @@ public final class ReportServer implements AutoCloseable {
         });
     config.concurrency.useVirtualThreads = Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
     config.http.prefer405over404 = true;
-    // an answer is valid for one moment and one client, so no cache may store it
+    // a response is valid only now and for one client, so no HTTP cache may store it
     config.routes.before(ctx -> ctx.header("Cache-Control", "no-store"));
     config.routes.get("/", this::page);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
@@ -371,7 +373,7 @@ public final class ReportServer implements AutoCloseable {
   }
 
   private Parts serving() {
-    return Objects.requireNonNull(parts, "answers before it serves");
+    return Objects.requireNonNull(parts, "serve() must be called before requests are answered");
   }
 
   static void send(Context ctx, Answer answer) {

@@ -5,14 +5,14 @@ import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
 
 /**
- * The settings of the deployment that reports depend on.
+ * The settings of the reports.
  *
- * @param kafka how to reach Kafka, for reading the audit log
+ * @param kafka connection to Kafka, for reading the audit log
  * @param partitions number of partitions of every topic
  * @param window size of a ledger window
- * @param lateness how late a call may be
- * @param positionWait how long a request waits for a position
- * @param rankedWindows how many windows are ranked, the running one included; 0 if none are
+ * @param lateness maximum lateness of a call
+ * @param positionWait maximum wait for a position
+ * @param rankedWindows number of ranked windows, including the current one; 0 for none
  */
 public record ReportSettings(
     KafkaConnection kafka,

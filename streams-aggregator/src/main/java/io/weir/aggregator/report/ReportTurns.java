@@ -10,15 +10,15 @@ import io.weir.topics.process.FairTurns;
 import java.time.Duration;
 
 /**
- * The turns in which reports are computed. Reports leave half of the processors to checks and
- * counting, and no caller delays the others for long. Callers take turns in rotation; a report that
- * reads many rows takes several turns. Thread-safe.
+ * The fair scheduler of reports. Reports use at most half of the processors, so that the rest
+ * remains for checks and counting. Callers get turns in rotation, so that none delays the others
+ * for long; a report that reads many rows needs several turns. Thread-safe.
  */
 final class ReportTurns {
-  /** Rows that are read in a turn, which takes some milliseconds. */
+  /** Number of rows read in a turn, which takes a few milliseconds. */
   static final int ROWS_OF_A_TURN = 10_000;
 
-  /** Maximum number of waiting reports of a caller; each blocks a thread. */
+  /** Maximum number of waiting reports per caller; each blocks a thread. */
   static final int MAX_WAITING_OF_A_CALLER = 32;
 
   /** Maximum number of waiting reports, below the number of Jetty's threads. */
@@ -34,30 +34,31 @@ final class ReportTurns {
     this.turns = new FairTurns(turns, Math.max(1, turns - 1));
     this.cancelled =
         Counter.builder("weir.reports.cancelled")
-            .description("reports whose client has closed the connection before the answer")
+            .description("reports whose client closed the connection before the response")
             .register(registry);
     this.refused =
         Counter.builder("weir.reports.refused")
-            .description("reports refused with 503 because too many waited, or waited too long")
+            .description(
+                "reports refused with 503 because too many were waiting, or the wait timed out")
             .register(registry);
     Gauge.builder("weir.reports.waiting", this.turns, FairTurns::waiting)
-        .description("reports that wait for their turn")
+        .description("reports waiting for their turn")
         .register(registry);
   }
 
-  /** Creates turns for half of the processors. */
+  /** Creates a scheduler for half of the processors. */
   static ReportTurns ofHalfTheProcessors(MeterRegistry registry) {
     return new ReportTurns(Math.max(1, Runtime.getRuntime().availableProcessors() / 2), registry);
   }
 
   /**
-   * Waits for a turn, which must be closed.
+   * Waits for a turn; the caller must close it.
    *
    * @throws ProblemException if too many reports wait, no turn was free in time, or the client has
    *     closed the connection
    */
   Turn begin(Caller caller) throws InterruptedException {
-    // at most half of the free places, so that a few callers leave some for all others
+    // at most half of the free places, so that a few callers leave places for the others
     int left = MAX_WAITING - turns.waiting();
     int most = Math.min(MAX_WAITING_OF_A_CALLER, (left + 1) / 2);
     if (turns.waiting(caller.name()) >= most) {
@@ -73,7 +74,7 @@ final class ReportTurns {
     return new ProblemException(Problem.of(ProblemReason.BUSY, why + "; try again in a second"));
   }
 
-  /** A report that has a turn. Not thread-safe. */
+  /** The turns of one report. Not thread-safe. */
   final class Turn implements AutoCloseable {
     private final Caller caller;
     private boolean isHeld;
@@ -92,12 +93,12 @@ final class ReportTurns {
             Problem.of(ProblemReason.BUSY, "the client has closed the connection"));
       }
       if (!isHeld) {
-        throw refused("the report got no turn within " + MAX_WAIT.toSeconds() + " s");
+        throw refused("the report waited longer than " + MAX_WAIT.toSeconds() + " s");
       }
     }
 
     /**
-     * Counts a row that was read. After {@link #ROWS_OF_A_TURN} rows, waits for the next turn.
+     * Counts a row read. After {@link #ROWS_OF_A_TURN} rows, waits for the next turn.
      *
      * @throws ProblemException as {@link ReportTurns#begin}
      */

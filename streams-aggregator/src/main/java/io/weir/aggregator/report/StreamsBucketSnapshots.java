@@ -22,14 +22,14 @@ import org.apache.kafka.streams.state.ReadOnlyKeyValueStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the snapshots from the state of {@code meter-core}. The instance that counts a partition
- * returns uncommitted snapshots, which are newer but provisional. A copy returns committed ones.
+ * Reads snapshots from the state of {@code meter-core}. The instance that counts a partition
+ * returns uncommitted snapshots, which are newer but provisional; a copy returns committed ones.
  */
 final class StreamsBucketSnapshots implements BucketSnapshots {
-  /** Prefix of the keys of audits; the store also holds other entries. */
+  /** Prefix of the keys of audits; the store also contains other entries. */
   private static final String AUDIT = "b";
 
-  /** A copy that lacks more records than this is still being built. */
+  /** Maximum lag of a usable copy in records; a copy with a greater lag is still being built. */
   private static final long MAX_LAG_RECORDS = 10_000;
 
   private final KafkaStreams meterCore;
@@ -40,7 +40,7 @@ final class StreamsBucketSnapshots implements BucketSnapshots {
    * Creates the source.
    *
    * @param store the name of the store of buckets
-   * @param decoder decodes a value of the store; returns null if it holds no snapshot
+   * @param decoder decodes a value of the store; returns null if it contains no snapshot
    */
   StreamsBucketSnapshots(
       KafkaStreams meterCore, String store, Function<byte[], @Nullable BucketSnapshot> decoder) {
@@ -73,7 +73,8 @@ final class StreamsBucketSnapshots implements BucketSnapshots {
       LagInfo lag =
           meterCore.allLocalStorePartitionLags().getOrDefault(store, Map.of()).get(partition);
       if (lag == null || lag.offsetLag() > MAX_LAG_RECORDS) {
-        throw unavailable(partition, lag == null ? "no copy is here" : "its copy is being made");
+        throw unavailable(
+            partition, lag == null ? "this instance has no copy" : "its copy is still being built");
       }
       return new Found(read(copy, client, atMost), true, lag.offsetLag());
     } catch (StreamsException | IllegalStateException moved) {

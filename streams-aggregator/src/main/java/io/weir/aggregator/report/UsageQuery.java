@@ -14,19 +14,19 @@ import org.jspecify.annotations.Nullable;
 /**
  * A validated request for a usage report.
  *
- * @param client whose usage is reported
- * @param meter what is counted
- * @param from inclusive start, rounded down to a ledger window; to a millisecond for billing
- *     periods, which may begin in the midst of a window
- * @param to exclusive end, rounded up to the same
- * @param window the buckets, as the parameter named them
- * @param buckets how time is divided
+ * @param client the client
+ * @param meter the meter
+ * @param from inclusive start, rounded down to a ledger window; for billing periods, which may
+ *     begin inside a window, rounded down to a millisecond
+ * @param to exclusive end, rounded up in the same way
+ * @param window the value of the parameter {@code window}
+ * @param buckets the division of time into buckets
  * @param zone time zone of the buckets' boundaries
- * @param byEndpoint whether each endpoint has rows of its own
- * @param finalOnly whether buckets that may still grow are left out
+ * @param byEndpoint whether rows are divided by endpoint
+ * @param finalOnly whether buckets that may still grow are omitted
  * @param fillZero whether buckets without calls are included
- * @param limit most rows in the answer
- * @param page where the page begins; null for the first page
+ * @param limit maximum number of rows in the response
+ * @param page cursor of the page; null for the first page
  */
 record UsageQuery(
     String client,
@@ -59,7 +59,7 @@ record UsageQuery(
   private static final int DEFAULT_LIMIT = 1_000;
   private static final int MAX_LIMIT = 10_000;
 
-  /** Longer than the retention of the audit log, and than the year of an invoice. */
+  /** Maximum length of a report; longer than the retention of the audit log, and than a year. */
   private static final Duration MAX_LENGTH = Duration.ofDays(400);
 
   /**
@@ -67,7 +67,7 @@ record UsageQuery(
    *
    * @param given the values by name
    * @param atom size of a ledger window
-   * @throws ProblemException naming the parameter that is wrong
+   * @throws ProblemException if a parameter is invalid; it names the parameter
    */
   static UsageQuery of(Map<String, List<String>> given, Duration atom, Instant now) {
     Parameters parameters = new Parameters(given).onlyKnown(PARAMETERS);
@@ -79,7 +79,7 @@ record UsageQuery(
     Buckets buckets = buckets(window, atom);
     boolean byBilling = buckets instanceof Buckets.BillingPeriods;
     Duration unit = byBilling ? Duration.ofMillis(1) : atom;
-    // today may have begun in the period before the one that runs
+    // the day may have begun in the period before the current one
     Instant defaultFrom =
         byBilling
             ? Windows.floor(now, unit)
@@ -102,7 +102,7 @@ record UsageQuery(
     if (fillZero && byBilling) {
       throw Parameters.bad(
           "fill",
-          "must be none with window=billing-period, as only usage tells which periods there were");
+          "must be none with window=billing-period, because periods without usage are not recorded");
     }
     return new UsageQuery(
         client,
@@ -119,7 +119,7 @@ record UsageQuery(
         page);
   }
 
-  /** Returns whether rows are whole billing periods, which may reach beyond the interval. */
+  /** Returns whether rows are whole billing periods, which may extend beyond the interval. */
   boolean byBillingPeriod() {
     return buckets instanceof Buckets.BillingPeriods;
   }

@@ -22,25 +22,25 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A report while it is rolled up from ledger windows: rows by bucket and endpoint. Not thread-safe.
+ * A usage report under construction: sums ledger windows by bucket and endpoint. Not thread-safe.
  */
 final class UsageReport {
-  /** Most rows kept while rolling up; a report with more is refused rather than truncated. */
+  /** Maximum number of rows in memory; a report with more is refused rather than truncated. */
   static final int MAX_ROWS = 1_000_000;
 
   /**
-   * One row of the answer.
+   * One row of the response.
    *
    * @param from inclusive start of the bucket
    * @param to exclusive end of the bucket
    * @param isFinal whether every window in it is closed
-   * @param complete whether every window in it is closed, and no call of them can be missing
+   * @param complete whether every window in it is closed and no call in it can be missing
    * @param revision greatest revision of a window in it; 0 while not final
    * @param endpoint the endpoint; empty if rows are not divided by endpoint
-   * @param others whether the row is that of the endpoints without rows of their own
-   * @param period the billing period; null if the bucket is one of the clock
-   * @param place what tells the row from others that start at the same time, in the rows' order;
-   *     the row of the endpoints without rows of their own is before the endpoints
+   * @param others whether this is the others row
+   * @param period the billing period; null if the bucket follows the clock
+   * @param place sort key of the row among rows with the same start; the others row precedes the
+   *     endpoints
    */
   record Row(
       Instant from,
@@ -65,17 +65,20 @@ final class UsageReport {
     long failOpen;
     boolean hasRunning;
 
-    /** Whether a row in it was closed while calls may have been missing. */
+    /** Whether a window in it was closed while calls may have been missing. */
     boolean hasIncomplete;
   }
 
-  /** The rows of one bucket, by endpoint; empty for the others, and if endpoints are summed. */
+  /**
+   * The rows of one bucket, by endpoint. The endpoint is empty for the others row, and if rows are
+   * not divided by endpoint.
+   */
   private static final class Bucket {
     final Instant from;
     final Instant to;
     final @Nullable BillingPeriod period;
 
-    /** What tells the bucket from others that start at the same time, in their order. */
+    /** Sort key of the bucket among buckets with the same start. */
     final String place;
 
     final SortedMap<String, Sum> sums = new TreeMap<>();
@@ -101,12 +104,12 @@ final class UsageReport {
   private final long closedThroughEpochMillis;
   private final @Nullable PartitionProgress progress;
 
-  /** Starts of the buckets of the clock, and the end of the last one; empty for billing periods. */
+  /** Starts of the buckets by the clock, and the end of the last one; empty for billing periods. */
   private final long[] starts;
 
   private final List<Bucket> ofClock = new ArrayList<>();
 
-  /** Ordered as {@link Row#place} orders the rows that start at the same time. */
+  /** The buckets of billing periods, in the order of {@link Row#place}. */
   private final SortedMap<BillingPeriod, Bucket> ofBilling =
       new TreeMap<>(
           Comparator.comparingLong(BillingPeriod::startEpochMillis)
@@ -114,23 +117,23 @@ final class UsageReport {
               .thenComparing(BillingPeriod::name)
               .thenComparing(BillingPeriod::timeZone));
 
-  /** That of the last window that was added: the next one is mostly of the same period. */
+  /** The bucket of the last added window; the next window usually has the same period. */
   private @Nullable Bucket lastOfBilling;
 
-  /** The month of UTC of the last window that was added. */
+  /** The month in UTC of the last added window. */
   private @Nullable BillingPeriod lastMonth;
 
   private int rows;
   private boolean hasIncomplete;
 
-  /** Starts of the windows with a row that cannot be read. */
+  /** Starts of the windows with an unreadable row. */
   private final NavigableSet<Long> unreadable = new TreeSet<>();
 
   /**
    * Creates an empty report.
    *
    * @param atom size of a ledger window
-   * @param progress how far the partition was counted; null if it was not at all
+   * @param progress progress of the partition; null if nothing of it has been counted
    */
   UsageReport(UsageQuery query, Duration atom, @Nullable PartitionProgress progress) {
     this.query = query;
@@ -182,12 +185,12 @@ final class UsageReport {
     sum.revision = Math.max(sum.revision, state.revision());
     boolean running = state.status() == UsageState.Status.RUNNING;
     sum.hasRunning |= running;
-    // a settlement that was counted without its call makes a window negative
+    // a settlement counted without its call makes a window negative
     sum.hasIncomplete |= (!running && !state.complete()) || state.count().quantity() < 0;
     hasIncomplete |= sum.hasIncomplete;
   }
 
-  /** Adds a ledger window with a row that cannot be read. No bucket with it is complete. */
+  /** Adds a ledger window with an unreadable row. No bucket that contains it is complete. */
   void addUnreadable(long startEpochMillis) {
     unreadable.add(startEpochMillis);
   }
@@ -234,7 +237,7 @@ final class UsageReport {
   }
 
   /**
-   * Adds two quantities. Windows hold up to 2^53 − 1 each, so the sum of a thousand may exceed an
+   * Adds two quantities. A window has up to 2^53 − 1, so a sum of about a thousand may exceed
    * int64.
    */
   private static long sum(long quantity, long more) {
@@ -245,7 +248,7 @@ final class UsageReport {
           Problem.ofField(
               ProblemReason.INVALID_PARAMETER,
               "from",
-              "gives a quantity beyond 2^63 - 1; ask for less time, or for smaller windows"));
+              "results in a quantity beyond 2^63 - 1; request a shorter interval or smaller windows"));
     }
   }
 
@@ -259,8 +262,8 @@ final class UsageReport {
   }
 
   /**
-   * Returns whether every window of the report is closed, and no call of them can be missing,
-   * whether or not the client has a row in them.
+   * Returns whether every window of the report is closed and no call in it can be missing, even if
+   * the client has no row in it.
    */
   boolean isComplete() {
     Instant from = query.from();
@@ -272,7 +275,7 @@ final class UsageReport {
     return !hasIncomplete && knowsPeriods && isComplete(from, to());
   }
 
-  /** Returns whether no call can be missing in the windows that hold a range of time. */
+  /** Returns whether no call can be missing in the windows that contain a range of time. */
   private boolean isComplete(Instant from, Instant to) {
     long begin = Math.floorDiv(from.toEpochMilli(), atomMillis) * atomMillis;
     long end = endOfAtom(to);
@@ -285,7 +288,10 @@ final class UsageReport {
     return -Math.floorDiv(-time.toEpochMilli(), atomMillis) * atomMillis;
   }
 
-  /** Returns the end of the report: that of its last billing period if it is later than asked. */
+  /**
+   * Returns the end of the report: the requested end, or the end of its last billing period if that
+   * is later.
+   */
   Instant to() {
     Instant end = query.to();
     for (Bucket bucket : ofBilling.values()) {
@@ -294,7 +300,7 @@ final class UsageReport {
     return end;
   }
 
-  /** Returns the rows from the page's beginning on; at most one more than the limit. */
+  /** Returns the rows of the page; at most one more than the limit. */
   List<Row> rows() {
     List<Row> page = new ArrayList<>();
     for (Bucket bucket : query.byBillingPeriod() ? ofBilling.values() : ofClock) {
@@ -318,7 +324,7 @@ final class UsageReport {
   }
 
   private Row row(Bucket bucket, String endpoint, Sum sum) {
-    // a window that starts in a billing period may end behind it
+    // a window that starts in a billing period may end after it
     long end = endOfAtom(bucket.to);
     boolean others = query.byEndpoint() && endpoint.isEmpty();
     boolean isFinal = !sum.hasRunning && end <= closedThroughEpochMillis;

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Answers usage queries from the partitions that are here. Thread-safe. */
+/** The report {@code /v1/usage} for the partitions on this instance. Thread-safe. */
 final class UsageReports {
   private final UsageTable table;
   private final ProgressSignal signal;
@@ -35,12 +35,13 @@ final class UsageReports {
   }
 
   /**
-   * Answers a query about a client whose partition is here.
+   * Returns the response for a client whose partition is on this instance.
    *
-   * @param positions what the report must include, as in the header; null for nothing
-   * @param mediaType media type of the answer
-   * @param freshness of the partition
-   * @param caller the sender of the request, which takes turns with others
+   * @param positions value of the header {@code Usage-Position}: positions that the report must
+   *     include; null for none
+   * @param mediaType media type of the response
+   * @param freshness how up to date the partition is
+   * @param caller the caller, for the fair scheduling of reports
    */
   Answer answer(
       UsageQuery query,
@@ -53,7 +54,8 @@ final class UsageReports {
     if (freshness != Freshness.UP_TO_DATE && !mediaType.equals(Answer.JSON)) {
       throw new ProblemException(
           Problem.of(
-              ProblemReason.NOT_UP_TO_DATE, "Kafka does not answer; ask for JSON, which says so"));
+              ProblemReason.NOT_UP_TO_DATE,
+              "Kafka is unavailable, so the report may be old; request JSON, which shows this"));
     }
     int partition = partitionOf(query);
     awaitPositions(partition, positions);
@@ -139,7 +141,7 @@ final class UsageReports {
     return Problem.ofField(
         ProblemReason.POSITION_NOT_REACHED,
         "Usage-Position",
-        "leads to " + position + ", which was not reached in time");
+        "refers to " + position + ", which was not counted in time");
   }
 
   private long offset(int partition) {
@@ -147,7 +149,7 @@ final class UsageReports {
   }
 
   /**
-   * Waits for the positions of this partition; calls of other partitions are in no report of it.
+   * Waits for the positions of this partition; its reports contain no calls of other partitions.
    */
   private void awaitPositions(int partition, @Nullable String header) throws InterruptedException {
     for (UsagePosition position : parse(header)) {
@@ -167,7 +169,7 @@ final class UsageReports {
             .filter(node -> node.node().equals(position.node()))
             .toList();
     boolean isKnown = ofNode.stream().anyMatch(node -> node.epoch() == position.nodeEpoch());
-    // a journal that departed without a hole is no longer listed once newer epochs of its node are
+    // a journal that departed without a hole is not listed when newer epochs of its node are
     return isKnown
         ? ofNode.stream()
             .anyMatch(

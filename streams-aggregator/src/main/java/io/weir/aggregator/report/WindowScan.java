@@ -7,14 +7,14 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the windows of an interval from the table, endpoint by endpoint, in one pass over the keys:
- * from window to window, with a seek past those of each endpoint that are too old or too new. A
- * client with millions of endpoints does not cost a seek for each. Keys that are not keys of usage
- * rows are skipped, so that every returned key follows the visited one. Not thread-safe.
+ * A scan of the windows of an interval in the table, endpoint by endpoint, in one pass over the
+ * keys. It seeks past the windows of an endpoint that are too old or too new. A client with
+ * millions of endpoints does not need a seek for each. Keys other than those of usage rows are
+ * skipped, so that every returned key follows the visited one. Not thread-safe.
  */
 final class WindowScan implements TableStore.Visitor {
   /**
-   * Sorts after every digit with which a window's start begins, and so after an endpoint's keys.
+   * A suffix that sorts after all digits of a window's start, and so after all keys of an endpoint.
    */
   private static final String BEHIND_STARTS = ":";
 
@@ -23,9 +23,9 @@ final class WindowScan implements TableStore.Visitor {
   private final String toStart;
   private final Values into;
 
-  /** Receives what is visited. */
+  /** Receives the visited keys and values. */
   interface Values {
-    /** Called for each key that is visited, before its value is received. */
+    /** Called for each visited key, before its value is received. */
     default void visited() {}
 
     /** Receives the value of a window of the interval. */

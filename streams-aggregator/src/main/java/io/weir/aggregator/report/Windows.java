@@ -4,7 +4,9 @@ package io.weir.aggregator.report;
 import java.time.Duration;
 import java.time.Instant;
 
-/** Rounds times to bounds of windows, which are multiples of their size since 1970. */
+/**
+ * Rounds times to window boundaries, which are multiples of the window size since 1970. Stateless.
+ */
 final class Windows {
   private Windows() {}
 

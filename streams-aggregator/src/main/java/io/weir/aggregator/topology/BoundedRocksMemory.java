@@ -12,14 +12,14 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.WriteBufferManager;
 
 /**
- * Bounds the memory of all RocksDB stores of the process: blocks, indexes, filters and write
- * buffers share one cache. Without the bound each store may take close to 100 MB.
+ * A memory limit for all RocksDB stores of the process: blocks, indexes, filters and write buffers
+ * share one cache. Without it, each store may use almost 100 MB.
  */
 public final class BoundedRocksMemory implements RocksDBConfigSetter {
-  /** Memory of all stores together, blocks and write buffers included. */
+  /** Maximum memory of all stores in bytes, including blocks and write buffers. */
   public static final long MAX_BYTES = 96L * 1024 * 1024;
 
-  /** Part of {@link #MAX_BYTES} that write buffers may take before they are flushed. */
+  /** Part of {@link #MAX_BYTES} that write buffers may use before they are flushed. */
   private static final long MAX_WRITE_BUFFER_BYTES = 32L * 1024 * 1024;
 
   private static final long WRITE_BUFFER_BYTES = 4L * 1024 * 1024;
@@ -28,7 +28,8 @@ public final class BoundedRocksMemory implements RocksDBConfigSetter {
   /** Part of the cache reserved for indexes and filters, which every look-up needs. */
   private static final double INDEX_SHARE = 0.2;
 
-  private static final int BITS_PER_KEY = 10; // one look-up in a hundred is in vain
+  private static final int BITS_PER_KEY =
+      10; // about 1 % of look-ups of absent keys read a file in vain
 
   private static final LRUCache CACHE;
   private static final WriteBufferManager WRITE_BUFFERS_OF_ALL;
@@ -41,7 +42,7 @@ public final class BoundedRocksMemory implements RocksDBConfigSetter {
     WRITE_BUFFERS_OF_ALL = new WriteBufferManager(MAX_WRITE_BUFFER_BYTES, CACHE);
   }
 
-  /** Returns how many bytes of the bound are in use. */
+  /** Returns the number of bytes in use. */
   public static long usedBytes() {
     return CACHE.getUsage();
   }
@@ -51,12 +52,12 @@ public final class BoundedRocksMemory implements RocksDBConfigSetter {
     share(options, (BlockBasedTableConfig) options.tableFormatConfig());
   }
 
-  /** Makes a store that is not managed by Kafka Streams share the memory. */
+  /** Configures a store that Kafka Streams does not manage to share the memory. */
   public static void share(Options options) {
     BlockBasedTableConfig table = new BlockBasedTableConfig();
     table.setFilterPolicy(KEYS);
-    // in one block, the index of a large file would not fit into its shard of the cache, and every
-    // look-up would read it anew: half a millisecond
+    // as one block, the index of a large file would not fit into its shard of the cache, and every
+    // look-up would read it again: half a millisecond
     table.setIndexType(IndexType.kTwoLevelIndexSearch);
     table.setPartitionFilters(true);
     share(options, table);
@@ -75,6 +76,6 @@ public final class BoundedRocksMemory implements RocksDBConfigSetter {
 
   @Override
   public void close(String storeName, Options options) {
-    // cache and write buffers belong to all stores and live as long as the process
+    // all stores share cache and write buffers, which exist as long as the process
   }
 }

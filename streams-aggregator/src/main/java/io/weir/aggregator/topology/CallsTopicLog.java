@@ -10,9 +10,9 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
-/** Reads the calls topic, with a new consumer for each question. Thread-safe. */
+/** A reader of the calls topic that uses a new consumer for each call. Thread-safe. */
 final class CallsTopicLog implements SkippedOffsets.Log {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final Duration POLL = Duration.ofMillis(200);
 
   private final Map<String, Object> consumerConfig;
@@ -20,8 +20,8 @@ final class CallsTopicLog implements SkippedOffsets.Log {
   /**
    * Creates a reader.
    *
-   * @param consumerConfig configuration of the consumers: how Kafka is reached, and which records
-   *     count as committed
+   * @param consumerConfig configuration of the consumers, with the connection to Kafka and the
+   *     isolation level
    */
   CallsTopicLog(Map<String, Object> consumerConfig) {
     this.consumerConfig = new HashMap<>(consumerConfig);
@@ -30,7 +30,7 @@ final class CallsTopicLog implements SkippedOffsets.Log {
     this.consumerConfig.put(ConsumerConfig.CLIENT_ID_CONFIG, "weir-gap-check");
     this.consumerConfig.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
     this.consumerConfig.put(
-        ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, Math.toIntExact(PATIENCE.toMillis()));
+        ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, Math.toIntExact(TIMEOUT.toMillis()));
   }
 
   @Override
@@ -40,7 +40,7 @@ final class CallsTopicLog implements SkippedOffsets.Log {
             new KafkaConsumer<>(
                 consumerConfig, new ByteArrayDeserializer(), new ByteArrayDeserializer()))) {
       long offset = Math.max(fromOffset, calls.begin(partition));
-      long deadlineNanos = System.nanoTime() + PATIENCE.toNanos();
+      long deadlineNanos = System.nanoTime() + TIMEOUT.toNanos();
       while (offset < toOffset) {
         CallsReader.Slice slice = calls.read(partition, offset, POLL);
         if (!slice.records().isEmpty()) {
@@ -48,7 +48,7 @@ final class CallsTopicLog implements SkippedOffsets.Log {
         }
         if (System.nanoTime() - deadlineNanos > 0) {
           throw new TimeoutException(
-              "the log does not tell what is between offsets "
+              "timed out while reading the calls topic between offsets  "
                   + offset
                   + " and "
                   + toOffset

@@ -12,8 +12,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.streams.KafkaClientSupplier;
 
 /**
- * Supplies the Kafka clients of the counting application: the default ones, except for the consumer
- * of calls, which withholds stopped partitions. Thread-safe.
+ * Supplies the Kafka clients of the Streams application. All are the default ones except the
+ * consumer of calls, which withholds stopped partitions. Thread-safe.
  */
 public final class CountClients implements KafkaClientSupplier {
   private final StoppedPartitions stopped;
@@ -21,7 +21,7 @@ public final class CountClients implements KafkaClientSupplier {
   /**
    * Creates a supplier whose consumers withhold stopped partitions.
    *
-   * @param stopped the partitions that have stopped, or will stop later
+   * @param stopped the current set of stopped partitions
    */
   public CountClients(StoppedPartitions stopped) {
     this.stopped = stopped;

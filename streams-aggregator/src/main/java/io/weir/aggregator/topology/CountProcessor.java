@@ -20,48 +20,55 @@ import org.apache.kafka.streams.state.WindowStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts one partition inside a Streams task: connects {@link PartitionCounter} to stores, sinks
- * and clock. Closing and publishing are done in bounded pieces, so that neither a poll nor a commit
- * waits long for them.
+ * A processor that counts one partition in a Streams task: it connects {@link PartitionCounter} to
+ * stores, sinks and clock. Closing and publishing are done in bounded steps, so that no poll or
+ * commit waits long for them.
  */
 final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[]> {
-  // all intervals are well below the second between two heartbeats, so that all work is done soon
+  // all intervals are well below the 1 s between two heartbeats, so that all work is complete soon
   // after each heartbeat
 
   private static final long CLOSE_MILLIS = 100;
   private static final long PUBLISH_MILLIS = 200;
   private static final long FORGET_MILLIS = 500;
 
-  /** Time that closing may take while one record is processed; between records it may take more. */
+  /**
+   * Maximum duration of closing while one record is processed; between records it may take longer.
+   */
   private static final Duration CLOSE_BUDGET_PER_RECORD = Duration.ofMillis(10);
 
   private static final String GIVEN_UP = "given up by WEIR_QUARANTINE_RECORDS";
 
   private static final Duration CLOSE_BUDGET = Duration.ofMillis(50);
 
-  /** With this budget a tenth of the time goes to figures that will soon be published again. */
+  /**
+   * With this budget, a tenth of the time is spent on figures that will soon be published again.
+   */
   private static final Duration PUBLISH_BUDGET = Duration.ofMillis(20);
 
   /**
-   * After a round of this length the published progress is getting old, and publishing goes first.
+   * Duration of a round after which publishing has priority, because the published progress is old.
    */
   private static final Duration MAX_ROUND = Duration.ofSeconds(1);
 
   private static final Duration URGENT_PUBLISH_BUDGET = Duration.ofMillis(200);
 
-  /** Short, because callers wait for a cache that lost its state. */
+  /** Short, because clients wait until the cache is restored. */
   private static final long RESTORE_MILLIS = 50;
 
   private static final Duration RESTORE_BUDGET = Duration.ofMillis(30);
 
-  /** With this interval the sweep over the buckets takes at most a twentieth of the time. */
+  /** With this interval, the sweep over the buckets uses at most a twentieth of the time. */
   private static final long SWEEP_MILLIS = 400;
 
   private static final Duration SWEEP_BUDGET = Duration.ofMillis(20);
 
   private static final long ACCURACY_MILLIS = 500;
 
-  /** Most rows forgotten at a time. On an average day fewer rows are closed in the same time. */
+  /**
+   * Maximum number of rows deleted at once. On an average day, fewer rows are closed in the same
+   * time.
+   */
   private static final int MAX_FORGET_ROWS = 2_000;
 
   private final CountSettings settings;
@@ -121,8 +128,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     this.ids = seenIds;
     this.marked = false;
     this.roundStartedNanos = System.nanoTime();
-    // A task that lost its transaction is revived with this same processor. What was scheduled for
-    // the previous counter would continue to write from its memory, which was never committed.
+    // A task that lost its transaction is revived with this same processor. Work scheduled for the
+    // previous counter would continue to write its uncommitted state from memory.
     rest();
     this.work = null;
     stopped.resumeBehind(context.taskId().partition(), started.nextOffset());
@@ -133,9 +140,9 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     if (!isMadeAnew) {
       goOn();
     }
-    // A recreated task still holds the offset it had reached before, and a punctuation makes it
-    // commit that offset, although what was counted up to it was rolled back. The first record
-    // corrects the offset, and the work is then scheduled again.
+    // A recreated task still has its previous offset. A punctuation would commit that offset
+    // although its transaction was rolled back. The first record corrects the offset and schedules
+    // the work.
   }
 
   private PeriodicWork workOf(PartitionCounter started) {
@@ -153,7 +160,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
             });
   }
 
-  /** Schedules the work between records until all of it is done. */
+  /** Schedules the work between records until all of it is complete. */
   private void goOn() {
     PeriodicWork due = work;
     if (due == null || schedule != null) {
@@ -217,8 +224,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
         partition.take(source);
       }
       if (!marked) {
-        // the mark is dated by the time that is believed: a store of ids takes the greatest time it
-        // has received as the present
+        // the mark has the trusted time: a window store treats the greatest time it has received as
+        // the present
         initialised(ids).mark(partition.timeEpochMillis());
         marked = true;
       }
@@ -235,8 +242,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   }
 
   /**
-   * Stops the partition at a record. What the record changed in the counter is not committed; the
-   * work of other partitions in the transaction is repeated.
+   * Stops the partition at a record. Changes by that record are not committed. Work on other
+   * partitions in the same transaction is repeated.
    */
   private PartitionStoppedException stop(
       int partition, long offset, boolean betweenRecords, RuntimeException failure) {
@@ -258,7 +265,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
 
   private static <T> T initialised(@Nullable T part) {
     if (part == null) {
-      throw new IllegalStateException("a processor must be initialised before it is used");
+      throw new IllegalStateException("the processor is not initialised");
     }
     return part;
   }

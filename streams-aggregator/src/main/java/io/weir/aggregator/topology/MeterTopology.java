@@ -20,11 +20,12 @@ import org.apache.kafka.streams.state.WindowStore;
 
 /**
  * Supplies the topology of the application {@code meter-core}, which counts the calls topic exactly
- * once and writes the ledger, the state topic and the others.
+ * once and writes the ledger and the other output topics.
  */
 public final class MeterTopology implements Supplier<Topology> {
   /**
-   * Name of the store of live buckets, for queries; {@code BucketAuditCodec} decodes its values.
+   * Name of the store of live buckets, for interactive queries; {@code BucketAuditCodec} decodes
+   * its values.
    */
   public static final String BUCKETS = ResourceNames.BUCKETS_STORE;
 
@@ -39,10 +40,10 @@ public final class MeterTopology implements Supplier<Topology> {
    * Creates the supplier.
    *
    * @param properties the Streams configuration, from {@link StreamsSettings#meterCore}
-   * @param settings the lengths of time by which calls are counted
+   * @param settings the settings of the counting rules
    * @param partitions number of partitions of the calls topic, and so of every topic
-   * @param written counts the rows that are written
-   * @param stopped partitions that are not counted now, and records that an operator has given up
+   * @param written counts the rows written
+   * @param stopped stopped partitions, and records that an operator has given up
    */
   public MeterTopology(
       Properties properties,

@@ -2,8 +2,8 @@
 package io.weir.aggregator.topology;
 
 /**
- * Aborts the transaction in which a record made the code fail. The thread that takes over continues
- * to count the other partitions.
+ * Thrown to abort the transaction in which a record made the code fail. The replacing thread
+ * continues to count the other partitions.
  */
 public final class PartitionStoppedException extends RuntimeException {
   private static final long serialVersionUID = 1L;

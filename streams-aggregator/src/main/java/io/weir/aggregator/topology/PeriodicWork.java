@@ -6,28 +6,25 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
- * The work of a partition between records, in bounded pieces: each kind of work runs at its own
- * interval while there is any, and nothing runs once all work that followed the last record is
- * done. Kafka Streams commits after every punctuation, whether or not it changed anything, so an
- * idle partition that ran none costs no transactions. Not thread-safe.
+ * The work of a partition between records, in bounded steps. Each kind of work runs at its own
+ * interval until all work after the last record is complete. Kafka Streams commits after every
+ * punctuation, even if nothing changed. So an idle partition without punctuations needs no
+ * transactions. Not thread-safe.
  */
 final class PeriodicWork {
-  /** How often {@link #run} is to be called while there is work, in milliseconds. */
+  /** Interval at which {@link #run} must be called while there is work, in milliseconds. */
   static final long TICK_MILLIS = 50;
 
   private final List<Kind> kinds = new ArrayList<>();
 
-  /**
-   * One kind of work. A kind may depend on the kinds added before it, never on those added after
-   * it.
-   */
+  /** One kind of work. A kind may depend only on kinds added before it. */
   private static final class Kind {
     private final long intervalMillis;
     private final BooleanSupplier work;
     private long lastRunMillis = Long.MIN_VALUE;
     private boolean unfinished;
 
-    /** Whether the work has been completed by a run that began after the last record. */
+    /** Whether a run that began after the last record has completed the work. */
     private boolean done;
 
     private Kind(long intervalMillis, BooleanSupplier work) {
@@ -37,7 +34,7 @@ final class PeriodicWork {
 
     /** Returns whether the work is due; rounds to the nearest tick. */
     private boolean isDue(long nowMillis) {
-      // a clock that was set back must not put the work off
+      // a clock that was set back must not delay the work
       return lastRunMillis == Long.MIN_VALUE
           || nowMillis < lastRunMillis
           || nowMillis - lastRunMillis >= intervalMillis - TICK_MILLIS / 2;
@@ -53,25 +50,25 @@ final class PeriodicWork {
   }
 
   /**
-   * Adds a kind of work, after those on which it depends.
+   * Adds a kind of work; the kinds it depends on must be added first.
    *
-   * @param intervalMillis time between two pieces of the work, in milliseconds
-   * @param work does one piece; returns true if nothing is left to do until the next record
+   * @param intervalMillis time between two steps of the work, in milliseconds
+   * @param work does one step; returns true if the work is complete until the next record
    */
   PeriodicWork every(long intervalMillis, BooleanSupplier work) {
     kinds.add(new Kind(intervalMillis, work));
     return this;
   }
 
-  /** Records that a record was taken, so that there may be work of each kind. */
+  /** Marks all kinds as incomplete, because a record was counted. */
   void recordTaken() {
     kinds.forEach(kind -> kind.done = false);
   }
 
   /**
-   * Does the work that is due.
+   * Does a step of each kind that is due.
    *
-   * @return whether all work is done, so that nothing needs to run until the next record
+   * @return whether all work is complete until the next record
    */
   boolean run(long nowMillis) {
     boolean allDone = true;
@@ -88,8 +85,8 @@ final class PeriodicWork {
   }
 
   /**
-   * Does one more piece of each kind, in order, and returns whether all are done: an earlier kind
-   * may have been completed after a later one that depends on it.
+   * Does one more step of each kind, in order, and returns whether all are complete. An earlier
+   * kind may have been completed after a later one that depends on it.
    */
   private boolean isStillDone(long nowMillis) {
     boolean all = true;

@@ -8,8 +8,8 @@ import org.apache.kafka.streams.processor.StreamPartitioner;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The key of a record sent to a sink, with the partition the record goes to: rows stay in the
- * partition of the calls they are made of.
+ * The key of a record sent to a sink, with the target partition: rows stay in the partition of
+ * their calls.
  *
  * @param partition the partition
  * @param bytes the serialized key; null if the record has none

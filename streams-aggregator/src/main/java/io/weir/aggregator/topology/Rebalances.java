@@ -13,9 +13,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Observes the rebalances of an application: how often it had to wait for partitions to be assigned
- * or restored, and for how long, including its start. Meanwhile partitions that move are not
- * counted; reports are still answered. Thread-safe.
+ * Measures the number and duration of rebalances of the application, including its start. A
+ * rebalance lasts until partitions are assigned and restored. Meanwhile partitions that move are
+ * not counted; reports are still answered. Thread-safe.
  */
 public final class Rebalances implements KafkaStreams.StateListener {
   private static final Logger LOG = LoggerFactory.getLogger(Rebalances.class);
@@ -29,17 +29,17 @@ public final class Rebalances implements KafkaStreams.StateListener {
   /**
    * Creates the observer.
    *
-   * @param placement returns the partitions of this process in words, for the log
+   * @param placement returns the partitions of this process as text for the log
    */
   public Rebalances(Supplier<String> placement, MeterRegistry registry) {
     this.placement = placement;
     rebalances =
         Counter.builder("weir.rebalances")
-            .description("rebalances of this instance, its start included")
+            .description("rebalances of this instance, including its start")
             .register(registry);
-    // includes the rebalance in progress, so that it grows while one lasts
+    // includes the rebalance in progress, so that it grows during a rebalance
     FunctionCounter.builder("weir.rebalancing.seconds", this, Rebalances::totalSeconds)
-        .description("seconds that rebalances of this instance took")
+        .description("seconds spent in rebalances of this instance")
         .register(registry);
     Gauge.builder("weir.streams.running", this, all -> all.isRunning() ? 1 : 0)
         .description("1 when the application counts, 0 while it rebalances, restores or is stopped")
@@ -77,12 +77,12 @@ public final class Rebalances implements KafkaStreams.StateListener {
     return took;
   }
 
-  /** Returns the state announced last. */
+  /** Returns the current state. */
   public synchronized State state() {
     return state;
   }
 
-  /** Returns whether every partition assigned to this process is being counted. */
+  /** Returns whether this process counts every partition assigned to it. */
   public boolean isRunning() {
     return state() == State.RUNNING;
   }

@@ -8,13 +8,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The place of a record in the calls topic; {@code 3@1234} as text.
+ * The partition and offset of a record in the calls topic; {@code 3@1234} as text.
  *
  * @param partition its partition, ≥ 0
  * @param offset its offset, ≥ 0
  */
 public record RecordPlace(int partition, long offset) {
-  /** The topic that all places refer to. */
+  /** The topic of all places. */
   static final String TOPIC = Topics.CALLS.name();
 
   private static final Pattern TEXT = Pattern.compile("(\\d{1,9})@(\\d{1,18})");

@@ -2,8 +2,8 @@
 package io.weir.aggregator.topology;
 
 /**
- * The names of all processors, stores, sources and sinks. Names are on-disk format: they name
- * folders and changelog topics, so a changed name orphans state.
+ * The names of all processors, stores, sources and sinks. They are part of the names of folders and
+ * changelog topics, so a changed name orphans state.
  */
 final class ResourceNames {
   /** Source of the calls topic. */
@@ -21,7 +21,7 @@ final class ResourceNames {
   /** Rows of open windows, by window start and names. */
   static final String OPEN_STORE = "open-rows";
 
-  /** Rows of closed windows, by window start and names, for as long as calls may be late. */
+  /** Rows of closed windows, by window start and names, kept for the maximum lateness of a call. */
   static final String CLOSED_STORE = "closed-rows";
 
   /** State of the partition and of the nodes in it. */
@@ -30,7 +30,10 @@ final class ResourceNames {
   /** Live buckets of the decision cache, by key. */
   static final String BUCKETS_STORE = "buckets";
 
-  /** Ids that callers chose or settled, and refused lines, for as long as calls may be late. */
+  /**
+   * Ids chosen by clients, settled calls, and refused lines, kept for the maximum lateness of a
+   * call.
+   */
   static final String CALLER_IDS_STORE = "caller-ids";
 
   private ResourceNames() {}

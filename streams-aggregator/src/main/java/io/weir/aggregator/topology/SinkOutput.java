@@ -31,22 +31,25 @@ import org.apache.kafka.streams.processor.api.Record;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends the results of the counting to the sinks. Ledger rows have the client as key, CLOSE rows
- * have none. Not thread-safe.
+ * Sends the output of a partition's counter to the sinks. Ledger rows have the client as key; CLOSE
+ * rows have none. Not thread-safe.
  */
 final class SinkOutput implements CountOutput {
   private static final byte[] NOTHING = {};
 
-  /** Half of a record, which leaves room for the headers that are added to a refused record. */
+  /**
+   * Maximum size of a part: half of a record, which leaves room for the headers added to a refused
+   * record.
+   */
   private static final int MAX_PART_BYTES = Topic.MAX_RECORD_BYTES / 2;
 
   /**
-   * Larger keys and header values of refused records are left out, since they would exceed the size
-   * of a record.
+   * Maximum size of a kept key or header of a refused record; larger ones are omitted, because they
+   * could exceed the size of a record.
    */
   private static final int MAX_EXTRA_BYTES = 16 * 1024;
 
-  /** Most headers of a refused record that are kept; further ones are left out. */
+  /** Maximum number of kept headers of a refused record; others are omitted. */
   private static final int MAX_HEADERS_KEPT = 32;
 
   private static final byte[] USAGE = utf8(UsageStateCodec.TYPE);
@@ -68,7 +71,7 @@ final class SinkOutput implements CountOutput {
     this.partition = context.taskId().partition();
   }
 
-  /** Sets the record that is processed next. */
+  /** Sets the current record. */
   void begin(Record<byte[], byte[]> record, long offset) {
     taken = record;
     takenOffset = offset;
@@ -150,7 +153,7 @@ final class SinkOutput implements CountOutput {
   public void quarantine(byte[] value, int line, String reason) {
     Record<byte[], byte[]> record = taken;
     if (record == null) {
-      throw new IllegalStateException("quarantine without a record that is being taken");
+      throw new IllegalStateException("quarantine without a current record");
     }
     int parts = Math.max(1, (value.length + MAX_PART_BYTES - 1) / MAX_PART_BYTES);
     for (int part = 0; part < parts; part++) {
@@ -178,7 +181,7 @@ final class SinkOutput implements CountOutput {
   public void replayed(Replay replay, List<Integer> lines) {
     Record<byte[], byte[]> record = taken;
     if (record == null) {
-      throw new IllegalStateException("a replay without a record that is being taken");
+      throw new IllegalStateException("replay without a current record");
     }
     Headers headers =
         noHeaders()
@@ -207,8 +210,8 @@ final class SinkOutput implements CountOutput {
   }
 
   /**
-   * Returns headers without an entry, taken from a record, since their implementation is internal
-   * to Kafka.
+   * Returns empty headers. They are taken from a new record, because their implementation is
+   * internal to Kafka.
    */
   private static Headers noHeaders() {
     return new Record<>(NOTHING, NOTHING, 0).headers();

@@ -6,24 +6,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Detects records that were skipped, and refuses to continue after them. Thread-safe.
+ * Detects skipped records and prevents the aggregator from continuing after them. Thread-safe.
  *
- * <p>When a transaction cannot be committed, Kafka Streams recreates the task but leaves the
- * position of the consumer unchanged: the records of the aborted transaction, and those already
- * fetched, are never processed. The offset of the next record reveals it. The thread then dies
- * before anything is committed, and its successor begins at the offset committed last. Offsets may
- * also be missing permanently (deleted by retention, markers of a producer's transaction): the log
- * itself is asked which is the case.
+ * <p>If a transaction cannot be committed, Kafka Streams recreates the task but does not change the
+ * position of the consumer. The records of the aborted transaction, and those already fetched, are
+ * then never processed. The offset of the next record shows this. The thread then dies before it
+ * commits anything, and its replacement begins at the last committed offset. Offsets may also be
+ * missing permanently (deleted by retention, or markers of a transaction). A read of the log
+ * distinguishes the two cases.
  */
 final class SkippedOffsets {
   private static final Logger LOG = LoggerFactory.getLogger(SkippedOffsets.class);
 
   private final Log log;
 
-  /** The calls topic, as a reader finds it. */
+  /** A reader of the calls topic. */
   interface Log {
     /**
-     * Returns whether there is a record in {@code [fromOffset, toOffset)}.
+     * Returns whether the log has a record in {@code [fromOffset, toOffset)}.
      *
      * @throws org.apache.kafka.common.KafkaException if the log does not answer
      */
@@ -33,7 +33,7 @@ final class SkippedOffsets {
   /**
    * Creates a check against a log.
    *
-   * @param log asked at each gap, by the thread that met it
+   * @param log read for each gap of offsets, by the thread that detected it
    */
   SkippedOffsets(Log log) {
     this.log = log;
@@ -44,7 +44,7 @@ final class SkippedOffsets {
    *
    * @param expectedOffset the offset after the last record counted; negative if there is none
    * @param offset the offset of the next record
-   * @throws StreamsException if there are records in between, which were skipped
+   * @throws StreamsException if there are records in between, so that they were skipped
    */
   void refuse(int partition, long expectedOffset, long offset) {
     if (expectedOffset < 0 || offset <= expectedOffset) {
@@ -58,10 +58,10 @@ final class SkippedOffsets {
               + expectedOffset
               + " offset="
               + offset
-              + "; the partition is read again from what was committed");
+              + "; the partition is read again from the last committed offset");
     }
     LOG.warn(
-        "the log has no record at some offsets, what was there is gone and was not counted"
+        "the calls topic no longer contains some offsets; their records were not counted"
             + " partition={} from_offset={} to_offset={}",
         partition,
         expectedOffset,

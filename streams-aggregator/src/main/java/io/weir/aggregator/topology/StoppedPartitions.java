@@ -12,12 +12,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Partitions of the calls topic that this process no longer counts because a record made the code
- * fail. The others are still counted. Nothing of the record is lost: it stays where it is,
- * uncounted, until an operator has looked at it. Thread-safe.
+ * The partitions of the calls topic that this process no longer counts because a record made the
+ * code fail. The others are still counted. The record is not lost: it stays in the topic,
+ * uncounted, until an operator has examined it. Thread-safe.
  *
- * <p>An operator may give up a record: it is then put into the quarantine as it is, uncounted, and
- * the counting of its partition continues after it.
+ * <p>An operator may give up a record. The aggregator then moves the unchanged record to the
+ * quarantine, uncounted, and continues after it.
  */
 public final class StoppedPartitions {
   private static final Logger LOG = LoggerFactory.getLogger(StoppedPartitions.class);
@@ -26,17 +26,18 @@ public final class StoppedPartitions {
   private final Map<Integer, Stop> stops = new ConcurrentHashMap<>();
 
   /**
-   * Why a partition has stopped.
+   * The record and the failure at which a partition has stopped.
    *
    * @param place the record that was being processed; the next one if the failure occurred between
    *     two records
-   * @param betweenRecords whether no record was being processed, so that giving one up cannot help
-   * @param failure what the code threw
+   * @param betweenRecords whether no record was being processed; giving up a record then cannot
+   *     help
+   * @param failure the exception as text
    */
   public record Stop(RecordPlace place, boolean betweenRecords, String failure) {}
 
   /**
-   * Creates the set, with no partition stopped.
+   * Creates the set without stopped partitions.
    *
    * @param toQuarantine records that an operator has given up, see {@code WEIR_QUARANTINE_RECORDS}
    */
@@ -44,7 +45,7 @@ public final class StoppedPartitions {
     this.toQuarantine = Set.copyOf(toQuarantine);
   }
 
-  /** Returns the partitions that have stopped, in order. */
+  /** Returns the stopped partitions, ordered by number. */
   public List<Stop> all() {
     return stops.values().stream()
         .sorted(Comparator.comparingInt(stop -> stop.place().partition()))
@@ -60,8 +61,8 @@ public final class StoppedPartitions {
   PartitionStoppedException stop(Stop stop, RuntimeException failure) {
     stops.put(stop.place().partition(), stop);
     LOG.error(
-        "partition stopped, others are counted on record={} failure={}: to go on without this record,"
-            + " put it into the quarantine by WEIR_QUARANTINE_RECORDS={}",
+        "partition stopped, other partitions are still counted record={} failure={}: to continue"
+            + " without this record, move it to the quarantine by WEIR_QUARANTINE_RECORDS={}",
         stop.place().describe(),
         stop.failure(),
         stop.place(),
@@ -71,8 +72,7 @@ public final class StoppedPartitions {
   }
 
   /**
-   * Marks a partition as running again if another process has meanwhile counted it past the record
-   * at which it stopped.
+   * Removes a partition if another process has meanwhile counted the record at which it stopped.
    */
   void resumeBehind(int partition, long nextOffset) {
     stops.computeIfPresent(
@@ -80,14 +80,15 @@ public final class StoppedPartitions {
   }
 
   /**
-   * Returns whether a partition's counter failed between records, so that it must not run again.
+   * Returns whether a partition's counter failed between records; its periodic work must then not
+   * run.
    */
   boolean isIdle(int partition) {
     Stop stop = stops.get(partition);
     return stop != null && stop.betweenRecords();
   }
 
-  /** Returns the first offset that must not be processed, or null if all may be. */
+  /** Returns the first offset that must not be processed, or null if there is none. */
   @Nullable Long withheldFrom(TopicPartition partition) {
     if (!partition.topic().equals(RecordPlace.TOPIC)) {
       return null;

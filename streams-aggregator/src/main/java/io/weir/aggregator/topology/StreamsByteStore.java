@@ -31,7 +31,7 @@ final class StreamsByteStore implements ByteStore {
 
   @Override
   public void delete(byte[] key) {
-    // a delete would read the old value in order to return it
+    // delete() would read the old value in order to return it
     store.put(Bytes.wrap(key), null);
   }
 

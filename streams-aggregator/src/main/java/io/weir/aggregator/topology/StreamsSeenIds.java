@@ -10,11 +10,11 @@ import org.apache.kafka.streams.state.WindowStoreIterator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ids in a window store, by the time at which the broker appended them. That time only moves
- * forward, so whole segments expire, and a caller's wrong clock cannot make an id expire early.
+ * A {@link SeenIds} over a window store of Kafka Streams, by the broker's time of an id. That time
+ * never decreases, so whole segments expire, and a client's wrong clock cannot expire an id early.
  */
 final class StreamsSeenIds implements SeenIds {
-  /** Shorter than the key of any id. */
+  /** Key of the mark; shorter than the key of any id. */
   private static final byte[] MARK = {0};
 
   private final WindowStore<Bytes, byte[]> store;
@@ -26,17 +26,17 @@ final class StreamsSeenIds implements SeenIds {
   }
 
   /**
-   * Returns how long an id is remembered after the broker appended it, in milliseconds: for as long
-   * as it may come again. A call is accepted until its age is the lateness, and may have been dated
-   * ahead when it first came.
+   * Returns how long an id is kept after the broker appended it, in milliseconds: as long as it may
+   * be repeated. A call is accepted until its age exceeds the lateness, and its decision time may
+   * have been in the future at its first arrival.
    */
   static long retentionMillis(CountSettings settings) {
     return settings.latenessMillis() + CountSettings.MAX_AHEAD_MILLIS;
   }
 
   /**
-   * Writes an entry without meaning. When the process starts again, Kafka Streams regards a window
-   * store that was never written to as corrupt, and then restores all stores of the partition from
+   * Writes an entry without meaning, so that the store is not empty. After a restart, Kafka Streams
+   * treats a window store without writes as corrupt, and restores all stores of the partition from
    * their changelogs.
    */
   void mark(long appendEpochMillis) {

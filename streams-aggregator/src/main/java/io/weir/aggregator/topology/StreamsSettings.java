@@ -15,22 +15,22 @@ import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.streams.StreamsConfig;
 
 /**
- * The settings of the Streams application, with every option that matters written out.
+ * The settings of the Streams application, with an explicit value for every relevant option.
  *
- * @param kafka how to reach Kafka
- * @param applicationPrefix prefix of the application id, which also names group and changelogs
+ * @param kafka connection to Kafka
+ * @param applicationPrefix prefix of the application id, and so of the group and the changelogs
  * @param stateFolder folder of the stores
  * @param instance name of this process, unique among all aggregators and unchanged by a restart: a
  *     restarted process gets its partitions back without a rebalance
- * @param sessionTimeout how long the partitions of an instance that was killed or stopped wait for
- *     its return before they move. Meanwhile others answer its reports, but no instance counts. A
- *     transaction that it left open ends after the same time, and nothing after its records is read
- *     until then; a successor over its folder ends it at once
+ * @param sessionTimeout how long a stopped instance keeps its partitions before other instances
+ *     take them. Meanwhile others answer its reports, but no instance counts its partitions. An
+ *     open transaction of it is aborted after the same time, and readers wait until then; a restart
+ *     with the same folder aborts it at once
  * @param folderId id of the state folder, which distinguishes two processes of the same name
  * @param threads number of threads of {@code meter-core}
- * @param standbys number of copies of the stores kept ready by other instances
- * @param singleCopy whether internal topics are created with the cluster's default number of
- *     copies; otherwise with as many as surviving the loss of a broker requires
+ * @param standbys number of other instances that keep a copy of the stores
+ * @param singleCopy whether internal topics have the cluster's default number of replicas;
+ *     otherwise they have as many as are needed to survive the loss of a broker
  */
 public record StreamsSettings(
     KafkaConnection kafka,
@@ -47,7 +47,7 @@ public record StreamsSettings(
 
   private static final int COMMIT_INTERVAL_MILLIS = 100; // half of it adds to a report's age
 
-  /** A thread that makes no progress for this long loses its partitions. */
+  /** Time without progress after which a thread loses its partitions. */
   private static final int MAX_POLL_INTERVAL_MILLIS = 300_000;
 
   private static final int MAX_HEARTBEAT_INTERVAL_MILLIS = 3_000;
@@ -59,14 +59,17 @@ public record StreamsSettings(
   private static final long ACCEPTABLE_RECOVERY_LAG_RECORDS = 10_000;
 
   /**
-   * Most partitions prepared on other instances at once. The interval below is the time between two
-   * checks of whether they are ready.
+   * Maximum number of partitions prepared on other instances at once. The interval below is the
+   * time between two checks whether they are ready.
    */
   private static final int MAX_WARMUP_REPLICAS = 2;
 
   private static final long PROBING_REBALANCE_INTERVAL_MILLIS = 60_000;
 
-  /** Bounds what is buffered: one record is a batch of calls of up to 4 MiB. */
+  /**
+   * Maximum number of buffered records per partition; one record is a batch of calls of up to 4
+   * MiB.
+   */
   private static final int MAX_RECORDS_BUFFERED = 50;
 
   private static final int MAX_FETCH_BYTES_PER_PARTITION = 2 * Topic.MAX_RECORD_BYTES;
@@ -76,7 +79,7 @@ public record StreamsSettings(
   private static final long STORE_CACHE_BYTES = 32L * 1024 * 1024;
 
   /**
-   * Returns the properties of the application that counts.
+   * Returns the properties of the application {@code meter-core}.
    *
    * @param advertisedReports host:port where other instances reach the reports of this one
    */
@@ -115,7 +118,7 @@ public record StreamsSettings(
     return topic.startsWith(applicationId(applicationPrefix) + "-");
   }
 
-  /** Returns the prefix of the ids of all its Kafka clients. */
+  /** Returns the prefix of the ids of all Kafka clients of the application. */
   public String clientId() {
     return applicationId() + "-" + instance + "-" + folderId;
   }

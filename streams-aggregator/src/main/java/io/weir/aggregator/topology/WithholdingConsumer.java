@@ -17,10 +17,9 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A consumer that returns no records of a stopped partition from the record at which it stopped,
- * and keeps its position before that record. Kafka Streams itself cannot pause a single partition;
- * a record that it does not receive it neither counts nor commits. Has the thread-safety of its
- * superclass.
+ * A consumer that withholds the record at which a partition has stopped, and all later ones. It
+ * keeps its position before that record. Kafka Streams itself cannot pause a single partition, but
+ * it cannot count or commit a record that it does not receive. Not thread-safe, as its superclass.
  */
 final class WithholdingConsumer extends KafkaConsumer<byte[], byte[]> {
   private final StoppedPartitions stopped;
@@ -70,7 +69,7 @@ final class WithholdingConsumer extends KafkaConsumer<byte[], byte[]> {
     return records.subList(0, count);
   }
 
-  /** Resumes partitions that Kafka Streams had paused; a stopped partition stays paused. */
+  /** Resumes partitions that Kafka Streams has paused; a stopped partition stays paused. */
   @Override
   public void resume(Collection<TopicPartition> partitions) {
     List<TopicPartition> flowing = new ArrayList<>(partitions);

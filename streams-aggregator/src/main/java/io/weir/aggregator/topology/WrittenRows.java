@@ -7,15 +7,15 @@ import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageRow;
 
 /**
- * Counts the ledger rows that this process handed to Kafka since it started, including those of
- * transactions that were aborted later. Thread-safe.
+ * Counts the ledger rows that this process has sent to Kafka, including those of transactions
+ * aborted later. Thread-safe.
  */
 public final class WrittenRows {
   private final Counter finals;
   private final Counter adjustments;
   private final Counter closes;
 
-  /** Creates the counters. */
+  /** Creates and registers the counters. */
   public WrittenRows(MeterRegistry registry) {
     finals = rows(registry, "final");
     adjustments = rows(registry, "adjustment");
@@ -24,7 +24,8 @@ public final class WrittenRows {
 
   private static Counter rows(MeterRegistry registry, String type) {
     return Counter.builder("weir.ledger.rows")
-        .description("rows of the ledger handed to Kafka, also of transactions aborted later")
+        .description(
+            "rows of the ledger sent to Kafka, including those of transactions aborted later")
         .tag("type", type)
         .register(registry);
   }

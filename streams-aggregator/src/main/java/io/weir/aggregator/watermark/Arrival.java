@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.watermark;
 
-/** What is known of a line of a journal, or of all lines of a batch. */
+/** Whether a line of a journal, or all lines of a batch, have arrived before. */
 public enum Arrival {
-  /** Never seen. */
+  /** Not arrived before. */
   NEW,
-  /** Counted before. */
+  /** Arrived before. */
   SEEN,
-  /** Too old to be known. */
+  /** Too old: it is unknown whether it has arrived before. */
   FORGOTTEN,
-  /** Of a batch: its lines differ. */
+  /** The lines of the batch differ. */
   MIXED
 }

@@ -8,10 +8,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The journals that are no longer awaited. They are kept in the store alone, where each costs some
- * 60 bytes and no work, so that their batches are recognized if they come again. Each journal that
- * is added makes room by examining whether two others are old enough to be forgotten. Not
- * thread-safe.
+ * The journals that are no longer awaited. They are kept only in the store, so that repeated
+ * batches are recognized; each costs about 60 bytes and no work. Each addition examines two other
+ * journals and deletes those that are old enough. Not thread-safe.
  */
 final class DepartedNodes {
   private static final byte[] FIRST_KEY = {'d'};
@@ -25,7 +24,7 @@ final class DepartedNodes {
     this.store = store;
   }
 
-  /** Adds a journal, and forgets some whose last record is older than the horizon. */
+  /** Adds a journal, and deletes up to two whose last record is older than the horizon. */
   void add(NodeTrack track, long horizonEpochMillis) {
     forgetSome(horizonEpochMillis);
     store.put(key(track.node(), track.epoch()), NodeTrackBytes.encode(track));
@@ -44,13 +43,13 @@ final class DepartedNodes {
             : ByteStore.behind(entries.get(entries.size() - 1).key());
   }
 
-  /** Returns a journal, or null if it is not known. */
+  /** Returns a journal, or null if it is unknown. */
   @Nullable NodeTrack find(String node, long epoch) {
     byte[] value = store.get(key(node, epoch));
     return value == null ? null : NodeTrackBytes.decode(value);
   }
 
-  /** Removes and returns a journal of which a record has come; null if it is not known. */
+  /** Removes and returns a journal because a record of it has arrived; null if it is unknown. */
   @Nullable NodeTrack remove(String node, long epoch) {
     NodeTrack track = find(node, epoch);
     if (track != null) {

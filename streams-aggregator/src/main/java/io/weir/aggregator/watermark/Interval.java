@@ -10,12 +10,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * An interval of event time, {@code [from, until)}, for which calls may be missing.
  *
- * @param fromEpochMillis its beginning, inclusive
- * @param untilEpochMillis its end, exclusive; {@link Long#MAX_VALUE} when there is no end yet
+ * @param fromEpochMillis its begin, inclusive
+ * @param untilEpochMillis its end, exclusive; {@link Long#MAX_VALUE} if it has no end yet
  */
 public record Interval(long fromEpochMillis, long untilEpochMillis) {
 
-  /** Returns whether the interval shares a millisecond with {@code [start, end)}. */
+  /** Returns whether the interval overlaps {@code [start, end)}. */
   public boolean overlaps(long startEpochMillis, long endEpochMillis) {
     return fromEpochMillis < untilEpochMillis
         && fromEpochMillis < endEpochMillis
@@ -31,7 +31,7 @@ public record Interval(long fromEpochMillis, long untilEpochMillis) {
   /**
    * Returns the same times as ascending intervals without overlaps.
    *
-   * @param most most intervals; if there would be more, those closest to each other are merged
+   * @param most maximum number of intervals; if there are more, the closest are merged
    */
   static List<Interval> merged(List<Interval> intervals, int most) {
     List<Interval> disjoint = mergedWithin(intervals, 0);
@@ -62,7 +62,7 @@ public record Interval(long fromEpochMillis, long untilEpochMillis) {
     return merged;
   }
 
-  /** Returns the smallest interval that holds both; the other one if there is no first. */
+  /** Returns the smallest interval that contains both; {@code other} if {@code one} is null. */
   public static Interval hull(@Nullable Interval one, Interval other) {
     return one == null
         ? other

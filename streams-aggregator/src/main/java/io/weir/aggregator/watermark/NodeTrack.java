@@ -6,39 +6,38 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The part of one journal (node and epoch) that has arrived in one partition. It answers three
- * questions: whether a line is new, what the journal's low watermark is, and which of its calls may
- * be missing. Immutable.
+ * The part of one journal (node and epoch) that has arrived in one partition. It determines whether
+ * a line is new, the journal's low watermark, and which of its calls may be missing. Immutable.
  *
- * <p>A line is identified by its position in the journal. Each opening of a journal has an epoch of
- * its own, so that a position never names two lines, even if the journal goes back (a disk was
- * restored, power was lost): the lines it still holds keep their epoch and positions, however they
- * are cut into batches this time, and new lines get a new epoch.
+ * <p>A line is identified by its position in the journal. Each opening of a journal has its own
+ * epoch, so a position never identifies two lines. This holds even if the journal goes back because
+ * a disk was restored or power was lost. Remaining lines keep their epoch and positions, even in
+ * other batches, and new lines get a new epoch.
  *
- * <p>The idea is the anti-replay window of RFC 4303 §3.4.3: remember the greatest number, and which
- * of the numbers before it arrived. Arrived positions are kept as runs rather than as bits, so that
- * lines that are lost for ever cost one run and not the width of a window, and remain as evidence
- * until the journal itself is forgotten. State grows with journals and holes, never with calls.
+ * <p>The method is the anti-replay window of RFC 4303 §3.4.3: remember the greatest number, and
+ * which earlier numbers have arrived. Arrived positions are stored as runs, not as bits. So lines
+ * lost forever cost one run and not the width of a window, and remain as evidence until the journal
+ * is deleted. The state grows with journals and holes, not with calls.
  *
- * <p>The low watermark of a batch says that all calls decided before it stand at positions up to
- * the batch's last line. It is believed when no line up to there is missing. A hole is waited for
- * until the low watermark before it lags behind the newest one of the partition by more than the
- * hold; from then on the low watermarks behind the hole are believed, and calls may be missing in
- * the time that the hole covers.
+ * <p>The low watermark of a batch states that all earlier calls have positions up to the batch's
+ * last line. It is trusted if no line up to there is missing. A hole blocks later low watermarks
+ * until the one before it lags behind the partition's newest by more than the hold. After that, the
+ * low watermarks after the hole are trusted, and calls may be missing in the time that the hole
+ * covers.
  *
  * @param node the node's name
  * @param epoch the opening of the node's journal
- * @param spans runs of positions that arrived, ascending, with a hole between two; the first begins
+ * @param spans runs of arrived positions, ascending, with a hole between each two; the first begins
  *     at 0
- * @param forgottenThrough up to this line, arrived and missing lines can no longer be
- *     distinguished; 0 when all can
- * @param forgottenMissing missing lines that were given up among those
- * @param headLine position in a heartbeat whose line has not arrived; 0 when there is none
+ * @param forgottenThrough the last line up to which arrived and missing lines can no longer be
+ *     distinguished; 0 if all can
+ * @param forgottenMissing number of missing lines among those
+ * @param headLine position in a heartbeat whose line has not arrived; 0 if there is none
  * @param headLowWatermarkEpochMillis the low watermark of that heartbeat
- * @param headAtEpochMillis when the broker took that heartbeat
- * @param departed whether the node has declared that the journal holds nothing that is not here
- * @param firstAtEpochMillis when the broker took the journal's first record
- * @param lastAtEpochMillis when the broker took its last record
+ * @param headAtEpochMillis the broker's time of that heartbeat
+ * @param departed whether the node has declared that all lines of the journal have been sent
+ * @param firstAtEpochMillis the broker's time of the journal's first record
+ * @param lastAtEpochMillis the broker's time of its last record
  */
 record NodeTrack(
     String node,
@@ -53,7 +52,7 @@ record NodeTrack(
     long firstAtEpochMillis,
     long lastAtEpochMillis) {
 
-  /** Most runs kept; the oldest hole is given up when there would be more. */
+  /** Maximum number of runs; if there are more, the oldest hole is forgotten. */
   static final int MAX_SPANS = 256;
 
   NodeTrack {
@@ -61,13 +60,13 @@ record NodeTrack(
   }
 
   /**
-   * Begins a journal of which nothing is known yet. The creation of its epoch is its first low
-   * watermark, since it holds no older call; unless the node's clock runs ahead, which shows as a
-   * lesser low watermark in its first record.
+   * Creates the track of a new journal. Its first low watermark is the creation time of its epoch,
+   * because it contains no older call. If its first record has a lesser low watermark, the node's
+   * clock is ahead, and the lesser value is used.
    *
    * @param lowWatermark the low watermark of its first record
    * @param base position of the last line before the epoch, or before the oldest record of the
-   *     topic; 0 when there is none
+   *     topic; 0 if there is none
    */
   static NodeTrack first(BatchHeader header, long lowWatermark, long base, long atEpochMillis) {
     Span start = new Span(0, base, Math.min(header.nodeEpoch(), lowWatermark), 0L);
@@ -85,7 +84,7 @@ record NodeTrack(
         atEpochMillis);
   }
 
-  /** Returns what is known of the lines of a batch. */
+  /** Returns whether the lines of a batch have arrived before. */
   Arrival judge(BatchHeader header) {
     long first = header.linesBefore() + 1;
     long last = header.linesEnd();
@@ -104,7 +103,7 @@ record NodeTrack(
     return Arrival.NEW;
   }
 
-  /** Returns what is known of one line. */
+  /** Returns whether one line has arrived before. */
   Arrival judge(long line) {
     if (line <= forgottenThrough) {
       return Arrival.FORGOTTEN;
@@ -112,7 +111,7 @@ record NodeTrack(
     return spans.stream().anyMatch(span -> span.holds(line)) ? Arrival.SEEN : Arrival.NEW;
   }
 
-  /** Returns the journal after a batch, whose low watermark the broker's clock already bounds. */
+  /** Returns the track after a batch. The low watermark must be at most the broker's time. */
   NodeTrack withBatch(BatchHeader header, long lowWatermark, long atEpochMillis) {
     Span arrived =
         new Span(header.linesBefore() + 1, header.linesEnd(), lowWatermark, atEpochMillis);
@@ -120,7 +119,7 @@ record NodeTrack(
     long revealedBehind = Long.MAX_VALUE;
     for (Span span : spans) {
       if (arrived.touches(span)) {
-        // whatever is missing before the joined run was decided before either run was seen
+        // lines missing before the joined run were decided before either run arrived
         long revealedAt =
             span.first() <= arrived.first()
                 ? span.revealedAtEpochMillis()
@@ -149,7 +148,7 @@ record NodeTrack(
     return with(next, departedBehind, atEpochMillis);
   }
 
-  /** Returns the journal after a heartbeat, which states how many lines there are. */
+  /** Returns the track after a heartbeat, which states the journal's number of lines. */
   NodeTrack withHeartbeat(BatchHeader header, long lowWatermark, long atEpochMillis) {
     long line = header.linesBefore();
     long last = lastLine();
@@ -169,8 +168,8 @@ record NodeTrack(
           atEpochMillis);
     }
     if (header.departing() && line < Math.max(last, headLine)) {
-      // a journal that has gone back knows less than has arrived; what else it has lost is not
-      // known, so it has not departed
+      // the journal has gone back: it has fewer lines than have arrived, and may have lost others,
+      // so it has not departed
       return with(new ArrayList<>(spans), departed, atEpochMillis);
     }
     List<Span> next = new ArrayList<>(spans);
@@ -232,12 +231,12 @@ record NodeTrack(
     return missing + Math.max(0, headLine - lastLine());
   }
 
-  /** Returns whether the journal has departed, and every known line has arrived. */
+  /** Returns whether the journal has departed and every known line has arrived. */
   boolean isFinished() {
     return departed && spans.size() == 1 && headLine == 0 && forgottenMissing == 0;
   }
 
-  /** Returns the greatest low watermark of the journal, whether it is believed yet or not. */
+  /** Returns the greatest low watermark of the journal, trusted or not. */
   long newestLowWatermark() {
     long newest = headLowWatermarkEpochMillis;
     for (Span span : spans) {
@@ -247,9 +246,9 @@ record NodeTrack(
   }
 
   /**
-   * Returns the low watermark that is believed.
+   * Returns the trusted low watermark.
    *
-   * @param holdUntil the newest low watermark of the partition less the hold: a hole is waited for
+   * @param holdUntil the newest low watermark of the partition less the hold; a hole is awaited
    *     while the low watermark before it is at least this
    */
   long lowWatermark(long holdUntil) {
@@ -260,7 +259,7 @@ record NodeTrack(
     return believed < holdUntil ? Math.max(believed, headLowWatermarkEpochMillis) : believed;
   }
 
-  /** Returns the event times of the calls that the holes may hide, in ascending order. */
+  /** Returns the event times of the calls that may be missing in holes, in ascending order. */
   List<Interval> holes() {
     if (spans.size() == 1 && headLine == 0) {
       return List.of();

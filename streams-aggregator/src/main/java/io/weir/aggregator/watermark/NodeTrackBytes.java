@@ -6,7 +6,10 @@ import io.weir.aggregator.state.Unpacker;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The stored form of a {@link NodeTrack}: version 2; version 1 knew batches instead of lines. */
+/**
+ * Encodes and decodes the stored form of a {@link NodeTrack}, version 2. Version 1 stored batches
+ * instead of lines and is not read.
+ */
 final class NodeTrackBytes {
   private static final int VERSION = 2;
 

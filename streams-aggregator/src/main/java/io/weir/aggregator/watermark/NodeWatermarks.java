@@ -16,30 +16,36 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The low watermarks of all ingest journals of which records may still come into one partition, and
- * the partition's watermark, which follows from them. Both depend only on the low watermarks in the
- * partition's records and on the broker's time stamps, so that a replay comes to the same result.
- * Not thread-safe.
+ * The low watermarks of all ingest journals that may still send records to one partition, and the
+ * partition's watermark derived from them. Both depend only on the low watermarks in the
+ * partition's records and on the broker's timestamps, so a replay has the same result. Not
+ * thread-safe.
  *
- * <p>A journal is <em>departed</em> if its node has declared that it holds nothing more,
- * <em>lost</em> if a newer journal of the same node has appeared without that, <em>silent</em> if
- * its low watermark lags behind the newest one by more than the hold, and <em>live</em> otherwise.
- * The partition's watermark is the least low watermark of the live journals.
+ * <p>A journal is <em>departed</em> if its node has declared that all its lines have been sent. It
+ * is <em>lost</em> if a newer journal of the same node has appeared without that. It is
+ * <em>silent</em> if its low watermark lags behind the newest one by more than the hold. Otherwise
+ * it is <em>live</em>. The partition's watermark is the least low watermark of the live journals.
  *
- * <p>Memory and the work per record grow with the journals that may still send records: a departed
- * one without a hole moves to {@link DepartedNodes} an hour later. If there are more than {@link
- * #MAX_TRACKS} others, the one that was silent for longest moves there too, and what it may hide
- * remains among the {@link PossibleGaps}; it returns with its next record. No record is refused for
- * want of room.
+ * <p>Memory and work per record grow with the journals that may still send records. A departed
+ * journal without a hole moves to {@link DepartedNodes} after an hour. If there are more than
+ * {@link #MAX_TRACKS} others, the longest silent one moves there too, and its possible gaps move to
+ * {@link PossibleGaps}. It returns with its next record. No record is refused because of this
+ * limit.
  */
 public final class NodeWatermarks {
-  /** Most journals awaited in a partition; bounds the progress record and the work per batch. */
+  /**
+   * Maximum number of awaited journals in a partition; bounds the progress record and the work per
+   * batch.
+   */
   public static final int MAX_TRACKS = 1_000;
 
-  /** How long a departed journal is still published: reports ask for positions of its calls. */
+  /**
+   * How long a departed journal is still published, because reports may wait for positions of its
+   * calls.
+   */
   public static final long PUBLISHED_AFTER_DEPARTURE_MILLIS = 3_600_000L;
 
-  /** How long a journal is kept after calls of it would be refused for their age. */
+  /** How long a journal is kept after all its calls are too old to be counted. */
   private static final long FORGET_AFTER_MILLIS = 24 * 3_600_000L;
 
   private static final byte[] FIRST_KEY = {'n'};
@@ -57,10 +63,10 @@ public final class NodeWatermarks {
   private record Id(String node, long epoch) {}
 
   /**
-   * Loads what is stored.
+   * Loads the journals from a store.
    *
-   * @param maxHoldMillis by how much a low watermark may lag before it is not waited for
-   * @param latenessMillis how old a call may be when it arrives
+   * @param maxHoldMillis maximum lag of a low watermark that is waited for
+   * @param latenessMillis maximum age of a call when it arrives
    */
   public NodeWatermarks(long maxHoldMillis, long latenessMillis, ByteStore store) {
     this.maxHoldMillis = maxHoldMillis;
@@ -73,19 +79,22 @@ public final class NodeWatermarks {
     }
   }
 
-  /** Returns what is known of the lines of a batch. */
+  /** Returns whether the lines of a batch have arrived before. */
   public Arrival judge(BatchHeader header) {
     NodeTrack track = find(header);
     return track == null ? Arrival.NEW : track.judge(header);
   }
 
-  /** Returns what is known of one line of a batch. */
+  /** Returns whether one line of a batch has arrived before. */
   public Arrival judge(BatchHeader header, long line) {
     NodeTrack track = find(header);
     return track == null ? Arrival.NEW : track.judge(line);
   }
 
-  /** Returns what is known of a line of this partition; a journal that was released stays so. */
+  /**
+   * Returns whether a line of this partition has arrived before; does not return a departed journal
+   * to memory.
+   */
   public Arrival judge(UsagePosition line) {
     NodeTrack track = tracks.get(new Id(line.node(), line.nodeEpoch()));
     NodeTrack known = track == null ? left.find(line.node(), line.nodeEpoch()) : track;
@@ -104,12 +113,12 @@ public final class NodeWatermarks {
   }
 
   /**
-   * Notes a heartbeat, or a batch with a line that was judged new. A low watermark is never
-   * believed beyond the broker's clock: the lesser value is always safe, and a node whose clock is
-   * wrong cannot close a window before its time.
+   * Records a heartbeat, or a batch with a new line. A low watermark is trusted at most up to the
+   * broker's time. The lesser value is always safe, so a node with a wrong clock cannot close a
+   * window too early.
    *
    * @param mayHaveBegunBefore whether records of the journal may have expired before the partition
-   *     was first read, so that the first batch that is seen need not be its first
+   *     was first read; its first known batch then may not be its first
    * @return the journal's greatest low watermark
    */
   public long note(BatchHeader header, long atEpochMillis, boolean mayHaveBegunBefore) {
@@ -124,7 +133,7 @@ public final class NodeWatermarks {
             ? track.withHeartbeat(header, lowWatermark, atEpochMillis)
             : track.withBatch(header, lowWatermark, atEpochMillis);
     if (next.forgottenMissing() > track.forgottenMissing()) {
-      // the oldest hole is no longer in the track
+      // the oldest hole has been removed from the track
       hidden.add(track.holes().get(0), atEpochMillis + forgetAfterMillis);
     }
     keep(next);
@@ -144,9 +153,7 @@ public final class NodeWatermarks {
         track.node(), id, (one, other) -> one.epoch() >= other.epoch() ? one : other);
   }
 
-  /**
-   * Releases the journals that are no longer awaited: once an hour, and when there are too many.
-   */
+  /** Removes the journals that are no longer awaited: once an hour, and if there are too many. */
   private void tidy(NodeTrack newest, long atEpochMillis) {
     if (atEpochMillis >= nextTidyAtMillis) {
       nextTidyAtMillis = atEpochMillis + PUBLISHED_AFTER_DEPARTURE_MILLIS;
@@ -176,7 +183,9 @@ public final class NodeWatermarks {
     return isIdle(track) ? age >= PUBLISHED_AFTER_DEPARTURE_MILLIS : age > forgetAfterMillis;
   }
 
-  /** Returns whether a journal has departed and no lost one before it needs it as successor. */
+  /**
+   * Returns whether a journal has departed and no earlier lost journal needs it as its successor.
+   */
   private boolean isIdle(NodeTrack track) {
     return track.isFinished()
         && tracks.values().stream()
@@ -204,9 +213,9 @@ public final class NodeWatermarks {
 
   /**
    * Returns the partition's watermark: the least low watermark of the live journals or, if none is
-   * live, the greatest that is believed.
+   * live, the greatest trusted one.
    *
-   * @param newestLowWatermark the greatest low watermark of any journal
+   * @param newestLowWatermark the greatest low watermark of all journals
    */
   public long watermark(long newestLowWatermark) {
     long holdUntil = newestLowWatermark - maxHoldMillis;
@@ -257,7 +266,7 @@ public final class NodeWatermarks {
         .toList();
   }
 
-  /** Returns what is published of the journals. */
+  /** Returns the states of the journals for the progress record. */
   public List<PartitionProgress.Node> nodes(long newestLowWatermark) {
     long holdUntil = newestLowWatermark - maxHoldMillis;
     List<PartitionProgress.Node> nodes = new ArrayList<>(tracks.size());
@@ -289,7 +298,7 @@ public final class NodeWatermarks {
     return !track.departed() && successor(track) == null;
   }
 
-  /** Returns when the epoch after this one first sent a record; a lost journal has one. */
+  /** Returns the broker's time of the first record of the next epoch of a lost journal. */
   private long nextOpeningMillis(NodeTrack track) {
     return tracks.values().stream()
         .filter(other -> other.node().equals(track.node()) && other.epoch() > track.epoch())

@@ -9,14 +9,14 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * The event times for which calls may be missing because of journals that are no longer kept in
- * memory. An interval is kept for good, since a report on it stays incomplete; once no window in it
- * can be adjusted any more, it ends at that time. The list is bounded: when it is full, the two
- * intervals that are closest to each other are replaced by one that covers both, which reports too
- * much rather than too little as incomplete. Not thread-safe.
+ * The event times for which calls may be missing because of journals no longer in memory. An
+ * interval is kept forever, because reports on it stay incomplete. When no window in it can be
+ * adjusted any more, the interval ends at that time. The list is bounded: if it is full, the two
+ * closest intervals are merged, so that too much rather than too little is reported as incomplete.
+ * Not thread-safe.
  */
 final class PossibleGaps {
-  /** Most intervals kept. */
+  /** Maximum number of intervals. */
   static final int MAX_INTERVALS = 64;
 
   private static final int VERSION = 1;
@@ -47,7 +47,7 @@ final class PossibleGaps {
   /**
    * Adds an interval.
    *
-   * @param expiresAtEpochMillis until when calls in it may still arrive
+   * @param expiresAtEpochMillis time until which calls in the interval may still arrive
    */
   void add(Interval interval, long expiresAtEpochMillis) {
     gaps.add(new Gap(interval, expiresAtEpochMillis));
@@ -77,7 +77,7 @@ final class PossibleGaps {
         - gaps.get(index).interval().untilEpochMillis();
   }
 
-  /** Ends the intervals of which no window can be adjusted any more at the given time. */
+  /** Ends the intervals in which no window can be adjusted any more at a time. */
   void expire(long nowEpochMillis) {
     boolean changed = false;
     for (int i = 0; i < gaps.size(); i++) {

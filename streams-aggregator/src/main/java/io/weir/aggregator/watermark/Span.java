@@ -2,34 +2,34 @@
 package io.weir.aggregator.watermark;
 
 /**
- * A run of lines of one journal that all arrived.
+ * A run of consecutive arrived lines of one journal.
  *
- * @param first position of the run's first line
- * @param last position of its last line, inclusive
- * @param lowWatermarkEpochMillis greatest low watermark that came with a line of the run
- * @param revealedAtEpochMillis when the broker took the first record of the run or of a later one:
- *     whatever is missing before the run was decided before this
+ * @param first position of the first line
+ * @param last position of the last line, inclusive
+ * @param lowWatermarkEpochMillis greatest low watermark of the batches of the run
+ * @param revealedAtEpochMillis the broker's time of the first record of the run or of a later one;
+ *     lines missing before the run were decided before this time
  */
 record Span(long first, long last, long lowWatermarkEpochMillis, long revealedAtEpochMillis) {
 
-  /** Returns whether a line is part of the run. */
+  /** Returns whether the run contains a line. */
   boolean holds(long line) {
     return first <= line && line <= last;
   }
 
-  /** Returns whether both are one run: they overlap, or no line is between them. */
+  /** Returns whether both form one run: they overlap, or no line is between them. */
   boolean touches(Span other) {
     return first <= other.last + 1 && other.first <= last + 1;
   }
 
-  /** Returns the run with a low watermark, unless its own is greater. */
+  /** Returns the run with a low watermark; unchanged if its own is greater. */
   Span withLowWatermark(long epochMillis) {
     return epochMillis <= lowWatermarkEpochMillis
         ? this
         : new Span(first, last, epochMillis, revealedAtEpochMillis);
   }
 
-  /** Returns the run from the first to the last line of both, with the lines between. */
+  /** Returns one run from the first to the last line of both, including the lines between. */
   Span joinedWith(Span other) {
     Span earlier = first <= other.first ? this : other;
     return new Span(

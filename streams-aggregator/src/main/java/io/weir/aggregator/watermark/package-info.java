@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The low watermarks of the ingest journals in one partition: which of their lines have arrived,
- * the watermark that follows, and the times for which calls may be missing. Pure: depends on the
+ * The low watermarks of the ingest journals in one partition. Determines which lines have arrived,
+ * the partition's watermark, and the times for which calls may be missing. Pure: depends on the
  * topics' model and on {@code state}.
  */
 @NullMarked
