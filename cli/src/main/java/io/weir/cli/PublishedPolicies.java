@@ -31,7 +31,7 @@ final class PublishedPolicies {
         throw new CommandFailedException(refusal);
       }
       return state;
-    } catch (PolicyLogReader.NoSuchLogException | PolicyLogReader.LogNotWholeException missing) {
+    } catch (PolicyLogReader.NoSuchLogException | PolicyLogReader.IncompleteLogException missing) {
       throw new CommandFailedException(String.valueOf(missing.getMessage()), missing);
     }
   }
@@ -45,7 +45,7 @@ final class PublishedPolicies {
     try (PolicyLogReader reader = PolicyLogReader.open(kafka, CLIENT_ID)) {
       reader.readToEnd(PATIENCE, listener);
       return reader.refusal();
-    } catch (PolicyLogReader.LogNotWholeException notWhole) {
+    } catch (PolicyLogReader.IncompleteLogException notWhole) {
       return notWhole.getMessage();
     } catch (PolicyLogReader.NoSuchLogException missing) {
       throw new CommandFailedException(String.valueOf(missing.getMessage()), missing);

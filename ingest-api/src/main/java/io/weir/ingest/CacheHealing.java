@@ -12,8 +12,8 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * The part of an ingest node that keeps its decision cache correct: the cache watch and the applier
- * of corrections, with their connections to Redis. Thread-safe.
+ * The components of an ingest node that keep its decision cache correct: the cache watch and the
+ * applier of corrections, with their connections to Redis. Thread-safe.
  */
 final class CacheHealing implements AutoCloseable {
   private final BucketCorrector corrector;
@@ -27,8 +27,8 @@ final class CacheHealing implements AutoCloseable {
   }
 
   /**
-   * Creates the parts and connects to Redis if it is reachable. Nothing is read or corrected before
-   * {@link #start}.
+   * Creates the components, and connects to Redis if it is reachable. Reads and corrects nothing
+   * before {@link #start}.
    */
   static CacheHealing of(
       IngestConfig config,
@@ -54,10 +54,7 @@ final class CacheHealing implements AutoCloseable {
     corrections.start();
   }
 
-  /**
-   * Returns what a starting node should still wait for, in words, or an empty string if there is
-   * nothing.
-   */
+  /** Returns what a starting node must still wait for, as text; the empty string if nothing. */
   String missingAtStart() {
     return corrections.missingAtStart();
   }
@@ -67,8 +64,8 @@ final class CacheHealing implements AutoCloseable {
   }
 
   /**
-   * Stops within some seconds. The decision cache must be closed after this, since its connection
-   * is used here.
+   * Stops within some seconds. The decision cache must be closed later, because this object uses
+   * its connection.
    */
   @Override
   public void close() {

@@ -14,18 +14,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The check at the start of a node that the calls topic has enough replicas to survive the loss of
- * a broker. It runs while the call log is opened, which waits for Kafka for as long, so that a node
- * that starts without Kafka does not start later because of it.
+ * Checks at the start of a node that the calls topic has enough replicas to survive the loss of a
+ * broker. Runs while the call log is opened, which waits for Kafka just as long. So a start without
+ * Kafka takes no longer because of this check.
  */
 final class CopyCheck {
   private static final Logger LOG = LoggerFactory.getLogger(CopyCheck.class);
 
   /**
-   * Longest wait of a start for the answer; the call log waits as long for an answer about the
-   * topic.
+   * Maximum time for which a start waits for the answer; the call log waits as long for its own
+   * answer about the topic.
    */
-  static final Duration PATIENCE = Duration.ofSeconds(5);
+  static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   private final SingleCopy singleCopy;
   private final CompletableFuture<List<String>> lacking;
@@ -37,17 +37,16 @@ final class CopyCheck {
 
   /** Starts the check in the background. */
   static CopyCheck begin(IngestConfig config) {
-    return begin(config, PATIENCE);
+    return begin(config, TIMEOUT);
   }
 
-  static CopyCheck begin(IngestConfig config, Duration patience) {
+  static CopyCheck begin(IngestConfig config, Duration timeout) {
     return new CopyCheck(
-        config.singleCopy(),
-        CompletableFuture.supplyAsync(() -> lacking(config.kafka(), patience)));
+        config.singleCopy(), CompletableFuture.supplyAsync(() -> lacking(config.kafka(), timeout)));
   }
 
-  private static List<String> lacking(KafkaConnection kafka, Duration patience) {
-    try (TopicAdmin admin = TopicAdmin.connect(kafka, patience)) {
+  private static List<String> lacking(KafkaConnection kafka, Duration timeout) {
+    try (TopicAdmin admin = TopicAdmin.connect(kafka, timeout)) {
       return admin.lackingCopies(Topics.CALLS.name()::equals);
     } catch (TopicAdminException | IllegalArgumentException unanswered) {
       LOG.warn("copies_unknown reason=\"{}\"", unanswered.getMessage());
@@ -58,8 +57,8 @@ final class CopyCheck {
   /**
    * Waits for the result of the check.
    *
-   * @return what the topic lacks and what to do about it, or an empty string if it lacks nothing or
-   *     the lack is allowed
+   * @return which replicas the topic lacks and what to do, or the empty string if none are lacking
+   *     or the lack is permitted
    */
   String objection() {
     List<String> found = lacking.join();
@@ -69,7 +68,7 @@ final class CopyCheck {
   /**
    * Waits for the result of the check.
    *
-   * @throws IngestStartException if the topic lacks replicas and that is not allowed
+   * @throws IngestStartException if the topic lacks replicas and that is not permitted
    */
   void require() {
     String objection = objection();

@@ -51,20 +51,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One ingest node: the check API, the client of the decision cache, the parts that keep the cache
- * correct, and the call log, started and stopped in order. A node starts without Redis (each
- * policy's failure mode decides then) and, once its journal knows the topic, without Kafka.
+ * One ingest node: the check API, the client of the decision cache, the components that keep the
+ * cache correct, and the call log. Starts and stops them in order. A node starts without Redis;
+ * each policy's failure mode decides then. Once its journal knows the topic, it also starts without
+ * Kafka.
  */
 public final class Ingest implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Ingest.class);
 
-  /** The first Java version in which virtual threads are a final feature (JEP 444). */
+  /** The first Java version with virtual threads as a final feature (JEP 444). */
   private static final int VIRTUAL_THREADS_SINCE = 21;
 
   private static final boolean HAS_VIRTUAL_THREADS =
       Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
 
-  /** Number of consecutive decisions after which the path to the cache counts as warm. */
+  /** Number of consecutive decisions after which the code path to the cache counts as warm. */
   private static final int WARM_UP_ANSWERS = 200;
 
   /** Number of consecutive unanswered requests after which the cache counts as unreachable. */
@@ -73,13 +74,13 @@ public final class Ingest implements AutoCloseable {
   private static final long MICROS_PER_MILLI = 1_000;
 
   /**
-   * How long new calls are refused with {@code Connection: close} at a stop. A caller that is using
-   * a connection sends its next call within this time, and so learns that the connection ends.
+   * How long a stopping node refuses new calls with {@code Connection: close}. A caller that uses a
+   * connection sends its next call within this time, and so learns that the connection ends.
    */
   private static final Duration STOP_NOTICE = Duration.ofMillis(500);
 
   /** How long a start waits until the node's policy file is published. */
-  private static final Duration POLICY_FILE_PATIENCE = Duration.ofSeconds(10);
+  private static final Duration POLICY_FILE_TIMEOUT = Duration.ofSeconds(10);
 
   private static final Duration WARM_UP_LIMIT = Duration.ofSeconds(2);
 
@@ -130,21 +131,21 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Starts a node. It answers calls when this method returns, and becomes ready a moment later.
+   * Starts a node. It answers calls when this method returns, and becomes ready shortly after.
    *
-   * @throws IngestStartException if the policies, the journal, Kafka or the port do not meet their
+   * @throws IngestStartException if the policies, the journal, Kafka or the port do not meet the
    *     requirements
    */
   public static Ingest start(IngestConfig config) {
-    return start(config, CopyCheck.PATIENCE);
+    return start(config, CopyCheck.TIMEOUT);
   }
 
   /**
    * Starts a node.
    *
-   * @param copyPatience longest wait for Kafka's answer about the replicas of the calls topic
+   * @param copyTimeout maximum wait for Kafka's answer about the replicas of the calls topic
    */
-  static Ingest start(IngestConfig config, Duration copyPatience) {
+  static Ingest start(IngestConfig config, Duration copyTimeout) {
     LOG.info("ingest starts {}", config);
     ZoneData.warning(ZoneData.version(), Instant.now()).ifPresent(LOG::warn);
     AppliedFile file = policyFile(config);
@@ -168,10 +169,10 @@ public final class Ingest implements AutoCloseable {
       DecisionClock clock = DecisionClock.ofSystem();
       cache.onServerTime((server, micros) -> clock.observe(server, micros / MICROS_PER_MILLI));
       warmUp(cache, clock);
-      CopyCheck copies = CopyCheck.begin(config, copyPatience);
+      CopyCheck copies = CopyCheck.begin(config, copyTimeout);
       log = KafkaCallLog.open(recordConfig(config), clock, copies::objection, registry);
       copies.require();
-      refuseServer(cache); // a connection that took long is open by now
+      refuseServer(cache); // a slow connection attempt has finished by now
       LocalDecider local = new LocalDecider(config.nodes(), () -> epochMicros(clock));
       policies =
           PolicyFollower.start(
@@ -228,7 +229,7 @@ public final class Ingest implements AutoCloseable {
                   cache,
                   log,
                   healing::check,
-                  startUp::isOver,
+                  startUp::isComplete,
                   metrics::scrape,
                   new CheckApi.PolicyAdmin(
                       policies,
@@ -247,9 +248,8 @@ public final class Ingest implements AutoCloseable {
       grpc = grpc(config, api, access, tls, traces, registry);
       statistics.beginTiming();
       traces.begin();
-      policies.settleFile(POLICY_FILE_PATIENCE);
-      // started last: a start that is refused must not take over the group membership of the node
-      // that is running
+      policies.settleFile(POLICY_FILE_TIMEOUT);
+      // started last: a refused start must not take over the group membership of the running node
       healing.start();
       LOG.info(
           "ingest started node={} http_port={} grpc_port={}",
@@ -299,13 +299,13 @@ public final class Ingest implements AutoCloseable {
       if (tls != null) {
         tls.close();
       }
-      // if the Redis server must not be used, nothing else that is missing matters yet
+      // if the Redis server must not be used, no other missing component matters yet
       refuseServer(cache);
       throw explained(config, failed);
     }
   }
 
-  /** Starts the gRPC port, if there is to be one; if it cannot be had, the check API is stopped. */
+  /** Starts the gRPC port, if configured; if that fails, stops the check API. */
   private static @Nullable RateLimitServer grpc(
       IngestConfig config,
       CheckApi api,
@@ -367,8 +367,8 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Returns how many settlements may be in progress: a quarter of the bound on calls, because a
-   * settlement occupies a thread while it searches and waits.
+   * Returns the maximum number of concurrent settlements: a quarter of the bound on calls, because
+   * a settlement occupies a thread while it searches and waits.
    */
   private static int settlements(IngestConfig config) {
     int calls =
@@ -379,9 +379,10 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Checks the node's files, which {@link #start} would refuse before it contacts any server.
+   * Checks the node's files; {@link #start} would refuse invalid files before it contacts any
+   * server.
    *
-   * @throws IngestStartException if a file cannot be read, or a policy or a rule is wrong
+   * @throws IngestStartException if a file cannot be read, or a policy or a rule is invalid
    */
   public static void check(IngestConfig config) {
     policyFile(config);
@@ -407,7 +408,7 @@ public final class Ingest implements AutoCloseable {
     return ((EventRulesFile.Content.Valid) content).rules();
   }
 
-  /** Returns the policy file that the operator has named; null if none is named. */
+  /** Returns the configured policy file; null if none is configured. */
   private static @Nullable AppliedFile policyFile(IngestConfig config) {
     Path file = config.policies();
     if (file == null) {
@@ -442,16 +443,16 @@ public final class Ingest implements AutoCloseable {
       throw new IngestStartException(
           "Redis (WEIR_REDIS): "
               + refusal
-              + (mayEvict ? "; or set WEIR_REDIS_EVICTION=warn to use it all the same" : ""));
+              + (mayEvict ? "; or set WEIR_REDIS_EVICTION=warn to use it anyway" : ""));
     }
   }
 
   /**
-   * Sends peeks to the cache until it has answered {@value #WARM_UP_ANSWERS} of them, before the
-   * port is opened and so before the node is ready: the first decisions of a cold JVM take tens of
-   * milliseconds, which no caller should wait for. Peeks write nothing. The answers also set the
-   * decision clock, so that the first low watermark follows the cache's clock. An unreachable cache
-   * ends the warm-up; each policy's failure mode decides then.
+   * Sends peeks to the cache until it has answered {@value #WARM_UP_ANSWERS} of them. This happens
+   * before the port is opened, and so before the node is ready: the first decisions of a cold JVM
+   * take tens of milliseconds, for which no caller should wait. Peeks write nothing. The answers
+   * also set the decision clock, so that the first low watermark follows the cache's clock. If the
+   * cache is unreachable, the warm-up ends, and each policy's failure mode decides.
    */
   private static void warmUp(RedisCache cache, DecisionClock clock) {
     Check check =
@@ -511,11 +512,11 @@ public final class Ingest implements AutoCloseable {
     return notBound == null ? failed : notBound;
   }
 
-  /** A port that is to be bound, for what, and by which variables. */
+  /** A port to bind, with its purpose and its variables. */
   private record BoundPort(
       String owner, String host, String hostVariable, int port, String portVariable) {}
 
-  /** Returns why a port could not be bound; null if that was not the failure. */
+  /** Returns why a port could not be bound; null if the failure has another cause. */
   private static @Nullable IngestStartException notBound(RuntimeException failed, BoundPort asked) {
     if (failed instanceof IngestStartException) {
       return null;
@@ -523,12 +524,12 @@ public final class Ingest implements AutoCloseable {
     for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
       if (cause instanceof UnresolvedAddressException) {
         return new IngestStartException(
-            "nobody knows the address of " + asked.host + " (" + asked.hostVariable + ")", failed);
+            "cannot resolve host " + asked.host + " (" + asked.hostVariable + ")", failed);
       }
       String said = String.valueOf(cause.getMessage());
       if (cause instanceof SocketException && said.contains("Permission denied")) {
         return new IngestStartException(
-            "this user may not take port "
+            "this user is not permitted to bind port "
                 + asked.port
                 + " for "
                 + asked.owner
@@ -547,9 +548,9 @@ public final class Ingest implements AutoCloseable {
                 + asked.port
                 + " for "
                 + asked.owner
-                + " is taken; set "
+                + " is in use; set "
                 + asked.portVariable
-                + " to another port, or to 0 for any free one",
+                + " to another port, or to 0 for any free port",
             failed);
       }
     }
@@ -557,7 +558,7 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Sleeps for a length of time.
+   * Sleeps for the given time.
    *
    * @return false if an interrupt ended the sleep
    */
@@ -571,8 +572,8 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Waits until the node is ready: the cache is warm and the corrections have been read, or {@code
-   * WEIR_READY_WAIT} has passed.
+   * Waits until the node is ready: the cache is restored and the corrections have been read, or
+   * {@code WEIR_READY_WAIT} has passed.
    */
   public void awaitReady() throws InterruptedException {
     startUp.await();
@@ -594,11 +595,11 @@ public final class Ingest implements AutoCloseable {
    * <ol>
    *   <li>The node reports that it is not ready and keeps serving for the stop delay, so that load
    *       balancers stop sending calls.
-   *   <li>For half a second new calls are refused and their connections are closed, so that no call
-   *       is in flight on a connection when the remaining ones are closed.
-   *   <li>Calls in progress are answered, the journal is drained to Kafka, and the node publishes
-   *       its goodbye, so that no window waits for it. Corrections are applied until then. Spans
-   *       that are held are sent, for at most some seconds.
+   *   <li>For half a second the node refuses new calls and closes their connections, so that no
+   *       call is in flight on a connection when the remaining connections are closed.
+   *   <li>The node answers calls in progress, drains the journal to Kafka, and sends its final
+   *       heartbeat, so that no window waits for it. It applies corrections until then. It sends
+   *       the pending spans, for at most some seconds.
    * </ol>
    *
    * <p>An interrupt ends the waits but does not skip a step.
@@ -608,7 +609,7 @@ public final class Ingest implements AutoCloseable {
     close(STOP_NOTICE);
   }
 
-  /** Stops the node as {@link #close()} does, but refuses new calls for another length of time. */
+  /** Stops the node as {@link #close()} does, but refuses new calls for the given time. */
   void close(Duration notice) {
     LOG.info("ingest stops");
     api.beginStop();
@@ -616,12 +617,12 @@ public final class Ingest implements AutoCloseable {
       grpc.beginStop();
     }
     boolean waited = pause(stopDelay);
-    api.turnAway();
+    api.refuseNewCalls();
     if (grpc != null) {
-      grpc.turnAway();
+      grpc.refuseNewCalls();
     }
-    // a connection that is closed with a call in flight leaves its caller in doubt; one whose
-    // caller was notified beforehand does not
+    // If a connection closes with a call in flight, its caller cannot know the result; callers that
+    // were notified before send no call.
     waited &= pause(notice);
     try {
       if (grpc != null) {
@@ -636,7 +637,7 @@ public final class Ingest implements AutoCloseable {
       log.close();
       healing.close();
       cache.close();
-      traces.close(); // the log's last acknowledgements are in them
+      traces.close(); // after the log, whose last acknowledgements end spans
       metrics.close();
       LOG.info("ingest stopped");
     } finally {

@@ -34,46 +34,48 @@ import org.jspecify.annotations.Nullable;
 /**
  * The settings of one ingest node, validated as a whole.
  *
- * @param node name of the node, unique among ingest nodes and the same after a restart
- * @param nodes number of ingest nodes that share the traffic; while Redis does not answer, this
- *     node decides by 1 / {@code nodes} of each limit whose policy says {@code local}
- * @param kafka how to reach Kafka
- * @param access who may use the check API, and whether it speaks TLS
+ * @param node name of the node, unique among ingest nodes and unchanged by a restart
+ * @param nodes number of ingest nodes that share the traffic. While Redis does not reply, this node
+ *     decides by 1 / {@code nodes} of each limit whose policy has failure mode {@code local}
+ * @param kafka the connection to Kafka
+ * @param access the access rules and the TLS settings of the check API
  * @param redis server and limits of the decision cache
  * @param httpHost address to bind
- * @param httpPort port of the check API; 0 takes any free port
- * @param maxCallsUnderWay most calls accepted and not yet answered; further calls are answered 503
- *     at once
- * @param adaptiveBound whether that bound follows how long calls take
- * @param queueDelayTarget how long calls may wait for a thread before some are answered 503 at
- *     once; zero disables this
- * @param maxConnections most open connections to the check API
+ * @param httpPort port of the check API; 0 for any free port
+ * @param maxCallsUnderWay maximum number of calls accepted and not yet answered; further calls are
+ *     answered 503 immediately
+ * @param adaptiveBound whether that bound adapts to the calls' latency
+ * @param queueDelayTarget wait for a thread above which some calls are answered 503 immediately;
+ *     zero disables this
+ * @param maxConnections maximum number of open connections to the check API
  * @param keepAlive how long an idle connection is kept open
- * @param maxUnreadBytes most bytes of answers that callers have not read; 0 for the default
- * @param unknownMembers what to do with a body that has unknown members
- * @param readyWait longest time that a start waits for the cache and for corrections
+ * @param maxUnreadBytes maximum number of bytes of answers that callers have not read; 0 for the
+ *     default
+ * @param unknownMembers the treatment of bodies with unknown members
+ * @param readyWait maximum time for which a start waits for the cache and for corrections
  * @param stopDelay how long a stopping node keeps serving while it reports that it is not ready
- * @param dataFolder folder of the journal; used by this process alone
- * @param policies the policy file that the operator has named, which must exist; null for none
- * @param events the file of the rules by which usage events are counted; null for none
- * @param eventsMaxAge how old a usage event may be
- * @param adminAccess from where policies may be read and changed over HTTP
- * @param adminHosts the names, in lower case, whose web pages may do so, too, if that is from
- *     everywhere
- * @param durability when a call is answered
- * @param whenFull what happens when the journal is full
+ * @param dataFolder folder of the journal; used only by this process
+ * @param policies the configured policy file, which must exist; null for none
+ * @param events the file of rules that convert usage events; null for none
+ * @param eventsMaxAge maximum age of a usage event
+ * @param adminAccess the origins from which policies may be read and changed over HTTP
+ * @param adminHosts host names, in lower case, whose web pages may also do so, if access is
+ *     permitted from everywhere
+ * @param durability how durable a call's record must be before the call is answered
+ * @param whenFull the treatment of calls when the journal is full
  * @param maxJournalBytes bound on the bytes of calls that are not yet in Kafka
  * @param fsync whether an append waits for the disk
  * @param drainTimeout how long a stop waits for Kafka
- * @param correctionsMaxRate most corrections per second that the node applies to the cache
- * @param settleHorizon how far back the call of a settlement is searched for if its id does not
- *     contain its time
- * @param singleCopy whether the calls topic may have fewer replicas than are needed to survive the
- *     loss of a broker
- * @param limitHeaders which header fields tell callers of limits
- * @param authz how calls are taken from a gateway's header fields
- * @param rateLimits how Envoy's rate limit service is served
- * @param traces where traces are sent to, and how many
+ * @param correctionsMaxRate maximum number of corrections per second that the node applies to the
+ *     cache
+ * @param settleHorizon how far back the call of a settlement is searched if its id does not contain
+ *     its time
+ * @param singleCopy whether the calls topic may have fewer replicas than needed to survive the loss
+ *     of a broker
+ * @param limitHeaders the header fields that report limits to callers
+ * @param authz how calls are read from a gateway's header fields
+ * @param rateLimits the settings of Envoy's rate limit service
+ * @param traces the destination and the rate of traces
  */
 public record IngestConfig(
     String node,
@@ -115,19 +117,24 @@ public record IngestConfig(
     adminHosts = Collections.unmodifiableSortedSet(new TreeSet<>(adminHosts));
   }
 
-  /** Off: denials without a stamp confirm no correction, so it is for who needs it. */
+  /**
+   * Disabled: denials without a stamp confirm no correction, so operators must enable it
+   * explicitly.
+   */
   private static final Duration DEFAULT_DENY_CACHE = Duration.ZERO;
 
-  /** Load balancers check every one or two seconds, and need two or three failures. */
+  /**
+   * Load balancers check every one or two seconds, and remove a node after two or three failures.
+   */
   private static final Duration DEFAULT_STOP_DELAY = Duration.ofSeconds(5);
 
-  /** Several times as long as the restoration of a cache takes while an aggregator is running. */
+  /** Several times the duration of a cache's restoration while an aggregator is running. */
   private static final Duration DEFAULT_READY_WAIT = Duration.ofSeconds(10);
 
   private static final String KAFKA_MEANING = "Kafka's bootstrap servers, host:port";
   private static final String REDIS_MEANING = "Redis' URI, redis://host:port";
 
-  /** A day less than the counting takes: for that long Kafka may be away. */
+  /** One day less than the aggregator accepts, so that Kafka may be unavailable for a day. */
   private static final Duration MAX_EVENTS_AGE = Topics.LATENESS.minusDays(1);
 
   private static final Duration DEFAULT_SETTLE_HORIZON = Duration.ofHours(1);
@@ -148,7 +155,7 @@ public record IngestConfig(
   /**
    * Reads the settings from an environment.
    *
-   * @throws Settings.InvalidSettingException if a variable is wrong; the message names it
+   * @throws Settings.InvalidSettingException if a variable is invalid; the message names it
    */
   public static IngestConfig of(Map<String, String> environment) {
     Settings settings = Settings.of(environment);
@@ -231,7 +238,7 @@ public record IngestConfig(
       String name = host.strip().toLowerCase(Locale.ROOT);
       if (!name.isEmpty() && !HOST_NAME.matcher(name).matches()) {
         throw new Settings.InvalidSettingException(
-            "WEIR_ADMIN_HOSTS must be names of hosts without ports, separated by commas, has '"
+            "WEIR_ADMIN_HOSTS must be names of hosts without ports, separated by commas, but has '"
                 + host.strip()
                 + "'");
       }
@@ -245,7 +252,7 @@ public record IngestConfig(
   /**
    * Reads only the settings of the decision cache.
    *
-   * @throws Settings.InvalidSettingException if a variable is wrong; the message names it
+   * @throws Settings.InvalidSettingException if a variable is invalid; the message names it
    */
   public static RedisCacheConfig redis(Map<String, String> environment) {
     return redis(Settings.of(environment));
@@ -278,7 +285,7 @@ public record IngestConfig(
     if ((certificate == null) != (key == null)) {
       throw new Settings.InvalidSettingException(
           (certificate == null ? "WEIR_REDIS_TLS_CERTIFICATE" : "WEIR_REDIS_TLS_KEY")
-              + " is not set; a certificate and its key are given together");
+              + " is not set; set both the certificate and its key");
     }
     return new RedisAccess(
         readableFile(settings, "WEIR_REDIS_TLS_CA"),

@@ -13,16 +13,16 @@ import io.weir.topics.metrics.LibraryMetrics;
 import java.time.Duration;
 
 /**
- * The registry of an ingest node's metrics, and those of no single part. Each part declares its own
- * metrics in the registry. Thread-safe.
+ * The registry of an ingest node's metrics, with the metrics that belong to no single component.
+ * Each component registers its own metrics. Thread-safe.
  */
 final class IngestMetrics implements AutoCloseable {
   private static final double NANOS_PER_SECOND = 1e9;
 
   /**
-   * What timers and summaries publish unless they say otherwise: median, 99 % and 99.9 % of about
-   * the last minute. That is longer than two scrape intervals, and short enough that an alert ends
-   * soon after its cause.
+   * The default statistics of timers and summaries: median, 99 % and 99.9 % over about the last
+   * minute. That is longer than two scrape intervals, and short enough that an alert ends soon
+   * after its cause.
    */
   private static final DistributionStatisticConfig DISTRIBUTION =
       DistributionStatisticConfig.builder()
@@ -50,10 +50,10 @@ final class IngestMetrics implements AutoCloseable {
   }
 
   /**
-   * Registers the bounds that the configuration sets, so that alerts need not repeat them.
+   * Registers the configured limits as metrics, so that alerts need not repeat them.
    *
-   * @param maxJournalBytes most bytes of calls that are not yet in Kafka
-   * @param decisionDeadline longest time that the cache may take to answer a check
+   * @param maxJournalBytes maximum number of bytes of calls that are not yet in Kafka
+   * @param decisionDeadline maximum time for the cache's reply to a check
    */
   void bindBounds(long maxJournalBytes, Duration decisionDeadline) {
     bound(
@@ -62,7 +62,7 @@ final class IngestMetrics implements AutoCloseable {
         (double) maxJournalBytes);
     bound(
         "weir.decision.deadline.seconds",
-        "seconds that the cache may take to answer a check (WEIR_DECISION_DEADLINE)",
+        "seconds that the cache may take to reply to a check (WEIR_DECISION_DEADLINE)",
         decisionDeadline.toNanos() / NANOS_PER_SECOND);
   }
 
@@ -73,11 +73,12 @@ final class IngestMetrics implements AutoCloseable {
   /** Registers the difference between this machine's clock and the cache's. */
   void bindClock(DecisionClock clock) {
     Gauge.builder("weir.clock.offset.ms", clock, DecisionClock::offsetMillis)
-        .description("how far Redis' clock is ahead of this machine's; calls are dated by Redis'")
+        .description(
+            "offset of Redis' clock ahead of this machine's clock; Redis' clock dates calls")
         .register(registry);
   }
 
-  /** Returns the registry in which the parts of the node declare their metrics. */
+  /** Returns the registry in which the components of the node register their metrics. */
   MeterRegistry registry() {
     return registry;
   }

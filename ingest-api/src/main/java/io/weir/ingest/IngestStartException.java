@@ -2,8 +2,7 @@
 package io.weir.ingest;
 
 /**
- * Thrown if an ingest node cannot start. The message states the cause and the variable that changes
- * it.
+ * Thrown if an ingest node cannot start. The message states the cause and the variable to change.
  */
 public final class IngestStartException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -9,7 +9,10 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/** The leases of a node, and the thread that ends them. It is at rest while there are none. */
+/**
+ * The leases of a node, and the thread that ends them. The thread is idle while there are no
+ * leases.
+ */
 final class LeaseTimer implements AutoCloseable {
   private final ScheduledThreadPoolExecutor thread =
       new ScheduledThreadPoolExecutor(
@@ -22,7 +25,7 @@ final class LeaseTimer implements AutoCloseable {
   private final Leases leases;
 
   LeaseTimer(DecisionCache cache, CallLog log, MeterRegistry registry) {
-    thread.prestartCoreThread(); // while there are threads to be had
+    thread.prestartCoreThread(); // at the start, when threads are available
     leases =
         new Leases(
             cache::submit, log::begin, Leases.LEAST_CALLS, System::nanoTime, this::after, registry);
@@ -40,7 +43,7 @@ final class LeaseTimer implements AutoCloseable {
     return leases;
   }
 
-  /** Ends all leases, and the thread. */
+  /** Ends all leases and the thread. */
   @Override
   public void close() {
     leases.close();

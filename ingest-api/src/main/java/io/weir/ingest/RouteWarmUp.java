@@ -15,13 +15,16 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Sends peeks to the check API of a starting node until its code is loaded: the first call of a
- * cold JVM takes a tenth of a second, which no caller should wait for. Peeks take no tokens and are
- * not recorded. A failed peek has no effect on the node.
+ * cold JVM takes 0.1 s, for which no caller should wait. Peeks take no tokens and are not recorded.
+ * A failed peek has no effect on the node.
  */
 final class RouteWarmUp {
   private static final Logger LOG = LoggerFactory.getLogger(RouteWarmUp.class);
 
-  /** The first two or three load the code; the others show the compiler which code is hot. */
+  /**
+   * Number of peeks: the first two or three load the code; the others let the compiler find hot
+   * code.
+   */
   private static final int PEEKS = 50;
 
   private static final Duration LIMIT = Duration.ofSeconds(1);
@@ -34,12 +37,12 @@ final class RouteWarmUp {
   /**
    * Sends peeks until the code is warm, for at most a second.
    *
-   * @param tls whether the port speaks TLS; then nothing is sent
-   * @param token of this process
+   * @param tls whether the port uses TLS; nothing is sent then
+   * @param token the token of this process
    */
   static void run(String boundHost, int port, boolean tls, String token) {
     if (tls) {
-      return; // its certificate need not be for the address
+      return; // its certificate may not match the address
     }
     long end = System.nanoTime() + LIMIT.toNanos();
     try {
@@ -67,7 +70,7 @@ final class RouteWarmUp {
       out.write(BODY);
     }
     boolean isAnswer = connection.getResponseCode() == HttpURLConnection.HTTP_OK;
-    // read to its end, so that the connection is reused
+    // read to the end, so that the connection is reused
     try (InputStream in = isAnswer ? connection.getInputStream() : connection.getErrorStream()) {
       if (in != null) {
         in.transferTo(OutputStream.nullOutputStream());

@@ -8,10 +8,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The readiness of a starting node: it is ready for calls when the cache is warm, or known not to
- * answer, and all corrections have been read. After a maximum wait the node is ready whatever is
- * still missing, since policies can decide calls without it. A node that has become ready stays so:
- * a loss in Redis affects all nodes, and none is better than another. Thread-safe.
+ * The readiness of a starting node. The node is ready for calls when all corrections have been read
+ * and the cache is restored or known to be unavailable. After a maximum wait it is ready in any
+ * case, because policies can decide calls alone. A node that became ready stays ready: a loss in
+ * Redis affects all nodes equally. Thread-safe.
  */
 final class StartUp {
   private static final Logger LOG = LoggerFactory.getLogger(StartUp.class);
@@ -21,22 +21,22 @@ final class StartUp {
   private final Supplier<String> missing;
   private final long waitNanos;
   private final long begunNanos = System.nanoTime();
-  private volatile boolean isOver;
+  private volatile boolean isComplete;
 
   /**
    * Creates the state of a start that begins now.
    *
-   * @param missing what the start waits for, in words; an empty string if there is nothing
-   * @param wait longest wait
+   * @param missing returns what the start waits for, as text; the empty string if nothing
+   * @param wait maximum wait
    */
   StartUp(Supplier<String> missing, Duration wait) {
     this.missing = missing;
     this.waitNanos = wait.toNanos();
   }
 
-  /** Returns whether the start is over. */
-  boolean isOver() {
-    if (isOver) {
+  /** Returns whether the start is complete. */
+  boolean isComplete() {
+    if (isComplete) {
       return true;
     }
     String what = missing.get();
@@ -44,20 +44,20 @@ final class StartUp {
       return false;
     }
     synchronized (this) {
-      if (!isOver && !what.isEmpty() && waitNanos > 0) {
+      if (!isComplete && !what.isEmpty() && waitNanos > 0) {
         LOG.warn(
             "ready_all_the_same missing=\"{}\" waited_ms={}",
             what,
             TimeUnit.NANOSECONDS.toMillis(waitNanos));
       }
-      isOver = true;
+      isComplete = true;
     }
     return true;
   }
 
-  /** Waits until the start is over. */
+  /** Waits until the start is complete. */
   void await() throws InterruptedException {
-    while (!isOver()) {
+    while (!isComplete()) {
       TimeUnit.MILLISECONDS.sleep(LOOK_MILLIS);
     }
   }

@@ -12,7 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A call log whose writes are timed. Thread-safe. */
+/** A call log that measures the duration of its writes. Thread-safe. */
 final class TimedCallLog implements CallLog {
   private final CallLog log;
   private final Timer writes;
@@ -21,7 +21,7 @@ final class TimedCallLog implements CallLog {
     this.log = log;
     this.writes =
         Timer.builder("weir.log.write")
-            .description("seconds until a call was as durable as WEIR_DURABILITY says")
+            .description("seconds until a call was as durable as WEIR_DURABILITY requires")
             .register(registry);
   }
 

@@ -9,7 +9,7 @@ import io.weir.limits.check.Decision;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** A decision cache whose answers are timed. Thread-safe. */
+/** A decision cache that measures the duration of its replies. Thread-safe. */
 final class TimedDecisionCache implements DecisionCache {
   private final DecisionCache cache;
   private final Timer decisions;
@@ -18,7 +18,7 @@ final class TimedDecisionCache implements DecisionCache {
     this.cache = cache;
     this.decisions =
         Timer.builder("weir.decision")
-            .description("seconds from the question to the cache to its answer or giving up")
+            .description("seconds from a request to the cache to its reply or timeout")
             .register(registry);
   }
 

@@ -44,7 +44,7 @@ final class CopyCheckIT {
   @Test
   void require_kafkaAway_letsTheNodeStart() throws Exception {
     CopyCheck check =
-        CopyCheck.begin(config("127.0.0.1:" + Ports.free(), "refuse"), CopyCheck.PATIENCE);
+        CopyCheck.begin(config("127.0.0.1:" + Ports.free(), "refuse"), CopyCheck.TIMEOUT);
 
     assertDoesNotThrow(check::require);
   }

@@ -43,6 +43,6 @@ final class RefusedRedisIT {
     String message = refusal("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru");
 
     assertTrue(message.contains("allkeys-lru"), message);
-    assertTrue(message.endsWith("or set WEIR_REDIS_EVICTION=warn to use it all the same"), message);
+    assertTrue(message.endsWith("or set WEIR_REDIS_EVICTION=warn to use it anyway"), message);
   }
 }

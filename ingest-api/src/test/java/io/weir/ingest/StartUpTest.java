@@ -14,12 +14,12 @@ final class StartUpTest {
   @Test
   void isOver_whenNothingIsMissing_andStaysSo() {
     StartUp start = new StartUp(missing::get, Duration.ofDays(1));
-    assertFalse(start.isOver());
+    assertFalse(start.isComplete());
     missing.set("");
 
-    assertTrue(start.isOver());
+    assertTrue(start.isComplete());
     missing.set("the cache");
-    assertTrue(start.isOver(), "a later loss is no matter of the start");
+    assertTrue(start.isComplete(), "a later loss is no matter of the start");
   }
 
   @Test
@@ -28,11 +28,11 @@ final class StartUpTest {
 
     start.await();
 
-    assertTrue(start.isOver());
+    assertTrue(start.isComplete());
   }
 
   @Test
   void isOver_withoutAWait_isTrueAtOnce() {
-    assertTrue(new StartUp(missing::get, Duration.ZERO).isOver());
+    assertTrue(new StartUp(missing::get, Duration.ZERO).isComplete());
   }
 }

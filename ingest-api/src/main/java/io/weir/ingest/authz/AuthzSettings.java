@@ -13,12 +13,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How calls are taken from a gateway's header fields. Immutable.
+ * How calls are read from a gateway's header fields. Immutable.
  *
- * @param identity what tells whose call it is; null if the routes are off
- * @param idHeader name of the header field with the call's id; null if ids are created
- * @param trustedHops how many proxies in front of the node add to {@code X-Forwarded-For}, 0 to
- *     {@value ForwardedFor#MAX_HOPS}; 0 if the address is not looked for
+ * @param identity how clients are identified; null if the routes are off
+ * @param idHeader name of the header field with the call's id; null if Weir creates the ids
+ * @param trustedHops number of proxies in front of the node that add to {@code X-Forwarded-For}, 0
+ *     to {@value ForwardedFor#MAX_HOPS}; 0 if the address is not read
  * @param routes the templates that name endpoints
  */
 public record AuthzSettings(
@@ -26,28 +26,28 @@ public record AuthzSettings(
     @Nullable String idHeader,
     int trustedHops,
     RouteTemplates routes) {
-  /** The routes are off. */
+  /** Settings with the routes off. */
   public static final AuthzSettings OFF = new AuthzSettings(null, null, 0, RouteTemplates.NONE);
 
-  /** Names the header field that holds the name of the client. */
+  /** The variable with the name of the header field that holds the client's name. */
   public static final String CLIENT_HEADER = "WEIR_AUTHZ_CLIENT_HEADER";
 
-  /** Names the header field that holds an API key of the client. */
+  /** The variable with the name of the header field that holds an API key of the client. */
   public static final String API_KEY_HEADER = "WEIR_AUTHZ_API_KEY_HEADER";
 
-  /** Names the header field that holds the id of the call. */
+  /** The variable with the name of the header field that holds the call's id. */
   public static final String ID_HEADER = "WEIR_AUTHZ_ID_HEADER";
 
-  /** Tells how many proxies are trusted. */
+  /** The variable with the number of trusted proxies. */
   public static final String TRUSTED_HOPS = "WEIR_AUTHZ_TRUSTED_HOPS";
 
-  /** Names the file of the templates. */
+  /** The variable with the file of the templates. */
   public static final String ROUTES = "WEIR_AUTHZ_ROUTES";
 
-  /** Names the header field that holds a token of the caller. */
+  /** The variable with the name of the header field that holds a token of the caller. */
   public static final String JWT_HEADER = "WEIR_AUTHZ_JWT_HEADER";
 
-  /** Tells what happens to calls without a token. */
+  /** The variable that controls the treatment of calls without a token. */
   public static final String JWT_MISSING = "WEIR_AUTHZ_JWT_MISSING";
 
   private static final String AUTHORIZATION = "Authorization";
@@ -55,17 +55,17 @@ public record AuthzSettings(
   private static final Pattern FIELD_NAME = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}");
 
   private enum MissingToken {
-    /** They are refused. */
+    /** Such calls are refused. */
     REFUSE,
-    /** The other field that is set tells whose call it is. */
+    /** The other configured field identifies the client. */
     NEXT
   }
 
   /**
    * Reads the settings.
    *
-   * @param access who may use the port, which may take the field {@code Authorization}
-   * @throws InvalidSettingException if a variable is wrong; the message names it
+   * @param access the access settings of the port, which may use the field {@code Authorization}
+   * @throws InvalidSettingException if a variable is invalid; the message names it
    */
   public static AuthzSettings of(Settings settings, AccessSettings access) {
     String client = fieldName(settings, CLIENT_HEADER);
@@ -109,21 +109,21 @@ public record AuthzSettings(
               + (ofField instanceof CallIdentity.ClientName ? CLIENT_HEADER : API_KEY_HEADER)
               + " are both set; set one of them, or "
               + JWT_MISSING
-              + "=next, by which the second is for calls without a token");
+              + "=next, so that the second applies to calls without a token");
     }
     String named = fieldName(settings, JWT_HEADER);
     String header = named == null ? AUTHORIZATION : named;
     boolean isAuthorization = header.equalsIgnoreCase(AUTHORIZATION);
     if (isAuthorization && access.hasTokens()) {
       throw new InvalidSettingException(
-          "Authorization has the gateway's own token, so a caller's must be in another field: set "
+          "Authorization contains the gateway's own token, so callers' tokens need another field: set "
               + JWT_HEADER);
     }
     if (ofField != null
         && ofField.header().equalsIgnoreCase(header)
         && !(isAuthorization && ofField instanceof CallIdentity.ClientKey)) {
       throw new InvalidSettingException(
-          JWT_HEADER + " names the field of another setting, '" + header + "'");
+          JWT_HEADER + " names a field that another setting uses, '" + header + "'");
     }
     return new CallIdentity.ClientToken(header, tokens, ofField);
   }
@@ -133,7 +133,7 @@ public record AuthzSettings(
     if (!name.isEmpty() && !FIELD_NAME.matcher(name).matches()) {
       throw new InvalidSettingException(
           variable
-              + " must be the name of a header field, of 1 to 64 characters, is '"
+              + " must be the name of a header field, of 1 to 64 characters, but is '"
               + name
               + "'");
     }

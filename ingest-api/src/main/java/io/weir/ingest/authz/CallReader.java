@@ -27,11 +27,11 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Reads calls out of the header fields that a gateway sends. Thread-safe. */
+/** Reads calls from the header fields that a gateway sends. Thread-safe. */
 public final class CallReader {
   private static final Logger LOG = LoggerFactory.getLogger(CallReader.class);
 
-  /** Longest API key; as in the body of a check. */
+  /** Maximum length of an API key; the same as in the body of a check. */
   private static final int MAX_API_KEY_BYTES = 1_024;
 
   private static final String FORWARDED_FOR = "X-Forwarded-For";
@@ -43,7 +43,7 @@ public final class CallReader {
   private static final Problem NOT_CONFIGURED =
       Problem.of(
           ProblemReason.AUTHZ_NOT_CONFIGURED,
-          "nothing says by which header field callers are known; set "
+          "no header field is configured that identifies clients; set "
               + AuthzSettings.CLIENT_HEADER
               + ", "
               + AuthzSettings.API_KEY_HEADER
@@ -51,10 +51,10 @@ public final class CallReader {
               + CallerTokenSettings.JWKS
               + " on this node");
 
-  /** Challenges to an API key. */
+  /** Challenge for an API key. */
   private static final String KEY_CHALLENGE = "ApiKey";
 
-  /** Challenges to a token (RFC 6750 §3); without an error if there was none. */
+  /** Challenge for a token (RFC 6750 §3); without an error if there was no token. */
   private static final String TOKEN_CHALLENGE = "Bearer realm=\"weir\"";
 
   private final AuthzSettings settings;
@@ -67,28 +67,26 @@ public final class CallReader {
 
   /** The header fields of a request. */
   public interface Fields {
-    /**
-     * Returns the values of all fields of a name, in their order; each character stands for a byte.
-     */
+    /** Returns the values of all fields of a name, in order; each character represents a byte. */
     List<String> values(String name);
   }
 
-  /** What was read. */
+  /** The result of reading a call. */
   public sealed interface Read {
     /** A call that can be decided. */
     record Asked(CallRequest call) implements Read {}
 
     /**
-     * A call of which a token tells whose it is, once the token is verified.
+     * A call that a token identifies once the token is verified.
      *
-     * @param token the token as it was sent, not empty and not too long
+     * @param token the token as sent, not empty and not too long
      * @param endpoint the called endpoint
-     * @param ip the caller's address; null if it is not known
-     * @param id the id that the gateway gives the call; null if it gives none
+     * @param ip the caller's address; null if unknown
+     * @param id the id that the gateway gave the call; null for none
      */
     record Presented(String token, String endpoint, @Nullable IpAddress ip, @Nullable String id)
         implements Read {
-      /** Returns the call, as one of the caller that the token has told. */
+      /** Returns the call with the client that the token names. */
       public Asked of(Caller caller) {
         return new Asked(
             new Call(
@@ -98,7 +96,7 @@ public final class CallReader {
                 id));
       }
 
-      /** Returns nothing of the token. */
+      /** Returns a text without the token. */
       @Override
       public String toString() {
         return "Presented " + endpoint;
@@ -106,14 +104,14 @@ public final class CallReader {
     }
 
     /**
-     * Why the call cannot be decided.
+     * The reason why the call cannot be decided.
      *
-     * @param challenge what the caller is challenged to (RFC 9110 §11.6.1) if the status is 401
+     * @param challenge the challenge to the caller (RFC 9110 §11.6.1) if the status is 401
      */
     record Refused(Problem problem, String challenge) implements Read {}
   }
 
-  /** Returns why no call can be read; null if calls can be. Logs it the first time. */
+  /** Returns why no call can be read; null if calls can be read. Logs the reason the first time. */
   public @Nullable Problem off() {
     if (settings.identity() != null) {
       return null;
@@ -129,8 +127,8 @@ public final class CallReader {
   /**
    * Reads a call.
    *
-   * @param method the method of the caller's request, as it was written
-   * @param target its path and query, as they were written
+   * @param method the method of the caller's request, as sent
+   * @param target its path and query, as sent
    */
   public Read read(Fields fields, String method, String target) {
     CallIdentity identity = settings.identity();
@@ -159,7 +157,7 @@ public final class CallReader {
         : read(otherwise, TOKEN_CHALLENGE + ", " + KEY_CHALLENGE, fields, method, target);
   }
 
-  /** Returns the refusal of a presented token, by the rule that it breaks. */
+  /** Returns the refusal of a presented token, with the rule that it violates. */
   public Read.Refused refused(CallerTokens.Refused verdict) {
     CallIdentity identity = Objects.requireNonNull(settings.identity());
     return refused(identity, verdict.rule());
@@ -172,7 +170,7 @@ public final class CallReader {
         "has a token that " + rule);
   }
 
-  /** Returns the token in a field; empty if it has another scheme, or none. */
+  /** Returns the token in a field; empty if the field has another scheme or no token. */
   private static String token(CallIdentity.ClientToken identity, String value) {
     if (value.regionMatches(true, 0, BEARER, 0, BEARER.length())) {
       return value.substring(BEARER.length()).strip();
@@ -223,7 +221,7 @@ public final class CallReader {
     return new Read.Asked(new Call(facts, 1, id));
   }
 
-  /** Reads a key, and keeps its hash alone; no problem repeats any part of it. */
+  /** Reads a key and keeps only its hash; no problem repeats any part of the key. */
   private static Read ofKey(
       CallIdentity.ClientKey identity,
       String challenge,
@@ -253,7 +251,7 @@ public final class CallReader {
     return value;
   }
 
-  /** Returns the id that the gateway gives the call; null if it gives none that can be one. */
+  /** Returns the id that the gateway gave the call; null for none or an invalid one. */
   private @Nullable String id(Fields fields) {
     String header = settings.idHeader();
     if (header == null) {
@@ -264,7 +262,7 @@ public final class CallReader {
     return id == null || Names.violation(id) != null ? null : id;
   }
 
-  /** Reads the bytes that the characters stand for as UTF-8; null if they are none. */
+  /** Decodes the bytes that the characters represent as UTF-8; returns null if they are invalid. */
   private static @Nullable String utf8(String bytes) {
     try {
       return StandardCharsets.UTF_8

@@ -6,22 +6,22 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the caller's address in the lists of {@code X-Forwarded-For}. Each hop adds the address of
- * its peer at the end, so that only as many entries from the right as there are trusted hops are
- * theirs; all before them may be the caller's invention, and is not read.
+ * Finds the caller's address in the lists of {@code X-Forwarded-For}. Each hop appends the address
+ * of its peer. So only the last entries, one for each trusted hop, are trustworthy. The caller may
+ * have forged all earlier ones, and they are not read.
  */
 final class ForwardedFor {
-  /** Most trusted hops. */
+  /** Maximum number of trusted hops. */
   static final int MAX_HOPS = 16;
 
   private ForwardedFor() {}
 
   /**
-   * Returns the entry that the first of the trusted hops has added; null if there is none, or it is
-   * no address.
+   * Returns the entry that the first trusted hop added; null if there is none, or it is not an
+   * address.
    *
-   * @param fields the values of all fields of that name, in their order
-   * @param hops how many trusted hops add an entry; 0 for none
+   * @param fields the values of all fields of that name, in order
+   * @param hops number of trusted hops that add an entry; 0 for none
    */
   static @Nullable IpAddress address(List<String> fields, int hops) {
     if (hops == 0) {
@@ -43,7 +43,7 @@ final class ForwardedFor {
     return null;
   }
 
-  /** Parses an address, behind which a port may stand. */
+  /** Parses an address, which a port may follow. */
   private static @Nullable IpAddress parse(String entry) {
     if (entry.startsWith("[")) {
       int end = entry.indexOf(']');

@@ -5,17 +5,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The one form of a request's path, whichever way it is written, so that no way of writing a path
- * leads past a limit. The path is a list of segments, whose characters stand for bytes (ISO
- * 8859-1).
+ * Converts a request's path to its canonical form, so that no alternative spelling of a path
+ * bypasses a limit. The form is a list of segments, whose characters represent bytes (ISO 8859-1).
  *
  * <ol>
- *   <li>Scheme and authority in front, and query and fragment behind the path, are left out.
- *   <li>Of each segment, parameters are left out: all from its first semicolon on.
- *   <li>Percent-encoded bytes are decoded, once, except a slash, which stays {@code %2F}. A percent
- *       sign that begins no encoded byte stands for itself.
- *   <li>Empty segments are left out, and so is a slash at the end.
- *   <li>Dot segments are resolved (RFC 3986 §5.2.4); above the root there is nothing.
+ *   <li>Scheme, authority, query and fragment are removed.
+ *   <li>From each segment, parameters are removed: everything from its first semicolon on.
+ *   <li>Percent-encoded bytes are decoded once, except a slash, which stays {@code %2F}. A percent
+ *       sign that begins no encoded byte stays as it is.
+ *   <li>Empty segments and a final slash are removed.
+ *   <li>Dot segments are resolved (RFC 3986 §5.2.4); a step above the root stays at the root.
  * </ol>
  *
  * <p>For example, {@code //v1/x/../it%65ms;v=1/7/?q=1} has the segments {@code v1}, {@code items}
@@ -27,7 +26,7 @@ final class PathForm {
 
   private PathForm() {}
 
-  /** Returns the segments of the path in a request's target, whatever it holds. */
+  /** Returns the segments of the path in a request's target, which may be any text. */
   static List<String> segments(String target) {
     List<String> segments = new ArrayList<>();
     int end = pathEnd(target);
@@ -51,7 +50,7 @@ final class PathForm {
     return target.length();
   }
 
-  /** Returns where the path begins, which is behind the authority in an absolute form. */
+  /** Returns the index at which the path begins: after the authority, if the target has one. */
   private static int pathStart(String target, int end) {
     if (target.startsWith("/")) {
       return 0;
@@ -94,14 +93,14 @@ final class PathForm {
     return segment.toString();
   }
 
-  /** Returns the byte that two hexadecimal digits stand for; −1 if they are none. */
+  /** Returns the byte that two hexadecimal digits encode; −1 if they are not digits. */
   private static int encodedByte(String target, int at) {
     int high = hexadecimal(target.charAt(at));
     int low = hexadecimal(target.charAt(at + 1));
     return high < 0 || low < 0 ? -1 : high * HEXADECIMAL + low;
   }
 
-  /** Returns what a digit stands for; digits of other scripts are none. */
+  /** Returns the value of an ASCII digit, or a negative number for another character. */
   private static int hexadecimal(char digit) {
     return digit < 0x80 ? Character.digit(digit, HEXADECIMAL) : -1;
   }

@@ -15,23 +15,23 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The templates of an application's routes, which give calls the names of their endpoints: there
- * are no more names than templates and methods, whatever callers ask for. Immutable.
+ * The templates of an application's routes, which determine the names of calls' endpoints. So the
+ * number of names is bounded by templates and methods, whatever callers request. Immutable.
  *
- * <p>A template is a line {@code METHOD /path}, in which {@code {name}} stands for one segment,
- * {@code *} at the end for one segment or more, and {@code *} as the method for any. Empty lines
- * and those that begin with {@code #} are passed over. Segment by segment, a literal is preferred
- * to {@code {name}}, and that to {@code *}; then a method to any method. Paths are compared in
- * their {@link PathForm}, case and all.
+ * <p>A template is a line {@code METHOD /path}. In it {@code {name}} matches one segment, a final
+ * {@code *} one segment or more, and the method {@code *} any method. Empty lines and lines that
+ * begin with {@code #} are ignored. For each segment a literal has precedence over {@code {name}},
+ * and that over {@code *}; then a named method over any method. Paths are compared in their {@link
+ * PathForm}, case-sensitively.
  */
 public final class RouteTemplates {
-  /** Most templates; each takes some hundred bytes. */
+  /** Maximum number of templates; each takes some hundred bytes. */
   public static final int MAX_TEMPLATES = 10_000;
 
-  /** What the endpoints of calls that no template fits are called, behind their method. */
+  /** The name, after the method, of endpoints of calls that match no template. */
   public static final String OTHER_PATHS = "other";
 
-  /** What stands for methods that are neither usual nor named by a template. */
+  /** The name of methods that are neither standard nor named by a template. */
   static final String OTHER_METHODS = "OTHER";
 
   /** The methods of RFC 9110, and PATCH. */
@@ -44,7 +44,7 @@ public final class RouteTemplates {
   private static final Pattern PARAMETER = Pattern.compile("\\{[A-Za-z_][A-Za-z0-9_.-]*}");
   private static final Pattern SPECIAL = Pattern.compile("[{}*;?#]");
 
-  /** Without any template: every endpoint is called after its method alone. */
+  /** No templates: every endpoint is named only by its method. */
   public static final RouteTemplates NONE = RouteTemplates.parse("");
 
   private final Set<String> methods;
@@ -57,15 +57,15 @@ public final class RouteTemplates {
     this.root = root;
   }
 
-  /** What may follow after some segments. */
+  /** A node of the tree of templates: the possible continuations after some segments. */
   private static final class Node {
     private final Map<String, Node> literals = new HashMap<>();
     private @Nullable Node parameter;
 
-    /** Names of the endpoints of paths that end here, by method. */
+    /** Names of the endpoints of paths that end at this node, by method. */
     private final Map<String, String> here = new HashMap<>();
 
-    /** Names of the endpoints of paths that go on in any way, by method. */
+    /** Names of the endpoints of paths with any continuation, by method. */
     private final Map<String, String> beyond = new HashMap<>();
   }
 
@@ -75,7 +75,7 @@ public final class RouteTemplates {
     }
   }
 
-  /** Signals that a line is no template; the message names the line and what is allowed. */
+  /** Thrown when a line is not a template; the message names the line and the rule. */
   public static final class InvalidTemplateException extends IllegalArgumentException {
     private static final long serialVersionUID = 1L;
 
@@ -85,9 +85,9 @@ public final class RouteTemplates {
   }
 
   /**
-   * Reads templates, one a line.
+   * Parses templates, one per line.
    *
-   * @throws InvalidTemplateException if a line is none, or repeats another one
+   * @throws InvalidTemplateException if a line is invalid or repeats another one
    */
   public static RouteTemplates parse(String text) {
     List<Template> templates = new ArrayList<>();
@@ -119,12 +119,13 @@ public final class RouteTemplates {
       Integer before = shapes.putIfAbsent(shape, template.line);
       if (before != null) {
         throw new InvalidTemplateException(
-            template.line, "the paths are those of line " + before + "; give each template once");
+            template.line,
+            "the template matches the same paths as line " + before + "; give each template once");
       }
       places.put(template, place(root, template));
     }
     places.forEach((template, place) -> addNamed(template, place));
-    // methods that are named come first, wherever they stand
+    // named methods come first, whatever their position
     places.forEach((template, place) -> addAny(template, place, methods));
     return new RouteTemplates(methods, templates.size(), root);
   }
@@ -133,12 +134,12 @@ public final class RouteTemplates {
     var parts = LINE.matcher(line);
     if (!parts.matches()) {
       throw new InvalidTemplateException(
-          number, "must be METHOD /path, such as GET /v1/items/{id}, is '" + line + "'");
+          number, "must be METHOD /path, such as GET /v1/items/{id}, but is '" + line + "'");
     }
     String method = parts.group(1);
     if (!METHOD.matcher(method).matches() && !ANY.equals(method)) {
       throw new InvalidTemplateException(
-          number, "the method must be in upper case, or * for any, is '" + method + "'");
+          number, "the method must be in upper case, or * for any, but is '" + method + "'");
     }
     String path = parts.group(2);
     String violation = Names.violation(path);
@@ -169,7 +170,7 @@ public final class RouteTemplates {
       throw new InvalidTemplateException(
           number,
           "a segment must be literal, or {name}, or * if it is the last one, and must not hold"
-              + " any of ; ? #, is '"
+              + " any of ; ? #, but is '"
               + raw
               + "'");
     }
@@ -181,7 +182,7 @@ public final class RouteTemplates {
     return form.get(0);
   }
 
-  /** Returns the bytes of a text in UTF-8, each as a character. */
+  /** Returns the bytes of a text in UTF-8, each as one character. */
   private static String bytes(String text) {
     return new String(text.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);
   }
@@ -198,7 +199,7 @@ public final class RouteTemplates {
     return segment.startsWith("{");
   }
 
-  /** Returns where the names of a template's endpoints are kept. */
+  /** Returns the map of the names of a template's endpoints. */
   private static Map<String, String> place(Node root, Template template) {
     Node node = root;
     int fixed = template.segments.size() - (template.hasRest() ? 1 : 0);
@@ -239,17 +240,17 @@ public final class RouteTemplates {
     return name;
   }
 
-  /** Returns how many templates there are. */
+  /** Returns the number of templates. */
   public int size() {
     return size;
   }
 
   /**
-   * Returns the name of a call's endpoint: the template it fits, with the call's method; otherwise
+   * Returns the name of a call's endpoint: the matching template with the call's method, or else
    * the method and {@value #OTHER_PATHS}.
    *
-   * @param method as the caller wrote it; compared in upper case
-   * @param target path and query as the caller wrote them, each character a byte
+   * @param method the method as sent; compared in upper case
+   * @param target the path and the query as sent; each character represents a byte
    */
   public String endpoint(String method, String target) {
     String upper = method.toUpperCase(Locale.ROOT);
@@ -258,7 +259,7 @@ public final class RouteTemplates {
     return name == null ? known + ' ' + OTHER_PATHS : name;
   }
 
-  /** Each node of the tree is visited once at most. */
+  /** Finds the endpoint of a path; visits each node of the tree at most once. */
   private static @Nullable String find(Node node, List<String> path, int next, String method) {
     if (next == path.size()) {
       return node.here.get(method);
@@ -271,7 +272,7 @@ public final class RouteTemplates {
     return name == null ? node.beyond.get(method) : name;
   }
 
-  /** Returns how many templates there are, in words. */
+  /** Returns the number of templates, as text. */
   @Override
   public String toString() {
     return size + " templates";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Calls that a gateway describes by header fields: who calls, from which address, and which
- * template of a route the call fits. Knows no HTTP server; only {@code http} uses it.
+ * Reads calls from the header fields of a gateway: the client, its address, and the route template
+ * that the call matches. Independent of any HTTP server; only {@code http} uses it.
  */
 @NullMarked
 package io.weir.ingest.authz;

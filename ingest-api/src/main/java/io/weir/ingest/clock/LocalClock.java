@@ -4,10 +4,10 @@ package io.weir.ingest.clock;
 import java.util.function.LongSupplier;
 
 /**
- * The clocks of one machine. Recording and correcting read no other clock, so that they also run
+ * The clocks of one machine. Recording and correcting use only these clocks, so that they also run
  * under virtual time. As thread-safe as its two sources.
  *
- * @param nanos measures lengths of time; monotonic, with an arbitrary origin
+ * @param nanos measures durations; monotonic, with an arbitrary origin
  * @param epochMillis the wall clock; may step
  */
 public record LocalClock(LongSupplier nanos, LongSupplier epochMillis) {

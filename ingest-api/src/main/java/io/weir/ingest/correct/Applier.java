@@ -17,16 +17,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Applies a backlog to the cache one step at a time: a batch of corrections, or the message that a
- * partition is restored. Items that the cache did not answer stay in the backlog and are tried
- * again after a pause; if only some of its servers did not, the corrections of these alone wait.
+ * Applies a backlog to the cache in steps: a batch of corrections, or the "restored" marker of a
+ * partition. Items to which the cache did not reply stay in the backlog and are retried after a
+ * pause. If only some servers of the cache did not reply, only the corrections of these wait.
  * Independent of Kafka. Not thread-safe.
  */
 final class Applier {
   /** First pause after a failure; a reconnect takes about half a second. */
   private static final long MIN_PAUSE_MILLIS = 100;
 
-  /** Longest pause, and so the longest time for which the cache's return may go unnoticed. */
+  /** Maximum pause, and so the maximum time until the cache's return is noticed. */
   private static final long MAX_PAUSE_MILLIS = 2_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(Applier.class);
@@ -41,7 +41,7 @@ final class Applier {
   private long notBeforeNanos;
   private long takeUpNanos;
 
-  /** Creates an applier that has not applied anything yet. */
+  /** Creates an applier that has applied nothing. */
   Applier(
       BucketCorrector corrector,
       CacheLife life,
@@ -58,18 +58,13 @@ final class Applier {
     this.notBeforeNanos = clock.nowNanos();
   }
 
-  /**
-   * Returns how long to wait before the next step, in nanoseconds; 0 or less if it may be done now.
-   */
+  /** Returns how long to wait before the next step, in nanoseconds; 0 or less if it is due. */
   long waitNanos() {
     long nowNanos = clock.nowNanos();
     return Math.max(notBeforeNanos - nowNanos, pace.waitNanos(nowNanos));
   }
 
-  /**
-   * Performs the next step, if there is one and its time has come. Blocks until the cache has
-   * answered.
-   */
+  /** Performs the next step if it is due. Blocks until the cache has replied. */
   void step(Backlog backlog) {
     if (backlog.isEmpty() || waitNanos() > 0) {
       return;
@@ -84,7 +79,7 @@ final class Applier {
       } else {
         List<BoundedCorrection> corrections = backlog.nextCorrections(pace.maxBatch());
         if (corrections.isEmpty()) {
-          return; // all that may be next is deferred
+          return; // all items that could be next are deferred
         }
         apply(backlog, corrections);
       }
@@ -122,7 +117,7 @@ final class Applier {
       List<CorrectionOutcome> outcomes = corrector.apply(corrections);
       if (outcomes.size() != corrections.size()) {
         throw new IllegalStateException(
-            corrections.size() + " corrections have " + outcomes.size() + " outcomes");
+            corrections.size() + " corrections got " + outcomes.size() + " outcomes");
       }
       note(corrections, outcomes);
       backlog.answered(corrections.size());

@@ -16,39 +16,40 @@ import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records that were read but not answered by the cache yet, in their order. Of several corrections
- * of one bucket only the newest is kept, in the place of the oldest. This never crosses a message
- * that a partition is restored, since that message covers everything before it. Not thread-safe.
+ * Records that were read but to which the cache has not replied, in order. Of several corrections
+ * of one bucket only the newest is kept, at the position of the oldest. A correction never moves
+ * across a "restored" marker, because that marker covers everything before it. Not thread-safe.
  *
- * <p>Corrections whose server does not answer while others do are deferred: those behind them are
- * next, and they keep their place until they are taken up again. A message that a partition is
- * restored is deferred with them, and never overtakes a correction; corrections behind it may
- * overtake it, since they tell of what is so now.
+ * <p>Corrections are deferred if their server does not reply while others do. Later corrections are
+ * then next; the deferred ones keep their position until they are resumed. A "restored" marker is
+ * deferred with them and never overtakes a correction. Later corrections may overtake the marker,
+ * because they describe the current state.
  */
 final class Backlog {
   /** An entry of the backlog. */
   sealed interface Item {
     int partition();
 
-    /** Returns the offset of the oldest record that this item stands for. */
+    /** Returns the offset of the oldest record that this item represents. */
     long offset();
   }
 
   /** A correction. */
   record WaitingCorrection(int partition, long offset, BoundedCorrection bounded) implements Item {}
 
-  /** The message that a partition is restored. */
+  /** The "restored" marker of a partition. */
   record RestoredMessage(int partition, long offset, CacheRestored restored) implements Item {}
 
   /**
-   * The key under which corrections of one bucket meet if no restored message lies between them.
+   * The key under which corrections of one bucket are merged if no "restored" marker is between
+   * them.
    *
-   * @param section number of restored messages before it
-   * @param bucket the bucket; empty for the restored message that ends the section
+   * @param section number of "restored" markers before it
+   * @param bucket the bucket; empty for the marker that ends the section
    */
   private record Key(long section, String bucket) {}
 
-  /** Most deferred corrections behind which others are read: some 50 MB. */
+  /** Maximum number of deferred corrections with which reading continues: about 50 MB. */
   private static final int MAX_DEFERRED = 100_000;
 
   private final Map<Key, Item> items = new LinkedHashMap<>();
@@ -58,7 +59,7 @@ final class Backlog {
   /**
    * Appends a correction.
    *
-   * @return true if it replaced a waiting correction or was itself superseded by one
+   * @return true if it replaced a waiting correction, or a newer waiting one replaced it
    */
   boolean add(WaitingCorrection added) {
     Key key = new Key(section, added.bounded().correction().bucket());
@@ -67,7 +68,7 @@ final class Backlog {
       return false;
     }
     boolean newer = isNewer(added.bounded().correction(), waiting.bounded().correction());
-    // A bucket has one partition. Should it ever have two, the older record is only read once more.
+    // A bucket has one partition. If it had two, the older record would only be read once more.
     if (newer) {
       items.put(key, new WaitingCorrection(waiting.partition(), waiting.offset(), added.bounded()));
     }
@@ -80,23 +81,26 @@ final class Backlog {
         : one.epoch() > other.epoch();
   }
 
-  /** Appends the message that a partition is restored. */
+  /** Appends the "restored" marker of a partition. */
   void add(RestoredMessage message) {
     items.put(new Key(section, ""), message);
     section++;
   }
 
-  /** Returns whether nothing waits. */
+  /** Returns whether no items wait. */
   boolean isEmpty() {
     return items.isEmpty();
   }
 
-  /** Returns whether further records may be read: all that waits is deferred, and not too much. */
+  /**
+   * Returns whether further records may be read: all items are deferred, and there are not too
+   * many.
+   */
   boolean mayGrow() {
     return isIdle() && deferred.size() < MAX_DEFERRED;
   }
 
-  /** Returns whether nothing is next: all that waits is deferred. */
+  /** Returns whether no item is next: all items are deferred. */
   boolean isIdle() {
     return items.size() == deferred.size();
   }
@@ -117,8 +121,8 @@ final class Backlog {
   }
 
   /**
-   * Returns the restored message that is next, or null if a correction is, or nothing. A message
-   * behind a deferred correction is deferred.
+   * Returns the "restored" marker that is next, or null if a correction or nothing is next. A
+   * marker behind a deferred correction is deferred.
    */
   @Nullable RestoredMessage nextRestored() {
     boolean isCorrectionDeferred = false;
@@ -137,9 +141,9 @@ final class Backlog {
   }
 
   /**
-   * Returns the corrections that are next, up to a restored message that is not deferred.
+   * Returns the next corrections, up to a "restored" marker that is not deferred.
    *
-   * @param max most corrections to return
+   * @param max maximum number of corrections
    */
   List<BoundedCorrection> nextCorrections(int max) {
     List<BoundedCorrection> corrections = new ArrayList<>();
@@ -156,19 +160,19 @@ final class Backlog {
   }
 
   /**
-   * Removes the items at the front that are not deferred.
+   * Removes items at the front that are not deferred.
    *
-   * @param count how many
+   * @param count number of items
    */
   void answered(int count) {
     answered(count, place -> true);
   }
 
   /**
-   * Removes items at the front that are not deferred, and defers the others of them.
+   * Removes some of the items at the front that are not deferred, and defers the rest of them.
    *
-   * @param count how many they are
-   * @param isAnswered whether the one of a place, from 0, is to be removed
+   * @param count number of items
+   * @param isAnswered returns whether to remove the item with the given index, from 0
    */
   void answered(int count, IntPredicate isAnswered) {
     Iterator<Key> keys = items.keySet().iterator();
@@ -189,7 +193,7 @@ final class Backlog {
   /**
    * Removes all items of the given partitions.
    *
-   * @return how many there were
+   * @return number of removed items
    */
   int giveUp(Collection<Integer> partitions) {
     int before = items.size();
@@ -201,7 +205,7 @@ final class Backlog {
   /**
    * Removes all items.
    *
-   * @return how many there were
+   * @return number of removed items
    */
   int giveUpAll() {
     int before = items.size();
@@ -211,7 +215,7 @@ final class Backlog {
   }
 
   /**
-   * Returns the offset, exclusive, up to which all records of a partition have been answered.
+   * Returns the offset, exclusive, up to which the cache has replied to all records of a partition.
    *
    * @param readTo the offset after the last record that was read
    */

@@ -17,21 +17,22 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * A thread that notices when the cache has lost its state. The cache elects one of all nodes, which
- * publishes the loss. If that node cannot publish it, it abandons the restoration, so that any node
- * may start another. The restoration itself is the work of the aggregator and of the {@link
- * CorrectionLoop}s.
+ * A thread that detects when the cache has lost its state. The cache elects one node, which
+ * publishes the loss. If that node cannot publish it, the node abandons the restoration, so that
+ * any node may start another one. The aggregator and the {@link CorrectionLoop}s perform the
+ * restoration.
  */
 public final class CacheWatch implements AutoCloseable {
   /**
-   * Longest wait for a suspicion of a loss; also how often the marker of a warm cache is renewed.
+   * Maximum wait for a sign of a loss; also the interval at which a restored cache's marker is
+   * renewed.
    */
-  private static final Duration LOOK_INTERVAL = Duration.ofSeconds(1);
+  private static final Duration CHECK_INTERVAL = Duration.ofSeconds(1);
 
-  /** Pause between two checks of a cache that is not warm. */
+  /** Pause between two checks of a cache that is not restored. */
   private static final long MIN_PAUSE_MILLIS = 250;
 
-  /** Longest pause after the loss could not be published. */
+  /** Maximum pause after a failure to publish the loss. */
   private static final long MAX_PAUSE_MILLIS = 5_000;
 
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(3);
@@ -47,13 +48,14 @@ public final class CacheWatch implements AutoCloseable {
   private final SupervisedThread thread;
 
   /**
-   * When the cache was found cold, in monotonic nanoseconds; null while it is not known to be cold.
+   * When the cache was found not restored, in monotonic nanoseconds; null if it is not known to be
+   * so.
    */
   private @Nullable Long coldSinceNanos;
 
   /**
-   * Whether the cache has been warm since the node started; only then can a cold cache have lost
-   * something that this node knows of.
+   * Whether the cache has been restored since the node started. Only then can it have lost state
+   * that this node knows of.
    */
   private boolean wasWarm;
 
@@ -61,15 +63,15 @@ public final class CacheWatch implements AutoCloseable {
   private @Nullable String announced;
 
   /**
-   * The restoration that this node must abandon but could not yet abandon in the cache; null if
-   * there is none.
+   * The restoration that this node must abandon but could not yet abandon in the cache; null for
+   * none.
    */
   private @Nullable String toAbandon;
 
   /**
-   * Creates a watch that has not checked the cache yet.
+   * Creates a watch that has not yet checked the cache.
    *
-   * @param cacheClockMillis the cache's clock as this node knows it, by which calls are dated
+   * @param cacheClockMillis the cache's clock as this node knows it; it dates calls
    */
   public CacheWatch(
       CacheLife life,
@@ -89,7 +91,7 @@ public final class CacheWatch implements AutoCloseable {
     thread.start();
   }
 
-  /** Looks again and again. */
+  /** Repeats the check. */
   private final class Looking implements SupervisedThread.Work {
     @Override
     public void run() throws InterruptedException {
@@ -97,7 +99,7 @@ public final class CacheWatch implements AutoCloseable {
       if (pauseMillis > 0) {
         thread.pause(pauseMillis);
       } else {
-        life.awaitColdSignal(LOOK_INTERVAL);
+        life.awaitColdSignal(CHECK_INTERVAL);
       }
     }
 
@@ -107,7 +109,7 @@ public final class CacheWatch implements AutoCloseable {
       return MAX_PAUSE_MILLIS;
     }
 
-    /** Waits for the signal are short. */
+    /** Does nothing; waits for the signal are short. */
     @Override
     public void wakeUp(Thread worker) {}
   }
@@ -115,7 +117,7 @@ public final class CacheWatch implements AutoCloseable {
   /**
    * Checks the cache once and takes the action that its state requires.
    *
-   * @return how long to pause before the next check, in milliseconds; 0 to wait for a suspicion
+   * @return the pause before the next check, in milliseconds; 0 to wait for a sign of a loss
    */
   public long look() {
     try {
@@ -155,10 +157,10 @@ public final class CacheWatch implements AutoCloseable {
   private long cold() throws CacheUnavailableException {
     if (coldSinceNanos == null) {
       coldSinceNanos = clock.nowNanos();
-      // a cache that this node has not yet seen warm is usually a new one
+      // a cache that this node has never seen restored is usually a new one
       LOG.atLevel(wasWarm ? Level.WARN : Level.INFO)
           .log(
-              "cache_cold; it is new, has lost its state, or may have; it is restored from the"
+              "cache_cold; the cache is new or may have lost its state; it is restored from the"
                   + " records");
     }
     if (toAbandon != null) {

@@ -20,25 +20,25 @@ final class CorrectionConsumer {
   static final String TOPIC = Topics.CORRECTIONS.name();
 
   /**
-   * Time after which the partitions of a dead node are taken over; until then they are not read.
+   * Time after which other nodes take over the partitions of a dead node; until then no node reads
+   * them.
    */
   private static final int SESSION_TIMEOUT_MILLIS = 10_000;
 
   private static final int HEARTBEAT_INTERVAL_MILLIS = 3_000;
 
-  /** A request to a broker that does not answer in this time is repeated over a new connection. */
+  /** Time without a reply after which a request to a broker is repeated over a new connection. */
   private static final int REQUEST_TIMEOUT_MILLIS = 10_000;
 
   /**
-   * Longest pause between two attempts, and so the longest time for which Kafka's return may go
-   * unnoticed.
+   * Maximum pause between two attempts, and so the maximum time until Kafka's return is noticed.
    */
   private static final int MAX_BACKOFF_MILLIS = 1_000;
 
-  /** Also the longest time until new partitions are found. */
+  /** Maximum age of metadata; also the maximum time until new partitions are found. */
   private static final int METADATA_MAX_AGE_MILLIS = 60_000;
 
-  /** Bounds the backlog: four of the largest batches. */
+  /** Maximum number of records per poll, which bounds the backlog: four of the largest batches. */
   private static final int MAX_POLL_RECORDS = 1_024;
 
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(3);
@@ -46,7 +46,7 @@ final class CorrectionConsumer {
   private CorrectionConsumer() {}
 
   /**
-   * Opens a consumer. Does not contact Kafka yet.
+   * Opens a consumer. Does not yet contact Kafka.
    *
    * @throws org.apache.kafka.common.KafkaException if no address of Kafka can be resolved
    */
@@ -72,8 +72,8 @@ final class CorrectionConsumer {
   /**
    * Closes a consumer.
    *
-   * @param forGood true if other members shall take the partitions over at once; false if they
-   *     shall wait for this node to return, for as long as a session lasts
+   * @param forGood true if other members must take over the partitions immediately; false if they
+   *     must wait for this node to return, for the length of a session
    */
   static void close(KafkaConsumer<byte[], byte[]> consumer, boolean forGood) {
     consumer.close(

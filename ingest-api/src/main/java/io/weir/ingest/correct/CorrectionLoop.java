@@ -20,35 +20,33 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread that reads the corrections of this node's partitions and has them applied. It reads
- * nothing further while an item waits for the cache, but still polls the consumer, so that the
- * group does not remove the member. Any failure of Kafka closes the consumer, and a new one is
- * opened after a pause. The thread ends only with {@link #close}.
+ * A thread that reads the corrections of this node's partitions and applies them. While an item
+ * waits for the cache, it reads nothing further, but still polls the consumer, so that the group
+ * does not remove the member. After any failure of Kafka it closes the consumer and opens a new one
+ * after a pause. The thread ends only with {@link #close}.
  */
 final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
-  /** Longest time in one poll. */
+  /** Maximum time of one poll. */
   private static final long MAX_POLL_MILLIS = 500;
 
-  /** Longest time in one poll until everything has been read once. */
+  /** Maximum time of one poll until everything has been read once. */
   private static final long FIRST_POLL_MILLIS = 50;
 
   private static final long MIN_PAUSE_MILLIS = 250;
   private static final long MAX_PAUSE_MILLIS = 5_000;
   private static final long TOPIC_PAUSE_MILLIS = 1_000;
 
-  /** Oldest permitted age of the lag figure. */
+  /** Maximum age of the lag figure. */
   private static final long LAG_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-  /**
-   * Oldest permitted age of the lag figure while a starting node waits for the lag to become zero.
-   */
+  /** Maximum age of the lag figure while a starting node waits for the lag to become zero. */
   private static final long FIRST_LAG_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-  /** Longest wait for one answer from Kafka. */
-  private static final Duration PATIENCE = Duration.ofSeconds(2);
+  /** Timeout of one request to Kafka. */
+  private static final Duration TIMEOUT = Duration.ofSeconds(2);
 
   /** How long a stop waits for the batch in progress, and again after interrupting it. */
-  private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
 
   private final CorrectionSettings settings;
   private final CorrectionQueue queue;
@@ -96,7 +94,7 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
     return backoff.failedMillis();
   }
 
-  /** The consumer is woken up only in order to stop. */
+  /** Wakes the consumer up; this happens only in order to stop. */
   @Override
   public void wakeUp(Thread worker) {
     KafkaConsumer<byte[], byte[]> inUse = consumer;
@@ -138,7 +136,7 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
 
   private void awaitTopic(KafkaConsumer<byte[], byte[]> opened) {
     while (!thread.isClosing()
-        && opened.partitionsFor(CorrectionConsumer.TOPIC, PATIENCE).isEmpty()) {
+        && opened.partitionsFor(CorrectionConsumer.TOPIC, TIMEOUT).isEmpty()) {
       status.begins(
           CorrectionStatus.Kind.TOPIC_MISSING, CorrectionConsumer.TOPIC + " does not exist");
       thread.pause(TOPIC_PAUSE_MILLIS);
@@ -170,7 +168,7 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
       return statistics.wereReadToTheEnd() ? MAX_POLL_MILLIS : FIRST_POLL_MILLIS;
     }
     if (queue.isIdle()) {
-      return FIRST_POLL_MILLIS; // what waits for a server is looked at so often
+      return FIRST_POLL_MILLIS; // deferred items are checked this often
     }
     // rounded up, so that a wait of less than a millisecond is not spent spinning
     long waitMillis = (queue.waitNanos() + 999_999) / 1_000_000;
@@ -186,14 +184,14 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
     try {
       long behind = queue.size();
       for (Map.Entry<TopicPartition, Long> end :
-          opened.endOffsets(opened.assignment(), PATIENCE).entrySet()) {
-        behind += Math.max(0, end.getValue() - opened.position(end.getKey(), PATIENCE));
+          opened.endOffsets(opened.assignment(), TIMEOUT).entrySet()) {
+        behind += Math.max(0, end.getValue() - opened.position(end.getKey(), TIMEOUT));
       }
       statistics.lag(behind);
       if (isStarting && behind == 0) {
         statistics.readToTheEnd();
       }
-      // a consumer that lasted this long is not one that fails at every start
+      // a consumer that lasted this long does not fail at every start
       status.ends(CorrectionStatus.Kind.KAFKA);
       status.ends(CorrectionStatus.Kind.FAULT);
       backoff.reset();
@@ -204,12 +202,12 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Stops the thread. The batch in progress is finished or, after some seconds, abandoned, and the
+   * Stops the thread. The batch in progress is finished or, after some seconds, abandoned. The
    * position of all answered records is committed.
    */
   @Override
   public void close() {
-    thread.close(STOP_PATIENCE);
+    thread.close(STOP_TIMEOUT);
     status.stopped();
   }
 }

@@ -10,10 +10,10 @@ import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
- * The way of a correction from a record to the cache, without the consumer that reads and without a
- * thread: records are read into a backlog, and what waits there is applied step by step. What the
- * cache has not answered waits on, and its offset is not to be committed. {@link Corrections} gives
- * it a consumer and a thread; the simulation gives it both of its own. Not thread-safe.
+ * The path of a correction from a record to the cache, without a consumer or thread of its own:
+ * records are read into a backlog, and its items are applied step by step. An item to which the
+ * cache has not replied stays, and its offset must not be committed. {@link Corrections} adds a
+ * consumer and a thread; the simulation adds its own. Not thread-safe.
  */
 public final class CorrectionQueue {
   private final Backlog backlog = new Backlog();
@@ -25,10 +25,10 @@ public final class CorrectionQueue {
    * Creates an empty queue.
    *
    * @param corrector applies corrections
-   * @param life is told which partitions are restored
+   * @param life receives the partitions that are restored
    * @param policies returns the policies in force, the same object until they change; for debt caps
-   * @param maxPerSecond most corrections given to the cache in a second, at least 1
-   * @param statistics counts what is done
+   * @param maxPerSecond maximum number of corrections sent to the cache per second, at least 1
+   * @param statistics counts the results
    */
   public CorrectionQueue(
       BucketCorrector corrector,
@@ -42,52 +42,52 @@ public final class CorrectionQueue {
   }
 
   /**
-   * Takes in a record of the corrections topic. One that is malformed is logged, counted and passed
-   * over.
+   * Reads a record of the corrections topic into the backlog. A malformed record is logged, counted
+   * and skipped.
    */
   public void read(ConsumerRecord<byte[], byte[]> record) {
     reader.read(record, backlog);
   }
 
   /**
-   * Applies what is at the front, if its time has come: a number of corrections, or the message
-   * that a partition is restored. Blocks until the cache has answered; if it does not, the same is
-   * tried again after a pause.
+   * Applies the first items if they are due: a number of corrections, or the "restored" marker of a
+   * partition. Blocks until the cache has replied; without a reply, the items are retried after a
+   * pause.
    */
   public void applyNext() {
     applier.step(backlog);
   }
 
   /**
-   * Returns how long to wait before {@link #applyNext} does anything, in nanoseconds; 0 or less if
+   * Returns how long to wait before {@link #applyNext} has an effect, in nanoseconds; 0 or less if
    * it may be called now.
    */
   long waitNanos() {
     return applier.waitNanos();
   }
 
-  /** Returns whether nothing waits. */
+  /** Returns whether no items wait. */
   public boolean isEmpty() {
     return backlog.isEmpty();
   }
 
-  /** Returns whether further records may be read: nothing waits but for servers that are away. */
+  /** Returns whether further records may be read: items wait only for unavailable servers. */
   boolean mayGrow() {
     return backlog.mayGrow();
   }
 
-  /** Returns whether nothing is to be applied now: what waits, waits for servers that are away. */
+  /** Returns whether no item can be applied now: all items wait for unavailable servers. */
   boolean isIdle() {
     return backlog.isIdle();
   }
 
-  /** Returns how many corrections and messages wait. */
+  /** Returns the number of waiting corrections and messages. */
   int size() {
     return backlog.size();
   }
 
   /**
-   * Returns the offset, exclusive, up to which all records of a partition have been answered.
+   * Returns the offset, exclusive, up to which the cache has replied to all records of a partition.
    *
    * @param readTo the offset after the last record of the partition that was read
    */
@@ -96,24 +96,24 @@ public final class CorrectionQueue {
   }
 
   /**
-   * Drops what waits of some partitions, which another node will read.
+   * Drops the waiting items of some partitions, which another node will read.
    *
-   * @return how much that was
+   * @return number of dropped items
    */
   int giveUp(Collection<Integer> partitions) {
     return backlog.giveUp(partitions);
   }
 
   /**
-   * Drops all that waits.
+   * Drops all waiting items.
    *
-   * @return how much that was
+   * @return number of dropped items
    */
   int giveUpAll() {
     return backlog.giveUpAll();
   }
 
-  /** Returns why corrections are not applied at present. */
+  /** Returns why corrections are currently not applied. */
   CorrectionStatus status() {
     return status;
   }

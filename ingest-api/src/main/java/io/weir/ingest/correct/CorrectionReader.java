@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * and skipped; tombstones and records of unknown kinds are ignored. Not thread-safe.
  */
 final class CorrectionReader {
-  /** Shortest time between two log lines about malformed records; all of them are counted. */
+  /** Minimum time between two log lines about malformed records; metrics count all of them. */
   private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private static final Logger LOG = LoggerFactory.getLogger(CorrectionReader.class);
@@ -31,7 +31,7 @@ final class CorrectionReader {
   private final LocalClock clock;
   private long loggedNanos;
 
-  /** Creates a reader that has not read anything yet. */
+  /** Creates a reader that has read nothing. */
   CorrectionReader(LimitsInForce limits, CorrectionStatistics statistics, LocalClock clock) {
     this.limits = limits;
     this.statistics = statistics;
@@ -63,7 +63,7 @@ final class CorrectionReader {
                     record.partition(),
                     record.offset(),
                     CorrectionCodec.decodeRestored(record.value())));
-        default -> throw new IllegalStateException("a kind without a reader: " + type);
+        default -> throw new IllegalStateException("no reader for this kind: " + type);
       }
     } catch (MalformedRecordException malformed) {
       statistics.malformed.increment();
@@ -87,7 +87,7 @@ final class CorrectionReader {
     if (nowNanos - loggedNanos >= LOG_NANOS) {
       loggedNanos = nowNanos;
       LOG.warn(
-          "correction_malformed record={}-{}-{} detail=\"{}\"; skipped, as others may be until the"
+          "correction_malformed record={}-{}-{} detail=\"{}\"; skipped; further ones may be skipped silently until the"
               + " next line",
           record.topic(),
           record.partition(),

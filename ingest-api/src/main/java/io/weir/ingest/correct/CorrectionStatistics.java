@@ -17,9 +17,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Metrics of what a node has done since it started to keep the cache correct. Thread-safe.
+ * Metrics of a node's work to keep the cache correct, since its start. Thread-safe.
  *
- * <p>Invariant: <b>read = outcomes of every kind + superseded + malformed + restored messages +
+ * <p>Invariant: <b>read = outcomes of every kind + superseded + malformed + "restored" markers +
  * handed back + waiting</b>.
  */
 public final class CorrectionStatistics {
@@ -28,22 +28,24 @@ public final class CorrectionStatistics {
   /** Records read, without tombstones and records of unknown kinds. */
   final Counter read;
 
-  /** Corrections left out because a newer one of the same bucket arrived with them. */
+  /** Corrections skipped because a newer one of the same bucket arrived with them. */
   final Counter superseded;
 
   /** Malformed records, which were skipped. */
   final Counter malformed;
 
-  /** Messages about restored partitions that the cache has stored. */
+  /** "Restored" markers of partitions that the cache has stored. */
   final Counter restoredMessages;
 
-  /** Records abandoned unanswered because their partition moved; another node reads them again. */
+  /**
+   * Records abandoned without a reply because their partition moved; another node reads them again.
+   */
   final Counter handedBack;
 
-  /** Corrections whose debit was limited by the debt cap. */
+  /** Corrections whose debit the debt cap reduced. */
   final Counter clamped;
 
-  /** Batches and messages sent to the cache again because it did not answer. */
+  /** Batches and markers sent to the cache again because it did not reply. */
   final Counter retries;
 
   final Counter tokensGiven;
@@ -55,12 +57,12 @@ public final class CorrectionStatistics {
   /** Losses that this node was elected to publish but could not. */
   final Counter restorationsAbandoned;
 
-  /** Losses that this node published and after which it has seen the cache warm again. */
+  /** Losses that this node published and after which it has seen the cache restored. */
   final Counter restorationsCompleted;
 
   /**
-   * Time since the oldest call that a correction accounts for was decided. Restored buckets have
-   * none.
+   * Time since the decision of the oldest call that a correction accounts for. Restored buckets
+   * have none.
    */
   final Timer sinceDisturbed;
 
@@ -80,22 +82,27 @@ public final class CorrectionStatistics {
       outcomes.put(
           kind,
           Counter.builder("weir.corrections")
-              .description("corrections the cache has answered")
+              .description("corrections to which the cache replied")
               .tag("outcome", kind.name().toLowerCase(Locale.ROOT))
               .register(registry));
     }
     read = counter(registry, "read", "records read from the corrections topic");
     superseded =
-        counter(registry, "superseded", "corrections left out for a newer one of their bucket");
+        counter(registry, "superseded", "corrections replaced by a newer one of the same bucket");
     malformed =
-        counter(registry, "malformed", "records of the corrections topic that were skipped");
-    restoredMessages =
-        counter(registry, "restored", "records that say that a partition is restored");
+        counter(
+            registry,
+            "malformed",
+            "records of the corrections topic that were malformed and skipped");
+    restoredMessages = counter(registry, "restored", "records that mark a partition as restored");
     handedBack =
-        counter(registry, "handed.back", "records given up unanswered; they are read again");
-    clamped = counter(registry, "clamped", "corrections whose debit the debt cap cut");
+        counter(
+            registry,
+            "handed.back",
+            "records abandoned when their partition moved; its next owner reads them again");
+    clamped = counter(registry, "clamped", "corrections whose debit the debt cap reduced");
     retries =
-        counter(registry, "retries", "batches given to the cache again since it did not answer");
+        counter(registry, "retries", "batches sent to the cache again because it did not reply");
     tokensGiven = tokens(registry, "given");
     tokensTaken = tokens(registry, "taken");
     restorationsBegun = restorations(registry, "begun");
@@ -106,17 +113,17 @@ public final class CorrectionStatistics {
     gauge(
         registry,
         "weir.corrections.waiting",
-        "records read that the cache has not answered",
+        "records read to which the cache has not replied",
         CorrectionStatistics::waiting);
     gauge(
         registry,
         "weir.corrections.lag.records",
-        "records of this node's partitions that are not applied",
+        "records of this node's partitions that are not yet applied",
         CorrectionStatistics::lagRecords);
     gauge(
         registry,
         "weir.cache.warmth",
-        "1 when the cache's state is whole, 0 when it was lost, -1 when that is not known",
+        "1 when the cache is restored, 0 when it is not, -1 when that is unknown",
         statistics -> number(statistics.warmth));
   }
 
@@ -133,14 +140,14 @@ public final class CorrectionStatistics {
 
   private static Counter restorations(MeterRegistry registry, String event) {
     return Counter.builder("weir.cache.restorations")
-        .description("restorations of a lost cache that this node announced")
+        .description("restorations of a lost cache that this node published")
         .tag("event", event)
         .register(registry);
   }
 
   private static Timer age(MeterRegistry registry, String since) {
     return Timer.builder("weir.correction.age")
-        .description("age of a correction when the cache had applied it, in seconds")
+        .description("age of a correction when the cache applied it, in seconds")
         .tag("since", since)
         .publishPercentiles(AGE_QUANTILES)
         .register(registry);
@@ -166,13 +173,13 @@ public final class CorrectionStatistics {
     return Objects.requireNonNull(outcomes.get(kind));
   }
 
-  /** Returns the number of records read and not yet answered. */
+  /** Returns the number of records read to which the cache has not replied. */
   int waiting() {
     return waiting;
   }
 
   /**
-   * Returns the number of records of this node's partitions that are not applied yet, as of some
+   * Returns the number of records of this node's partitions that are not yet applied, as of some
    * seconds ago.
    */
   long lagRecords() {
@@ -221,7 +228,7 @@ public final class CorrectionStatistics {
     wereReadToTheEnd = true;
   }
 
-  /** Returns how often the cache was asked for its state since it last answered. */
+  /** Returns the number of checks of the cache's state since its last reply. */
   int looksUnanswered() {
     return looksUnanswered;
   }

@@ -5,8 +5,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether corrections are being applied, and if not, why. A lasting problem is logged once when it
- * begins and once when it ends. Written by one thread, read by any.
+ * Whether corrections are applied, and if not, why. A lasting problem is logged once when it begins
+ * and once when it ends. Written by one thread, read by any.
  */
 final class CorrectionStatus {
   private static final Logger LOG = LoggerFactory.getLogger(CorrectionStatus.class);
@@ -14,7 +14,7 @@ final class CorrectionStatus {
   /** The kind of problem, with its name in the log. */
   enum Kind {
     NONE("none"),
-    /** Before the first answer from Kafka; not logged. */
+    /** Before the first reply from Kafka; not logged. */
     STARTING("corrections_starting"),
     KAFKA("corrections_kafka_unavailable"),
     TOPIC_MISSING("corrections_topic_missing"),
@@ -51,18 +51,18 @@ final class CorrectionStatus {
     }
   }
 
-  /** Records that a problem of this kind has ended. A problem of another kind stays. */
+  /** Records the end of a problem of this kind. A problem of another kind stays. */
   void ends(Kind kind) {
     if (state.kind() == kind) {
       state = new State(Kind.NONE, "");
       if (kind != Kind.STARTING) {
-        // at the same log level as the problem
+        // same log level as the problem
         LOG.warn("{} over", kind.event);
       }
     }
   }
 
-  /** Records the stop of the loop. Not logged, since it was requested. */
+  /** Records the stop of the loop. Not logged, because it was requested. */
   void stopped() {
     state = new State(Kind.STOPPED, "stopped");
   }
@@ -71,7 +71,7 @@ final class CorrectionStatus {
     return state.kind() == Kind.NONE;
   }
 
-  /** Returns what is wrong, or an empty string if nothing is. */
+  /** Returns the current problem, or the empty string if there is none. */
   String detail() {
     return state.detail();
   }

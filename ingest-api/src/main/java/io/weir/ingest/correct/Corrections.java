@@ -10,14 +10,14 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * Keeps the decision cache correct, in two threads of its own: one applies the corrections of the
- * partitions assigned to this node, the other watches for a cache that has lost its state. Starts
- * without Kafka and Redis, and continues whatever state they are in. Thread-safe.
+ * Keeps the decision cache correct with two threads. One applies the corrections of the partitions
+ * assigned to this node, the other watches for a cache that has lost its state. Starts without
+ * Kafka and Redis, and continues whether or not they are available. Thread-safe.
  */
 public final class Corrections implements AutoCloseable {
   /**
-   * Number of unanswered checks after which the cache counts as unreachable; a single late answer
-   * is not enough.
+   * Number of unanswered checks after which the cache counts as unreachable; one late reply is not
+   * enough.
    */
   static final int LOOKS_AT_START = 3;
 
@@ -40,19 +40,19 @@ public final class Corrections implements AutoCloseable {
   /**
    * The health of the application of corrections.
    *
-   * @param ok whether corrections are read and the cache answers
-   * @param detail what is wrong, or a summary of the backlog
+   * @param ok whether corrections are read and the cache replies
+   * @param detail the problem, or a summary of the backlog
    */
   public record Health(boolean ok, String detail) {}
 
   /**
-   * Creates an instance. Nothing is done before {@link #start}.
+   * Creates an instance, which does nothing before {@link #start}.
    *
    * @param corrector applies corrections; closed by the caller, after this instance
    * @param life reports the cache's state; closed by the caller, after this instance
    * @param policies returns the policies in force, the same object until they change; for debt caps
    * @param cacheClockMillis the cache's clock as this node knows it
-   * @param registry receives the metrics of what is done, and of the Kafka consumer
+   * @param registry receives the metrics of this object and of the Kafka consumer
    */
   public static Corrections of(
       CorrectionSettings settings,
@@ -85,15 +85,15 @@ public final class Corrections implements AutoCloseable {
   }
 
   /**
-   * Returns what a starting node should still wait for, in words, or an empty string if there is
-   * nothing. A cache that has not answered {@value #LOOKS_AT_START} times is not waited for.
+   * Returns what a starting node must still wait for, as text; the empty string if nothing. A cache
+   * that has not replied {@value #LOOKS_AT_START} times is not waited for.
    */
   public String missingAtStart() {
     return switch (statistics.warmth()) {
       case COLD -> "the cache is not restored";
-      case WARM -> statistics.wereReadToTheEnd() ? "" : "corrections are not read to their end";
+      case WARM -> statistics.wereReadToTheEnd() ? "" : "corrections are not completely read";
       case UNKNOWN ->
-          statistics.looksUnanswered() < LOOKS_AT_START ? "the cache has not answered yet" : "";
+          statistics.looksUnanswered() < LOOKS_AT_START ? "the cache has not replied yet" : "";
     };
   }
 

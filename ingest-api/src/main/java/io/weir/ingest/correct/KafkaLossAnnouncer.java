@@ -25,22 +25,22 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
 
 /**
- * Publishes losses with a producer that is opened for each of them: losses are rare, and a failed
- * producer leaves nothing behind.
+ * Publishes losses with a new producer for each: losses are rare, and a failed producer leaves
+ * nothing behind.
  */
 final class KafkaLossAnnouncer implements LossAnnouncer {
   private static final String TOPIC = Topics.CALLS.name();
 
-  /** Longest wait for one answer, that about the topic included. */
+  /** Timeout of one request, including the one about the topic. */
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(5);
 
-  /** How much longer one record may take than one request; Kafka requires more than nothing. */
+  /** Extra time of one record over one request; Kafka requires more than zero. */
   private static final int DELIVERY_MARGIN_MILLIS = 3_000;
 
-  /** More than enough for one record in each of a thousand partitions. */
+  /** Size of the producer's buffer: more than enough for one record in each of 1,000 partitions. */
   private static final long BUFFER_BYTES = 32L * 1024 * 1024;
 
-  /** Smallest batch: each record has a partition of its own. */
+  /** Minimum batch size: each record has its own partition. */
   private static final int BATCH_BYTES = 1_024;
 
   private final CorrectionSettings config;
@@ -51,7 +51,7 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
     this(config, REQUEST_TIMEOUT);
   }
 
-  /** Creates an announcer that waits for each answer of Kafka for as long as it is told. */
+  /** Creates an announcer with the given request timeout. */
   KafkaLossAnnouncer(CorrectionSettings config, Duration requestTimeout) {
     this.config = config;
     this.requestTimeoutMillis = Math.toIntExact(requestTimeout.toMillis());
@@ -80,7 +80,7 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
     }
   }
 
-  /** Asks Kafka for the topic's number of partitions; the request never creates the topic. */
+  /** Reads the topic's number of partitions from Kafka; the request never creates the topic. */
   private int partitions() throws FailedException {
     Map<String, Object> settings = new HashMap<>();
     settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, requestTimeoutMillis);
@@ -93,7 +93,7 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
               .get(requestTimeoutMillis, TimeUnit.MILLISECONDS);
       TopicDescription calls = topics == null ? null : topics.get(TOPIC);
       if (calls == null) {
-        throw new KafkaException("Kafka answered without the topic it was asked for");
+        throw new KafkaException("Kafka's reply does not contain the requested topic");
       }
       return calls.partitions().size();
     } catch (ExecutionException | TimeoutException | KafkaException failed) {

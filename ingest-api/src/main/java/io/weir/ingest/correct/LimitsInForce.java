@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Adapts corrections to the policies in force. The debit is limited to the policy's debt cap, or to
- * one capacity of the correction's limit if the policy no longer exists. The limit is replaced by
- * the policy's if it has been changed since the correction was computed. Corrections of quotas are
- * applied unchanged. Not thread-safe.
+ * one capacity of the correction's limit if the policy no longer exists. If the policy's limit
+ * changed since the correction was computed, it replaces the correction's limit. Corrections of
+ * quotas are applied unchanged. Not thread-safe.
  */
 final class LimitsInForce {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -44,12 +44,12 @@ final class LimitsInForce {
   }
 
   /**
-   * Returns a correction as it is to be applied.
+   * Returns the correction in the form in which it must be applied.
    *
    * @param nowEpochMillis approximate current time
-   * @throws IllegalArgumentException if the bucket's key is not one of ours
+   * @throws IllegalArgumentException if the bucket's key is not a key of Weir
    */
-  @SuppressWarnings("ReferenceEquality") // to compare 100,000 clients costs milliseconds
+  @SuppressWarnings("ReferenceEquality") // comparing 100,000 clients takes milliseconds
   BoundedCorrection bound(Correction correction, long nowEpochMillis) {
     BucketKey key = BucketKey.parse(correction.bucket());
     PolicySet current = policies.get();
@@ -59,7 +59,7 @@ final class LimitsInForce {
       known = current;
     }
     if (!correction.limit().refills()) {
-      // all usage counts until the period ends, also against a limit that has been raised
+      // all usage counts until the period ends, even against a limit that was raised
       return new BoundedCorrection(correction, NO_CAP);
     }
     Policy policy = ofClient(byPart.get(key.policy()), key.client());
@@ -68,7 +68,7 @@ final class LimitsInForce {
       return new BoundedCorrection(correction, correction.limit().capacityTokens());
     }
     BucketLimit now = policy.limit().lasting();
-    // a bucket under any other limit has another key, so this one is not used any more
+    // a bucket with any other limit has another key, so this one is no longer used
     if (now != null && now.refills() && !now.equals(correction.limit())) {
       Correction carriedOver = carriedOver(correction, now, nowEpochMillis);
       return new BoundedCorrection(carriedOver, policy.debtCapTokens(), true);
@@ -77,10 +77,10 @@ final class LimitsInForce {
   }
 
   /**
-   * Returns the correction for a bucket whose limit has changed: the missing tokens less those cut
-   * off by a lower capacity. It is not known whether the bucket has been used under the new limit
-   * yet: a bucket that was full starts full under the new limit, any other keeps its tokens. The
-   * result is therefore the least that can be missing, and must not return tokens to the bucket.
+   * Returns the correction for a bucket whose limit has changed: the missing tokens minus those
+   * that a lower capacity cuts off. It is unknown whether the bucket was already used under the new
+   * limit. A bucket that was full starts full under the new limit; any other keeps its tokens. So
+   * the result is the minimum of missing tokens, and must not return tokens to the bucket.
    */
   private static Correction carriedOver(
       Correction correction, BucketLimit now, long nowEpochMillis) {
@@ -91,7 +91,7 @@ final class LimitsInForce {
     long nowMicros = nowEpochMillis * MICROS_PER_MILLI;
     long knownMicros = CorrectionRule.knownThrough(correction);
     if (knownMicros - nowMicros > then.arithmetic().fillMicros()) {
-      nowMicros = knownMicros; // the clock has stepped back: the bucket is carried over as of then
+      nowMicros = knownMicros; // the clock stepped back: use the last known time
     }
     long cutOff = Math.max(0, then.capacityTokens() - now.capacityTokens());
     double missing = refillThen.tokensIn(fullAt - nowMicros) - cutOff;
@@ -103,7 +103,7 @@ final class LimitsInForce {
             : Math.min(nowMicros + wait, Stamp.MAX_FULL_AT_MICROS));
   }
 
-  /** Returns a policy with the limit that the client has of its own, if it has one. */
+  /** Returns a policy with the client's own limit, if it has one. */
   private @Nullable Policy ofClient(@Nullable Policy policy, BucketKey.Part client) {
     Map<String, PolicyLimit> own = policy == null ? null : ownLimits.get(client);
     PolicyLimit limit = own == null || policy == null ? null : own.get(policy.name());

@@ -6,16 +6,16 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Limits a rate by virtual scheduling, a form of the generic cell rate algorithm (ITU-T I.371). In
- * any time t it admits at most {@code rate × (t + 50 ms)} and one batch. Not thread-safe.
+ * any time t it admits at most {@code rate × (t + 50 ms)} plus one batch. Not thread-safe.
  *
  * <p>Example: 1,000 per second in batches of 20. After a pause three batches may follow each other
- * at once, then one every 20 ms.
+ * immediately, then one every 20 ms.
  */
 final class Pace {
-  /** Time that may be saved up; compensates for a loop that wakes up late. */
+  /** Maximum unused time that can be saved; compensates for a loop that wakes up late. */
   private static final long CREDIT_NANOS = 50_000_000;
 
-  /** A batch takes a fiftieth of a second's share, which also bounds each pause. */
+  /** Batches per second at the full rate; also bounds each pause. */
   private static final int BATCHES_PER_SECOND = 50;
 
   private final int perSecond;
@@ -26,15 +26,12 @@ final class Pace {
     this.nextNanos = nowNanos;
   }
 
-  /** Returns the largest batch. */
+  /** Returns the maximum size of a batch. */
   int maxBatch() {
     return Math.max(1, Math.min(BucketCorrector.MAX_BATCH, perSecond / BATCHES_PER_SECOND));
   }
 
-  /**
-   * Returns how long to wait before the next batch, in nanoseconds; 0 or less if it may be sent
-   * now.
-   */
+  /** Returns how long to wait before the next batch, in nanoseconds; 0 or less if it is due. */
   long waitNanos(long nowNanos) {
     return nextNanos - nowNanos;
   }

@@ -17,13 +17,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The positions up to which a consumer's partitions have been read and answered. Answered records
- * are committed. Unanswered records stay uncommitted, and the next owner of the partition reads
- * them again. A failed commit does no harm, since a repeated correction changes nothing. Not
- * thread-safe.
+ * The positions up to which a consumer's partitions were read and answered. Answered records are
+ * committed. Other records stay uncommitted, and the partition's next owner reads them again. A
+ * failed commit does no harm, because a repeated correction changes nothing. Not thread-safe.
  */
 final class ReadPositions implements ConsumerRebalanceListener {
-  /** Shortest time between two commits; bounds what is repeated after a kill. */
+  /** Minimum time between two commits; bounds the records that are repeated after a kill. */
   private static final long COMMIT_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private static final Duration COMMIT_TIMEOUT = Duration.ofSeconds(2);
@@ -58,7 +57,7 @@ final class ReadPositions implements ConsumerRebalanceListener {
     }
   }
 
-  /** Commits the answered records if the last commit was long enough ago. */
+  /** Commits the answered records if the last commit is long enough ago. */
   void commitNowAndThen() {
     if (clock.nowNanos() - committedNanos >= COMMIT_INTERVAL_NANOS) {
       commit();
@@ -87,7 +86,7 @@ final class ReadPositions implements ConsumerRebalanceListener {
       }
       offsets.forEach((partition, offset) -> committed.put(partition, offset.offset()));
     } catch (KafkaException failed) {
-      LOG.debug("corrections_commit_failed; it is tried again with the next one", failed);
+      LOG.debug("corrections_commit_failed; the next commit retries it", failed);
     }
   }
 

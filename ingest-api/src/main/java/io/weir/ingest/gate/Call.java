@@ -10,14 +10,14 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call of a client that is named.
+ * A call of a named client.
  *
- * @param facts what policies look at
+ * @param facts the facts that policies match
  * @param cost tokens that the call takes, ≥ 1
- * @param id the caller's idempotency key; null if the server shall create one
- * @param newId the id that the server has created; null if it has created none yet
- * @param descriptor what the call stands for, if it was asked about by Envoy's rate limit service;
- *     else null
+ * @param id the caller's idempotency key; null if the server must create one
+ * @param newId the id that the server created; null if it created none yet
+ * @param descriptor the descriptor that the call represents in Envoy's rate limit service; else
+ *     null
  */
 public record Call(
     CallFacts facts,
@@ -26,23 +26,23 @@ public record Call(
     @Nullable String newId,
     @Nullable Descriptor descriptor)
     implements CallRequest {
-  /** Creates a call for which the server has created no id. */
+  /** Creates a call for which the server created no id. */
   public Call(CallFacts facts, long cost, @Nullable String id) {
     this(facts, cost, id, null, null);
   }
 
-  /** Returns the same call with an id, whether it has one already or not. */
+  /** Returns a call that has an id: this call if it has one, else a copy with a new id. */
   Call identified(Supplier<String> newIds) {
     return id != null || newId != null
         ? this
         : new Call(facts, cost, null, newIds.get(), descriptor);
   }
 
-  /** Returns the same call beside those of other descriptors, whose policies replace some. */
-  Call beside(Set<String> replaced) {
+  /** Returns a copy of the call with the policies that other descriptors of the request replace. */
+  Call withReplacedPolicies(Set<String> replaced) {
     return descriptor == null
         ? this
-        : new Call(facts, cost, id, newId, descriptor.beside(replaced));
+        : new Call(facts, cost, id, newId, descriptor.withReplacedPolicies(replaced));
   }
 
   /**

@@ -7,43 +7,42 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The log to which decided calls are written so that none is lost. Thread-safe. A failure is a
+ * The log of decided calls; it loses no call that it accepted. Thread-safe. A failure is a returned
  * value ({@link Recorded.Refused}), never an exception.
  *
  * <pre>{@code
- * Ticket ticket = log.begin();       // before the decision is asked for
+ * Ticket ticket = log.begin();       // before the cache is queried
  * ... decide ...
  * Recorded recorded = log.record(ticket, call);
  * }</pre>
  */
 public interface CallLog extends AutoCloseable {
-  /** Most calls that one ticket may record; as many as a batch of checks may contain. */
+  /** Maximum number of calls that one ticket may record; equals the maximum size of a batch. */
   int MAX_CALLS = 1_000;
 
   /**
-   * Marks calls as in progress before they are decided, so that no low watermark overtakes them:
-   * until the ticket is used, the node's low watermark does not pass the current time. Never
-   * blocks.
+   * Marks calls as in progress before they are decided. Until the ticket is used, the node's low
+   * watermark does not pass the current time. Never blocks.
    */
   Ticket begin();
 
   /**
-   * Writes the calls, and returns without waiting until they are as durable as the deployment
-   * requires. They are kept or refused together.
+   * Writes the calls and returns without waiting until they are as durable as the deployment
+   * requires. The log accepts or refuses the calls together.
    *
-   * @param ticket obtained before the calls were decided; used up by this method, whatever its
+   * @param ticket obtained before the calls were decided; this method uses it up, whatever the
    *     result
    * @param calls at most {@value #MAX_CALLS}
-   * @return completed, normally, with one result per call in the same order, by a thread that
-   *     writes for all callers: what depends on it must not block
+   * @return completes normally with one result per call in the same order. The thread that
+   *     completes it writes for all callers, so dependent actions must not block
    */
   CompletableFuture<List<Recorded>> submit(Ticket ticket, List<CallEvent> calls);
 
   /**
-   * Writes the calls as {@link #submit(Ticket, List)} does, and tells when Kafka has them.
+   * Writes the calls as {@link #submit(Ticket, List)} does, and reports when Kafka has them.
    *
-   * @param whenAcked run once when Kafka has acknowledged all of the calls, which may be before the
-   *     results are completed, long after, or never; must not block or throw; null for nobody
+   * @param whenAcked runs once when Kafka has acknowledged all calls. That may be before the
+   *     results complete, long after, or never. Must not block or throw; null for no action
    */
   default CompletableFuture<List<Recorded>> submit(
       Ticket ticket, List<CallEvent> calls, @Nullable Runnable whenAcked) {
@@ -60,13 +59,13 @@ public interface CallLog extends AutoCloseable {
     return record(ticket, List.of(call)).get(0);
   }
 
-  /** Returns whether a call would be kept now. Cheap, repeatable, thread-safe. */
+  /** Returns whether the log would accept a call now. Cheap, repeatable, thread-safe. */
   Health check();
 
   /**
-   * Refuses further calls, then sends the calls it holds, for at most the configured time. Calls
-   * that could not be sent stay in the journal and are sent by the next process that opens it.
-   * Blocks; idempotent.
+   * Refuses further calls, then sends the pending calls for at most the configured time. Unsent
+   * calls stay in the journal; the next process that opens the journal sends them. Blocks;
+   * idempotent.
    */
   @Override
   void close();
@@ -74,7 +73,7 @@ public interface CallLog extends AutoCloseable {
   /**
    * The health of a call log.
    *
-   * @param ok whether calls are kept
+   * @param ok whether the log accepts calls
    * @param detail the error, or a summary of the backlog
    */
   record Health(boolean ok, String detail) {}

@@ -5,20 +5,19 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Is told how a traced call, or the calls of a traced batch, go from step to step: {@link
- * #deciding}, {@link #decided}, and for calls that are recorded {@link #recording} and {@link
- * #recorded}, or {@link #notRecorded}. Each is called once at most, in this order, by whichever
- * thread has come to that step; none blocks or throws. A call that is not traced has no object of
- * this kind at all.
+ * Receives the steps of a traced call, or of a traced batch: {@link #deciding}, {@link #decided},
+ * then {@link #recording} and {@link #recorded}, or {@link #notRecorded}, for calls that are
+ * recorded. Each method is called at most once, in this order, by the thread that reached the step.
+ * No method may block or throw. An untraced call has no object of this type.
  */
 public interface CallTrace {
-  /** The policies are about to be matched, and the cache is asked. */
+  /** The gate is about to match the policies and to query the cache. */
   void deciding();
 
   /**
-   * The calls are decided, shed, or refused since nobody has their API keys.
+   * The calls are decided, shed, or refused because their API keys are invalid.
    *
-   * @param outcomes one for each call, without the result of recording it
+   * @param outcomes one for each call, without the result of recording
    */
   void decided(List<CheckOutcome> outcomes);
 
@@ -26,10 +25,10 @@ public interface CallTrace {
   void recording();
 
   /**
-   * Returns what the log shall run when Kafka has acknowledged the calls; null if nobody wants to
-   * know. Called once, after {@link #recording}. Until then the log holds the lines of the calls.
+   * Returns the action that the log runs when Kafka has acknowledged the calls; null for none.
+   * Called once, after {@link #recording}. Until then the log keeps the lines of the calls.
    *
-   * @param calls how many calls are written
+   * @param calls number of calls that are written
    */
   @Nullable Runnable whenAcked(int calls);
 
@@ -40,6 +39,6 @@ public interface CallTrace {
    */
   void recorded(List<Recorded> results);
 
-  /** The calls could not be written by a fault of this process; nothing is awaited for them. */
+  /** A fault of this process prevented writing the calls; no result follows. */
   void notRecorded();
 }

@@ -16,9 +16,9 @@ final class Charges {
   private Charges() {}
 
   /**
-   * Returns the charges of a call that the cache decided. For an allowed call: each bucket it was
-   * charged to, with its stamp. For a denied call: the bucket that denied it, with cost 0, if the
-   * bucket exists. Of policies whose buckets records do not tell of, nothing.
+   * Returns the charges of a call that the cache decided. For an allowed call: each charged bucket,
+   * with its stamp. For a denied call: the bucket that denied it, with cost 0, if the bucket
+   * exists. Omits the buckets of policies that are not recorded.
    */
   static List<Charge> of(MatchedPolicies matched, Decision.Decided decision, long costTokens) {
     long now = decision.decidedAtEpochMicros();
@@ -53,9 +53,9 @@ final class Charges {
   }
 
   /**
-   * Returns the charges of a call that was allowed without the cache: each enforced bucket owes the
-   * cost. Shadow buckets are left out: it is not known whether a cache would have charged them, and
-   * they deny nothing.
+   * Returns the charges of a call that was allowed without the cache. Each enforced bucket owes the
+   * cost. Shadow buckets are omitted: they deny nothing, and it is unknown whether the cache would
+   * have charged them.
    */
   static List<Charge> unstamped(MatchedPolicies matched, long costTokens) {
     List<Charge> charges = new ArrayList<>(matched.evaluated().size());

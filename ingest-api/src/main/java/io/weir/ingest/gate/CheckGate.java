@@ -25,11 +25,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides calls, then records them: a call is answered only when its record is as durable as the
- * deployment requires. Each call is decided and recorded by one snapshot of the policies.
- * Thread-safe. A call that is {@link #submit(CallRequest) submitted} blocks no thread; a batch
- * blocks its own for at most the cache's patience and the log's write, and while the parts of other
- * batches are decided.
+ * Decides calls, then records them. A call is answered only after its record is as durable as the
+ * deployment requires. One snapshot of the policies decides and records a call. Thread-safe. {@link
+ * #submit(CallRequest)} blocks no thread. A batch blocks its thread while the cache decides (up to
+ * the cache timeout), while the log writes, and while other batches use the cache.
  */
 public final class CheckGate {
   private static final CompletableFuture<CheckOutcome> KEY_REFUSED =
@@ -37,9 +36,9 @@ public final class CheckGate {
 
   private static final Decision TOO_LATE =
       new Decision.Undecided(
-          Decision.Cause.TIMEOUT, "the cache did not answer within the caller's patience");
+          Decision.Cause.TIMEOUT, "the cache did not answer within the caller's timeout");
 
-  /** Runs what follows a timeout, as many as there are calls under way; nothing of it blocks. */
+  /** Runs the stages that follow a timeout, at most one per pending call; none of them blocks. */
   private static final Executor AFTER_TIMEOUTS =
       Executors.newFixedThreadPool(
           2,
@@ -49,14 +48,14 @@ public final class CheckGate {
             return thread;
           });
 
-  /** Number of keys at which a part of a batch is submitted. */
-  private static final int KEYS_OF_A_PART = 512;
+  /** Number of keys at which a part of a batch is complete and is submitted. */
+  private static final int KEYS_PER_PART = 512;
 
   /**
-   * Most keys of batches in the queue to the cache, of all batches together: some 50 ms of work, so
-   * that no check of a batch waits in the queue until its deadline.
+   * Maximum number of keys that all batches together may have in the cache's queue: about 50 ms of
+   * work. With this bound no check of a batch waits in the queue until its deadline.
    */
-  private static final int MAX_KEYS_OF_BATCHES = 8 * KEYS_OF_A_PART;
+  private static final int MAX_BATCH_KEYS = 8 * KEYS_PER_PART;
 
   private final Supplier<PolicyMatcher> policies;
   private final DecisionCache cache;
@@ -67,9 +66,9 @@ public final class CheckGate {
   private final Slots slots;
   private final Judge judge;
   private final UsageLog usage;
-  private final Semaphore keysOfBatches = new Semaphore(MAX_KEYS_OF_BATCHES, true);
+  private final Semaphore keysOfBatches = new Semaphore(MAX_BATCH_KEYS, true);
 
-  /** A call of a batch, and the policies that match it at a moment. */
+  /** A call of a batch, and the policies that match it at the given time. */
   private record Matched(Call call, MatchedPolicies matched, long atEpochMillis) {}
 
   /**
@@ -77,9 +76,9 @@ public final class CheckGate {
    */
   private record Submitted(Matched asked, @Nullable CompletableFuture<Decision> pending) {}
 
-  /** The calls of a batch that are decided together, and how many keys the cache reads for them. */
+  /** Calls of a batch that are decided together, and the number of keys that the cache reads. */
   private record Part(List<Matched> calls, int keys) {
-    /** Returns the part with which calls begin. */
+    /** Returns the part at the beginning of the list. */
     static Part of(List<Call> calls, Function<Call, Matched> matching) {
       List<Matched> part = new ArrayList<>();
       int keys = 0;
@@ -89,7 +88,7 @@ public final class CheckGate {
         for (MatchedPolicy match : one.matched.evaluated()) {
           keys += match.bucket().limit().keys();
         }
-        if (keys >= KEYS_OF_A_PART) {
+        if (keys >= KEYS_PER_PART) {
           break;
         }
       }
@@ -104,9 +103,10 @@ public final class CheckGate {
   /**
    * Creates a gate without leases.
    *
-   * @param policies returns the policies in force; called once per call, and may return a different
+   * @param policies returns the policies in force; called once per call; may return a different
    *     object each time
-   * @param local decides while the cache cannot, for policies that fail local
+   * @param local decides while the cache is unavailable, for policies with failure mode {@code
+   *     local}
    * @param newIds returns an id for a call that has none
    * @param registry receives the metrics of the gate
    */
@@ -123,11 +123,12 @@ public final class CheckGate {
   /**
    * Creates a gate.
    *
-   * @param policies returns the policies in force; called once per call, and may return a different
+   * @param policies returns the policies in force; called once per call; may return a different
    *     object each time
-   * @param local decides while the cache cannot, for policies that fail local
+   * @param local decides while the cache is unavailable, for policies with failure mode {@code
+   *     local}
    * @param newIds returns an id for a call that has none
-   * @param leases tokens that single calls may take without asking the cache; null for none
+   * @param leases tokens that single calls may take without a cache query; null for none
    * @param registry receives the metrics of the gate
    */
   public CheckGate(
@@ -155,12 +156,12 @@ public final class CheckGate {
     return ticket.begunAtEpochMillis();
   }
 
-  /** Returns what renews and releases the slots that calls hold. */
+  /** Returns the object that renews and releases the slots that calls hold. */
   public Slots slots() {
     return slots;
   }
 
-  /** Returns what records usage that has happened. */
+  /** Returns the object that records usage events. */
   public UsageLog usage() {
     return usage;
   }
@@ -171,15 +172,14 @@ public final class CheckGate {
   }
 
   /**
-   * Returns the calls of one request of Envoy's rate limit service as they are to be decided beside
-   * each other: a policy that applies to one of them takes the place of those that it names for all
-   * of them. That is seen by the policies in force now; each call is decided by those in force
-   * then.
+   * Applies policy replacements to the calls of one request of Envoy's rate limit service. A policy
+   * that applies to one call can replace named policies for all calls of the request. The current
+   * policies determine the replacements; each call is later decided by the policies in force then.
    *
-   * @param calls calls that stand for descriptors
-   * @return the very same list if none is replaced
+   * @param calls calls that represent descriptors
+   * @return the same list instance if no policy is replaced
    */
-  public List<Call> besideEachOther(List<Call> calls) {
+  public List<Call> applyReplacements(List<Call> calls) {
     PolicyMatcher snapshot = policies.get();
     if (calls.size() < 2 || !snapshot.replaces()) {
       return calls;
@@ -196,7 +196,9 @@ public final class CheckGate {
                 .replaced());
       }
     }
-    return replaced.isEmpty() ? calls : calls.stream().map(one -> one.beside(replaced)).toList();
+    return replaced.isEmpty()
+        ? calls
+        : calls.stream().map(one -> one.withReplacedPolicies(replaced)).toList();
   }
 
   /** Decides and records a call, and waits for the outcome. */
@@ -207,22 +209,22 @@ public final class CheckGate {
   /**
    * Decides and records a call, and returns without waiting for the outcome.
    *
-   * @return completed with the outcome by a thread of the cache or of the log: what depends on it
-   *     must not block; exceptionally only by a fault of this process
+   * @return completes with the outcome on a thread of the cache or of the log, so dependent actions
+   *     must not block; completes exceptionally only after a fault of this process
    */
   public CompletableFuture<CheckOutcome> submit(CallRequest request) {
     return submit(request, null, null);
   }
 
   /**
-   * Decides and records a call as {@link #submit(CallRequest)} does, but asks the cache for at most
-   * a given time: then the failure modes of the policies decide, as if the cache had not answered.
+   * Decides and records a call as {@link #submit(CallRequest)} does, but waits for the cache no
+   * longer than the given timeout. After it, the policies' failure modes decide.
    *
-   * @param patience how long the cache may take; null for as long as it is set to
-   * @param trace is told of each step; null if the call is not traced
+   * @param timeout maximum time for the cache's reply; null for the cache's own timeout
+   * @param trace receives each step; null if the call is not traced
    */
   public CompletableFuture<CheckOutcome> submit(
-      CallRequest request, @Nullable Duration patience, @Nullable CallTrace trace) {
+      CallRequest request, @Nullable Duration timeout, @Nullable CallTrace trace) {
     if (trace != null) {
       trace.deciding();
     }
@@ -242,19 +244,19 @@ public final class CheckGate {
       matched = match(snapshot, call, nowEpochMillis);
       call = identified(call, matched);
       statistics.policiesLeftOut.increment(matched.leftOut().size());
-      boolean asks = matched.needsCheck();
-      leased = leases == null || !asks ? null : leases.take(matched, call.cost());
+      boolean needsCheck = matched.needsCheck();
+      leased = leases == null || !needsCheck ? null : leases.take(matched, call.cost());
       pending =
-          leased != null || !asks
+          leased != null || !needsCheck
               ? null
-              : within(patience, cache.submit(slots.check(call, matched)));
+              : within(timeout, cache.submit(slots.check(call, matched)));
     } catch (RuntimeException | Error failed) {
       ticket.abandon();
       throw failed;
     }
     Call asked = call;
     if (leased != null) {
-      ticket.abandon(); // the call has one of the time at which its tokens were asked for
+      ticket.abandon(); // the call has a ticket dated when the lease was requested
       return recordLeased(asked, matched, leased, trace);
     }
     return pending == null
@@ -270,7 +272,7 @@ public final class CheckGate {
     return KEY_REFUSED;
   }
 
-  /** Writes calls to the log, whose trace, if they have one, is told. */
+  /** Writes calls to the log and reports the steps to the trace, if there is one. */
   private CompletableFuture<List<Recorded>> write(
       Ticket ticket, List<CallEvent> calls, @Nullable CallTrace trace) {
     if (trace == null) {
@@ -294,19 +296,19 @@ public final class CheckGate {
   }
 
   /**
-   * Returns the decision, or that there is none when the time is over. What follows is not run by
-   * the thread that knows the time: all timeouts of the process are waiting for that one.
+   * Returns the decision, or an undecided one after the timeout. Dependent stages run on other
+   * threads, because the JDK has one thread for all timeouts of the process.
    */
   private static CompletableFuture<Decision> within(
-      @Nullable Duration patience, CompletableFuture<Decision> pending) {
-    if (patience == null) {
+      @Nullable Duration timeout, CompletableFuture<Decision> pending) {
+    if (timeout == null) {
       return pending;
     }
     CompletableFuture<Decision> within = new CompletableFuture<>();
     var unused =
         pending
             .copy()
-            .completeOnTimeout(TOO_LATE, patience.toNanos(), TimeUnit.NANOSECONDS)
+            .completeOnTimeout(TOO_LATE, timeout.toNanos(), TimeUnit.NANOSECONDS)
             .whenComplete(
                 (decision, failed) -> {
                   if (decision == TOO_LATE) {
@@ -320,7 +322,7 @@ public final class CheckGate {
     return within;
   }
 
-  /** Records a call that a lease has decided. The tokens are taken, whatever becomes of it. */
+  /** Records a call that a lease decided. The tokens stay taken even if recording fails. */
   private CompletableFuture<CheckOutcome> recordLeased(
       Call call, MatchedPolicies matched, LeasedBuckets.Taken leased, @Nullable CallTrace trace) {
     CheckOutcome.Decided decided;
@@ -370,7 +372,7 @@ public final class CheckGate {
         .thenApply(recorded -> withRecord(decided, recorded.get(0)));
   }
 
-  /** Waits for an outcome; a fault is thrown as it was. */
+  /** Waits for an outcome and rethrows the original fault, if any. */
   private static CheckOutcome outcomeOf(CompletableFuture<CheckOutcome> pending) {
     try {
       return pending.join();
@@ -386,11 +388,10 @@ public final class CheckGate {
   }
 
   /**
-   * Decides each call by itself, and records together those that were decided: either every
-   * decision is kept or none is. The checks are submitted in parts of some hundred keys, each
-   * before its first decision is waited for, so that the cache decides them together and still has
-   * room for single checks. When one is shed, the parts after it are shed, too. Calls of one bucket
-   * are charged in the list's order.
+   * Decides each call by itself and records the decided calls together: the log accepts all of them
+   * or none. Submits the checks in parts of some hundred keys, each part before it waits for a
+   * decision of that part. So the cache decides the part together and has room for single checks.
+   * After a shed check, all later parts are shed. Calls of one bucket are charged in list order.
    *
    * @param requests 1 to {@value CallLog#MAX_CALLS}
    * @return the outcome of each call, in the list's order
@@ -402,12 +403,12 @@ public final class CheckGate {
   /**
    * Decides and records calls as {@link #check(List)} does.
    *
-   * @param trace is told of each step of all calls together; null if they are not traced
+   * @param trace receives each step of all calls together; null if they are not traced
    */
   public List<CheckOutcome> check(List<? extends CallRequest> requests, @Nullable CallTrace trace) {
     if (requests.isEmpty() || requests.size() > CallLog.MAX_CALLS) {
       throw new IllegalArgumentException(
-          "calls must be 1 to " + CallLog.MAX_CALLS + ", are " + requests.size());
+          "number of calls must be 1 to " + CallLog.MAX_CALLS + ", but is " + requests.size());
     }
     if (trace != null) {
       trace.deciding();
@@ -469,12 +470,13 @@ public final class CheckGate {
   }
 
   /**
-   * Decides checks together; those of a batch when the parts of others leave room for them.
+   * Decides checks together. A part of a batch first waits for room among the parts of other
+   * batches.
    *
-   * @param matchingNow returns what matches the calls anew if they have waited for room
+   * @param matchingNow returns a function that matches the calls again after they waited for room
    */
   private List<CheckOutcome> decide(Part part, Supplier<Function<Call, Matched>> matchingNow) {
-    if (part.calls.size() == 1 && part.keys < KEYS_OF_A_PART) {
+    if (part.calls.size() == 1 && part.keys < KEYS_PER_PART) {
       return await(submit(part.calls));
     }
     boolean waits = keysOfBatches.hasQueuedThreads() || !keysOfBatches.tryAcquire(part.keys);
@@ -491,10 +493,13 @@ public final class CheckGate {
   private List<Submitted> submit(List<Matched> part) {
     List<Submitted> submitted = new ArrayList<>(part.size());
     for (Matched one : part) {
-      boolean asks = one.matched.needsCheck();
+      boolean needsCheck = one.matched.needsCheck();
       submitted.add(
           new Submitted(
-              one, asks ? cache.submit(slots.check(one.call, one.matched).asPartOfBatch()) : null));
+              one,
+              needsCheck
+                  ? cache.submit(slots.check(one.call, one.matched).asPartOfBatch())
+                  : null));
     }
     return submitted;
   }
@@ -516,8 +521,7 @@ public final class CheckGate {
   }
 
   /**
-   * Returns the outcomes with the results of recording added to those that were decided, and counts
-   * them.
+   * Returns the outcomes with the results of recording added to the decided calls, and counts them.
    */
   private List<CheckOutcome> withRecords(List<CheckOutcome> outcomes, List<Recorded> records) {
     List<CheckOutcome> recorded = new ArrayList<>(outcomes.size());
@@ -544,28 +548,28 @@ public final class CheckGate {
     return decided.with(recorded);
   }
 
-  /** Returns what {@link #check} would answer now, and waits for it. */
+  /** Returns the outcome that {@link #check} would have now, and waits for it. */
   public CheckOutcome peek(CallRequest request) {
     return outcomeOf(submitPeek(request));
   }
 
   /**
-   * Returns what {@link #submit(CallRequest)} would answer now. Takes no tokens and records
-   * nothing. Does not wait, as that does not.
+   * Returns the outcome that {@link #submit(CallRequest)} would have now. Takes no tokens, records
+   * nothing and does not wait.
    */
   public CompletableFuture<CheckOutcome> submitPeek(CallRequest request) {
     return submitPeek(request, null, null);
   }
 
   /**
-   * Returns what {@link #submit(CallRequest, Duration, CallTrace)} would answer now, as {@link
-   * #submitPeek(CallRequest)} does.
+   * Returns the outcome that {@link #submit(CallRequest, Duration, CallTrace)} would have now, as
+   * {@link #submitPeek(CallRequest)} does.
    *
-   * @param patience how long the cache may take; null for as long as it is set to
-   * @param trace is told of the decision; null if the call is not traced
+   * @param timeout maximum time for the cache's reply; null for the cache's own timeout
+   * @param trace receives the decision; null if the call is not traced
    */
   public CompletableFuture<CheckOutcome> submitPeek(
-      CallRequest request, @Nullable Duration patience, @Nullable CallTrace trace) {
+      CallRequest request, @Nullable Duration timeout, @Nullable CallTrace trace) {
     if (trace != null) {
       trace.deciding();
     }
@@ -581,26 +585,29 @@ public final class CheckGate {
     Call asked = identified(call, matched);
     if (!matched.needsCheck()) {
       return CompletableFuture.completedFuture(
-          told(judge.ofPeek(asked, matched, null, nowEpochMillis), trace));
+          traced(judge.ofPeek(asked, matched, null, nowEpochMillis), trace));
     }
-    return within(patience, cache.submitPeek(HeldSlots.check(asked, matched)))
+    return within(timeout, cache.submitPeek(HeldSlots.check(asked, matched)))
         .thenApply(
             decision -> {
               CheckOutcome.Shed shed = shed(decision);
-              return told(
+              return traced(
                   shed == null ? judge.ofPeek(asked, matched, decision, nowEpochMillis) : shed,
                   trace);
             });
   }
 
-  private static CheckOutcome told(CheckOutcome outcome, @Nullable CallTrace trace) {
+  private static CheckOutcome traced(CheckOutcome outcome, @Nullable CallTrace trace) {
     if (trace != null) {
       trace.decided(List.of(outcome));
     }
     return outcome;
   }
 
-  /** Returns the outcome of a call that the cache was not asked about, or null if it was. */
+  /**
+   * Returns the shed outcome if the cache's client rejected the check because of overload; else
+   * null.
+   */
   private CheckOutcome.@Nullable Shed shed(@Nullable Decision decision) {
     if (decision instanceof Decision.Undecided none && none.cause() == Decision.Cause.REJECTED) {
       statistics.shed.increment();
@@ -609,12 +616,14 @@ public final class CheckGate {
     return null;
   }
 
-  /** Returns a call with an id if it may hold slots: the id tells who holds them. */
+  /** Returns a call with an id if it may hold slots: the id identifies their holder. */
   private Call identified(Call call, MatchedPolicies matched) {
     return matched.hasSlots() ? call.identified(newIds) : call;
   }
 
-  /** Returns what matches calls of a batch by the present time, not by that of its beginning. */
+  /**
+   * Returns a function that matches calls of a batch at the current time, not at the batch's start.
+   */
   private Function<Call, Matched> matchingNow(PolicyMatcher snapshot, Ticket ofBatch) {
     long now = Math.max(nowEpochMillis(), ofBatch.begunAtEpochMillis());
     return call -> {

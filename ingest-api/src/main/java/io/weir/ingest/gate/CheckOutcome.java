@@ -8,15 +8,14 @@ import org.jspecify.annotations.Nullable;
 /** The outcome of a call. */
 public sealed interface CheckOutcome {
   /**
-   * The call was decided by the cache or, if the cache did not answer, by the policies' failure
-   * modes.
+   * The cache decided the call, or the policies' failure modes did because the cache did not reply.
    *
-   * @param call the fact, as it is recorded
-   * @param limits the state of each policy after the call; empty if the cache did not answer
-   * @param denial why a bucket denied the call; null if it was allowed, or refused without the
+   * @param call the recorded event
+   * @param limits the state of each policy after the call; empty if the cache did not reply
+   * @param denial why a bucket denied the call; null if it was allowed, or was refused without the
    *     cache
-   * @param recorded the result of recording it; null for a peek, which is not recorded
-   * @param slots the slots that it holds; null if it holds none, as a peek
+   * @param recorded the result of recording; null for a peek, which is not recorded
+   * @param slots the slots that the call holds; null for none, and for a peek
    */
   record Decided(
       CallEvent call,
@@ -48,32 +47,32 @@ public sealed interface CheckOutcome {
   }
 
   /**
-   * This node was too busy to ask the decision cache or to read its answer. The call is neither
-   * allowed nor recorded, and the caller is asked to try again. Failure modes do not apply, since
-   * the cache has not failed: overload must not switch limits off.
+   * This node was too busy to query the decision cache or to read its reply. The call is neither
+   * allowed nor recorded; the caller should retry. Failure modes do not apply, because the cache
+   * has not failed: overload must not switch limits off.
    *
-   * @param detail what the node was too busy to do
+   * @param detail the operation that the node was too busy for
    */
   record Shed(String detail) implements CheckOutcome {}
 
   /**
-   * No client has the call's API key, or the key has expired: which of both is counted, and not
-   * told to the caller. The call was neither decided nor recorded.
+   * The API key is unknown or expired. Metrics distinguish the two; the response does not. The call
+   * was neither decided nor recorded.
    */
   enum KeyRefused implements CheckOutcome {
-    /** The only one. */
+    /** The only instance. */
     INSTANCE
   }
 
-  /** The decision could not be recorded and is therefore void; the caller is asked to try again. */
+  /** The decision could not be recorded and is therefore void; the caller should retry. */
   record NotKept(Recorded.Refused refused) implements CheckOutcome {}
 
   /**
    * Why a bucket denied a call.
    *
    * @param violated names of the enforced policies whose buckets did not hold the cost
-   * @param retryAfterMicros time until all of them will hold it; −1 if one never can
-   * @param costExceedsCapacity whether the cost is above a capacity, so that waiting does not help
+   * @param retryAfterMicros time until all of them hold the cost; −1 if one of them never can
+   * @param costExceedsCapacity whether the cost exceeds a capacity, so that waiting does not help
    */
   record Denial(List<String> violated, long retryAfterMicros, boolean costExceedsCapacity) {
     public Denial {

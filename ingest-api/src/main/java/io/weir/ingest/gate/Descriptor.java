@@ -21,31 +21,30 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is special about a call that stands for a descriptor of Envoy's rate limit service: of the
- * policies that are written for descriptors only the most specific ones apply to it, and their
- * limit may be replaced by one that came with the descriptor. Immutable.
+ * The properties of a call that represents a descriptor of Envoy's rate limit service. Of the
+ * policies written for descriptors, only the most specific ones apply to the call. A limit in the
+ * descriptor can override the limit of those policies. Immutable.
  *
- * <p>A policy is written for descriptors if its match looks at the attribute {@value #DOMAIN}. Two
- * such policies are compared entry by entry, in the descriptor's order: a policy that names the
- * entry's value in full is more specific than one that names how it begins, of these the one that
- * names more of it, and then one that takes any value. If the entries do not tell them apart, a
- * policy that looks at {@value #KEYS} is more specific than one that does not. Policies that are
- * equally specific apply together. All other policies apply as they do to every call.
+ * <p>A policy is written for descriptors if its match has the attribute {@value #DOMAIN}. Two such
+ * policies are compared entry by entry, in the descriptor's order. For an entry, a full value is
+ * more specific than a prefix, a longer prefix than a shorter one, and a prefix than any value. If
+ * all entries are equal, a policy that matches {@value #KEYS} is more specific than one that does
+ * not. Equally specific policies apply together. All other policies apply as to every call.
  *
- * <p>Policies that apply take the place of those that they name, of the call itself and, if those
- * are written for descriptors, of the other descriptors of the request. A policy whose limit is
- * replaced by one that came with a descriptor has no part in that.
+ * <p>A policy that applies replaces the policies that it names for this call. Named policies for
+ * descriptors are also replaced for the other descriptors of the request. A policy whose limit the
+ * descriptor overrides takes no part in this.
  *
- * @param entries the names of the attributes that hold the values of the entries, in their order
- * @param limit the limit that takes the place of the policies' limits; null if theirs apply
- * @param replaced names of policies for descriptors whose place policies of other descriptors of
- *     the request take
+ * @param entries names of the attributes that hold the values of the entries, in order
+ * @param limit the limit that overrides the policies' limits; null if theirs apply
+ * @param replaced names of policies for descriptors that policies of other descriptors of the
+ *     request replace
  */
 public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<String> replaced) {
   /** The attribute that holds the domain of the request. */
   public static final String DOMAIN = PolicyMatch.DESCRIPTOR_DOMAIN;
 
-  /** The attribute that holds the keys of the descriptor, in their order, joined by semicolons. */
+  /** The attribute that holds the keys of the descriptor, in order, joined by semicolons. */
   public static final String KEYS = "envoy.descriptor";
 
   private static final String ANY = "*";
@@ -58,23 +57,22 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
     replaced = Set.copyOf(replaced);
   }
 
-  /** Creates the descriptor of a request that has no other one. */
+  /** Creates the only descriptor of a request. */
   public Descriptor(List<String> entries, @Nullable PolicyLimit limit) {
     this(entries, limit, Set.of());
   }
 
-  /** Returns the same descriptor beside others, whose policies take the place of some. */
-  Descriptor beside(Set<String> names) {
+  /** Returns a copy with the policies that other descriptors of the request replace. */
+  Descriptor withReplacedPolicies(Set<String> names) {
     return new Descriptor(entries, limit, names);
   }
 
   /**
-   * Returns the policies that apply to the call, of those that match it: the most specific ones,
-   * without those whose place others take, and of these as many as fit into one check.
+   * Returns the matching policies that apply to the call: the most specific ones, without replaced
+   * policies, and at most as many as fit into one check.
    *
-   * @param matched all policies that match, also those that others replace
-   * @param nowEpochMillis time by the cache's clock; determines the period of a limit that replaces
-   *     others
+   * @param matched all policies that match, including those that others replace
+   * @param nowEpochMillis time by the cache's clock; determines the period of an overriding limit
    */
   public MatchedPolicies apply(MatchedPolicies matched, CallFacts facts, long nowEpochMillis) {
     MatchedPolicies selected = select(matched, facts, nowEpochMillis);
@@ -95,10 +93,9 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
   }
 
   /**
-   * Returns the policies that are specific enough for the call, of those that match it.
+   * Returns the matching policies that are specific enough for the call.
    *
-   * @param nowEpochMillis time by the cache's clock; determines the period of a limit that replaces
-   *     others
+   * @param nowEpochMillis time by the cache's clock; determines the period of an overriding limit
    */
   public MatchedPolicies select(MatchedPolicies matched, CallFacts facts, long nowEpochMillis) {
     int[] most = null;
@@ -126,7 +123,7 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
         matched.policiesVersion(), selected, matched.leftOut(), matched.billing());
   }
 
-  /** Returns how specific a policy that matches is; greater arrays are more specific. */
+  /** Returns how specific a matching policy is; a greater array is more specific. */
   private int[] rank(Policy policy, CallFacts facts) {
     int[] rank = new int[entries.size() + 1];
     for (int i = 0; i < entries.size(); i++) {
@@ -142,7 +139,7 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
     if (patterns == null || value == null || patterns.contains(ANY)) {
       return NOT_AT_ALL;
     }
-    int most = 1; // of a pattern that is not only a beginning
+    int most = 1; // for a pattern that is not a prefix
     for (String pattern : patterns) {
       int star = pattern.indexOf('*');
       if (star < 0 && pattern.equals(value)) {
@@ -158,9 +155,9 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
   }
 
   /**
-   * Returns a policy with the descriptor's own limit, and a bucket of its own for each descriptor
-   * and limit, so that no bucket ever has two limits. Records do not tell of the bucket, since no
-   * version of the policies has its limit.
+   * Returns a policy with the descriptor's own limit, and a separate bucket for each descriptor and
+   * limit, so that no bucket ever has two limits. The bucket is not recorded, because no version of
+   * the policies contains its limit.
    */
   private static MatchedPolicy limitedBy(
       PolicyLimit limit, Policy policy, CallFacts facts, long nowEpochMillis) {

@@ -18,7 +18,7 @@ public enum Durability {
     this.wireName = wireName;
   }
 
-  /** Returns the value used in answers and settings. */
+  /** Returns the value that responses and settings use. */
   public String wireName() {
     return wireName;
   }

@@ -13,12 +13,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The failure modes of a call's policies, combined, for a call that the cache was asked about and
- * did not decide. A policy that fails closed refuses the call; otherwise the policies that fail
- * local decide on this node; otherwise the call is allowed. Shadow policies do not count.
+ * The combined failure modes of a call's policies, for a call that the cache did not decide. A
+ * policy that fails closed refuses the call. Otherwise, policies that fail local decide on this
+ * node. Otherwise the call is allowed. Shadow policies do not count.
  *
- * <p>If the cache is only cold, nothing but its held quotas is in doubt, so only those count; and
- * policies whose buckets records do not tell of, since what passes meanwhile is never owed by them.
+ * <p>If the cache is available but not restored, only quotas with {@code on_cold_cache: hold} and
+ * policies that are not recorded count. Only held quotas are then uncertain; an unrecorded policy
+ * is never charged later for calls that pass meanwhile.
  *
  * @param decidedBy FAIL_CLOSED, LOCAL or FAIL_OPEN
  * @param policy the first policy that determined {@code decidedBy}; null if only shadow policies

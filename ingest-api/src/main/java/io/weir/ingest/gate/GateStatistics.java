@@ -13,29 +13,29 @@ import java.util.Objects;
 
 /**
  * Metrics of the gate since its start. Invariant: checks = allowed + denied (over all of {@link
- * DecidedBy}) + not kept + shed + keys refused ({@link #keys}); of peeks only those that are shed,
- * or whose key is refused, are counted. Thread-safe.
+ * DecidedBy}) + not kept + shed + keys refused ({@link #keys}). Peeks count only if they are shed
+ * or their key is refused. Thread-safe.
  */
 final class GateStatistics {
-  /** Calls answered 503 because their record could not be kept. */
+  /** Calls answered 503 because their record could not be written. */
   final Counter notKept;
 
-  /** Checks and peeks answered 503 because this process was too busy to ask the cache. */
+  /** Checks and peeks answered 503 because this process was too busy to query the cache. */
   final Counter shed;
 
-  /** Checks and peeks that the cache did not answer. */
+  /** Checks and peeks to which the cache did not reply. */
   final Counter undecided;
 
-  /** Policies that matched a check and exceeded the maximum number of policies per check. */
+  /** Policies that matched a check but exceeded the maximum number of policies per check. */
   final Counter policiesLeftOut;
 
-  /** Finds clients by their keys, and counts those that are refused. */
+  /** Finds clients by API key and counts refused keys. */
   final KeyLookup keys;
 
-  /** Counts the checks that no policy matches. */
+  /** Counts the checks that match no policy. */
   final UnmatchedCalls unmatched;
 
-  /** Counts what becomes of slots. */
+  /** Counts acquired, renewed and released slots. */
   final SlotStatistics slots;
 
   private final Map<DecidedBy, Counter> allowed;
@@ -49,28 +49,30 @@ final class GateStatistics {
     denied = checks(registry, "denied");
     notKept =
         Counter.builder("weir.checks.not.kept")
-            .description("checks answered 503 since they could not be recorded")
+            .description("checks answered 503 because they could not be recorded")
             .register(registry);
     undecided =
         Counter.builder("weir.checks.undecided")
-            .description("checks and peeks the cache did not answer")
+            .description("checks and peeks to which the cache did not reply")
             .register(registry);
     shed =
         Counter.builder("weir.calls.shed")
-            .description("calls answered 503 before anything was done for them")
+            .description("calls answered 503 because of overload, before any processing")
             .tag("reason", "not-asked")
             .register(registry);
     policiesLeftOut =
         Counter.builder("weir.policies.left.out")
             .description(
-                "policies that matched a call and were not evaluated: more than fit into a check")
+                "policies that matched a call but exceeded the maximum number of policies per check")
             .register(registry);
     Gauge.builder("weir.local.buckets", local, LocalDecider::bucketCount)
         .description("buckets of local decisions")
         .register(registry);
-    // counted under the lock of the buckets, in a package that depends on the JDK alone
+    // the decider counts these under the lock of its buckets, in a package that depends only on the
+    // JDK
     FunctionCounter.builder("weir.local.buckets.forgotten", local, LocalDecider::forgottenBuckets)
-        .description("buckets of local decisions that began full again for want of room")
+        .description(
+            "buckets of local decisions that were discarded for lack of room and start full again")
         .register(registry);
   }
 

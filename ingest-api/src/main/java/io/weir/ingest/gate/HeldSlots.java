@@ -11,13 +11,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The slots that an allowed call holds, in all buckets that have any.
+ * The slots that an allowed call holds, in all buckets that have slots.
  *
- * @param token names them
- * @param leaseMicros how long they are held without a renewal: the shortest of their leases
- * @param taken those of them that the call did not hold before
- * @param ofThisTry whether nobody but this try of the call can hold them: its id is the node's, not
- *     the caller's
+ * @param token identifies the slots
+ * @param leaseMicros time for which the slots are held without a renewal: the shortest lease
+ * @param taken the slots that the call did not hold before
+ * @param ofThisTry whether only this attempt of the call can hold them: the node created its id,
+ *     not the caller
  */
 public record HeldSlots(SlotToken token, long leaseMicros, List<SlotKey> taken, boolean ofThisTry) {
   public HeldSlots {
@@ -27,9 +27,9 @@ public record HeldSlots(SlotToken token, long leaseMicros, List<SlotKey> taken, 
   /**
    * Returns the slots of a decided call; null if it holds none.
    *
-   * @param decided with the states of the policies that were evaluated, which may be a part of
-   *     those that match
-   * @param decidedAtMicros when it was decided, in microseconds since 1970 by the cache's clock
+   * @param decided has the states of the evaluated policies, which may be a part of the matching
+   *     ones
+   * @param decidedAtMicros time of the decision, in microseconds since 1970 by the cache's clock
    */
   static @Nullable HeldSlots of(
       Call call, MatchedPolicies matched, CheckOutcome.Decided decided, long decidedAtMicros) {
@@ -65,7 +65,7 @@ public record HeldSlots(SlotToken token, long leaseMicros, List<SlotKey> taken, 
     throw new IllegalStateException("no bucket of policy " + status.policy().name());
   }
 
-  /** Returns the check by which the slots of a call are asked for. */
+  /** Returns the check that requests the slots of a call. */
   static Check check(Call call, MatchedPolicies matched) {
     return matched.hasSlots()
         ? matched.check(call.cost(), call.claim())

@@ -22,11 +22,13 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges calls by what the cache has decided of them: makes the verdict, what is recorded of it,
- * and what the caller is told. Thread-safe; blocks no thread.
+ * Turns the cache's decision on a call into the verdict, the recorded event and the outcome for the
+ * caller. Thread-safe; blocks no thread.
  */
 final class Judge {
-  /** What the bucket of a policy that denies every call answers: nothing, and never more. */
+  /**
+   * The reply of the bucket of a policy that denies every call: it has no tokens and never will.
+   */
   private static final BucketReply NOTHING = new BucketReply(false, 0, 0, -1, 0, 0, 0, false);
 
   private static final long MICROS_PER_MILLI = 1_000;
@@ -39,7 +41,8 @@ final class Judge {
   /**
    * Creates a judge.
    *
-   * @param local decides while the cache cannot, for policies that fail local
+   * @param local decides while the cache is unavailable, for policies with failure mode {@code
+   *     local}
    * @param newIds creates ids for calls that have none
    */
   Judge(LocalDecider local, Slots slots, GateStatistics statistics, Supplier<String> newIds) {
@@ -50,9 +53,9 @@ final class Judge {
   }
 
   /**
-   * Judges a call that is let through if it is allowed, and holds its slots then.
+   * Judges a call that proceeds if it is allowed, and then holds its slots.
    *
-   * @param decision what the cache has decided; null if it was not asked
+   * @param decision the cache's decision; null if the cache was not queried
    */
   CheckOutcome.Decided ofCall(
       Call call, MatchedPolicies matched, @Nullable Decision decision, long nowEpochMillis) {
@@ -71,19 +74,19 @@ final class Judge {
     return decided.with(held);
   }
 
-  /** Returns whether it is not known what the cache has taken. */
+  /** Returns whether it is unknown what the cache has charged. */
   private static boolean mayHaveTaken(@Nullable Decision decision) {
     return decision instanceof Decision.Undecided
         || (decision instanceof Decision.StillDenied denied && denied.isPartial());
   }
 
-  /** Judges a call that is not let through, but asked about. */
+  /** Judges a peek. */
   CheckOutcome.Decided ofPeek(
       Call call, MatchedPolicies matched, @Nullable Decision decision, long nowEpochMillis) {
     return judge(call, matched, decision, true, nowEpochMillis);
   }
 
-  /** Judges a call that takes tokens which this node has leased. */
+  /** Judges a call that takes tokens from a lease of this node. */
   CheckOutcome.Decided ofLease(Call call, MatchedPolicies matched, LeasedBuckets.Taken leased) {
     List<LimitStatus> limits = new ArrayList<>(matched.evaluated().size());
     for (MatchedPolicy match : matched.evaluated()) {
@@ -146,7 +149,7 @@ final class Judge {
         Charges.of(matched, decided, call.cost()));
   }
 
-  /** Denies a call by a policy that denies every call: no bucket need be asked. */
+  /** Denies a call by a policy that denies every call; no bucket is queried. */
   private CheckOutcome.Decided blocked(
       Call call, MatchedPolicies matched, MatchedPolicy blocking, long nowEpochMillis) {
     List<LimitStatus> limits =
@@ -167,7 +170,9 @@ final class Judge {
         null);
   }
 
-  /** Denies a call as the cache has denied calls of the same bucket; the others are not known. */
+  /**
+   * Denies a call by the cache's earlier denials of the same bucket; the other buckets are unknown.
+   */
   private CheckOutcome.Decided stillDenied(
       Call call, MatchedPolicies matched, Decision.StillDenied denied, long nowEpochMillis) {
     List<LimitStatus> limits = new ArrayList<>(denied.shortages().size());
@@ -286,7 +291,7 @@ final class Judge {
     return capacity == 0 ? 0 : (double) limit.reply().remainingTokens() / capacity;
   }
 
-  /** Returns what is recorded of a call. */
+  /** Returns the event that records a call. */
   private CallEvent event(
       Call call,
       MatchedPolicies matched,

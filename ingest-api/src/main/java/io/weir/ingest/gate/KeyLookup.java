@@ -9,12 +9,12 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Finds the clients of calls that have API keys, and counts the keys that are refused. */
+/** Finds the clients of calls by their API keys, and counts refused keys. */
 final class KeyLookup {
-  /** Calls with keys that no client has. */
+  /** Calls with unknown keys. */
   final Counter unknown;
 
-  /** Calls with keys that have expired. */
+  /** Calls with expired keys. */
   final Counter expired;
 
   KeyLookup(MeterRegistry registry) {
@@ -24,15 +24,15 @@ final class KeyLookup {
 
   private static Counter refused(MeterRegistry registry, String reason) {
     return Counter.builder("weir.api.keys.refused")
-        .description("checks and peeks answered 401 since their API key was not accepted")
+        .description("checks and peeks answered 401 because their API key is unknown or expired")
         .tag("reason", reason)
         .register(registry);
   }
 
   /**
-   * Returns the call of a client that is named; null if the key is unknown or has expired.
+   * Returns the call with its client's name; null if the key is unknown or expired.
    *
-   * @param snapshot the policies by which the call is decided, too
+   * @param snapshot the policies that also decide the call
    * @param nowEpochMillis time by the cache's clock
    */
   @Nullable Call find(PolicyMatcher snapshot, CallRequest request, long nowEpochMillis) {
@@ -52,9 +52,9 @@ final class KeyLookup {
     return keyed.of(owned.client());
   }
 
-  /** Calls of a batch. */
+  /** Calls of a batch whose clients were found. */
   record Found(List<Call> calls, List<Boolean> isFound) {
-    /** Returns the outcomes of all calls of the batch, given those of the ones that were found. */
+    /** Returns the outcomes of all calls of the batch, given the outcomes of the found ones. */
     List<CheckOutcome> outcomes(List<CheckOutcome> ofFound) {
       if (ofFound.size() == isFound.size()) {
         return ofFound;
@@ -68,7 +68,7 @@ final class KeyLookup {
     }
   }
 
-  /** Returns the calls of a batch as {@link #find} does. */
+  /** Finds the clients of the calls of a batch, as {@link #find} does. */
   Found find(PolicyMatcher snapshot, List<? extends CallRequest> requests, long nowEpochMillis) {
     List<Call> calls = new ArrayList<>(requests.size());
     List<Boolean> isFound = new ArrayList<>(requests.size());

@@ -8,16 +8,16 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call whose client is told by an API key. The key itself is not here, so that nothing can show,
- * log or record it.
+ * A call that identifies its client by an API key. Contains the key's hash and not the key, so that
+ * the key cannot be shown, logged or recorded.
  *
  * @param apiKey the hash of the key
  * @param endpoint the called endpoint
  * @param meter the meter that counts the call
- * @param ip the caller's address; null if it is not known
- * @param attributes what else the sender tells of the call, by name
+ * @param ip the caller's address; null if unknown
+ * @param attributes further attributes of the call from the sender, by name
  * @param cost tokens that the call takes, ≥ 1
- * @param id the caller's idempotency key; null if the server shall create one
+ * @param id the caller's idempotency key; null if the server must create one
  */
 public record KeyedCall(
     ApiKeyHash apiKey,
@@ -32,7 +32,7 @@ public record KeyedCall(
     attributes = Map.copyOf(attributes);
   }
 
-  /** Returns the same call as one of a client that is named. */
+  /** Returns the same call with its client's name. */
   Call of(String client) {
     return new Call(new CallFacts(client, endpoint, meter, ip, attributes), cost, id);
   }

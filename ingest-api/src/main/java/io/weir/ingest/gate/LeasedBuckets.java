@@ -17,27 +17,27 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The buckets that calls of one kind take their cost from (those that match the same policies, with
- * the same keys), how much these calls take, and their leases: at most {@value #MAX_LEASES} with
- * tokens left, of which the older one is used up first. Thread-safe.
+ * The buckets from which calls of one kind take their cost, the use of these calls, and their
+ * leases. Calls are of one kind if they match the same policies with the same keys. There are at
+ * most {@value #MAX_LEASES} leases with tokens left; calls use the older one first. Thread-safe.
  */
 final class LeasedBuckets {
-  /** One that is used, and one that is there when it is used up. */
+  /** One lease in use, and one to follow it. */
   static final int MAX_LEASES = 2;
 
-  /** Another lease is asked for when this part of the tokens, or of the time, is left. */
-  private static final int LOW_PART = 4;
+  /** A new lease is requested when less than 1/{@value} of the tokens or of the time is left. */
+  private static final int LOW_DIVISOR = 4;
 
-  /** Fewer tokens are not worth a lease. */
-  private static final long LEAST_TOKENS = 2;
+  /** Minimum number of tokens of a lease. */
+  private static final long MIN_TOKENS = 2;
 
   private static final long NANOS_PER_MICRO = 1_000;
 
   /**
-   * What calls have taken within the time of a lease.
+   * The use by calls within the duration of a lease.
    *
-   * @param calls how many they are
-   * @param tokens what they took
+   * @param calls number of calls
+   * @param tokens number of tokens that they took
    */
   private record Use(int calls, long tokens) {
     static final Use NONE = new Use(0, 0);
@@ -60,14 +60,14 @@ final class LeasedBuckets {
   /**
    * Creates buckets without leases.
    *
-   * @param evaluated the policies of a call, each of which has terms
-   * @param leastCalls a lease is asked for only if so many calls were made within its time before
-   * @param nowNanos now, by a monotonic clock
+   * @param evaluated the policies of a call; each permits leases
+   * @param leastCalls minimum number of calls within a lease's duration before a lease is requested
+   * @param nowNanos current time by a monotonic clock
    */
   LeasedBuckets(List<MatchedPolicy> evaluated, int leastCalls, long nowNanos) {
     this.leastCalls = leastCalls;
     this.asked = requests(evaluated);
-    // a shadow bucket, too, gives a lease only if it holds all of it
+    // a shadow bucket, too, grants a lease only if it holds all the tokens
     this.requests =
         asked.stream()
             .map(one -> new BucketRequest(one.bucket(), one.limit(), true, one.held()))
@@ -92,7 +92,7 @@ final class LeasedBuckets {
     return evaluated.stream().map(MatchedPolicy::bucket).toList();
   }
 
-  /** Returns the check that takes a lease. */
+  /** Returns the check that requests a lease. */
   Check check(long tokens) {
     return new Check(requests, tokens);
   }
@@ -110,7 +110,7 @@ final class LeasedBuckets {
     return true;
   }
 
-  /** Notes that a call has taken tokens. */
+  /** Records that a call took tokens. */
   synchronized void noteUse(long tokens, long nowNanos) {
     long elapsedNanos = nowNanos - windowBeganNanos;
     if (elapsedNanos >= lengthNanos) {
@@ -122,20 +122,20 @@ final class LeasedBuckets {
   }
 
   /**
-   * Decides whether another lease is worth asking for, and of how many tokens. Either {@link
-   * #begin} or {@link #refused} must follow, unless the result is 0.
+   * Decides whether to request another lease, and of how many tokens. The caller must then call
+   * {@link #begin} or {@link #refused}, unless the result is 0.
    *
-   * @return the tokens to ask for; 0 for no lease
+   * @return the tokens to request; 0 for no lease
    */
   synchronized long beginAsking(long nowNanos) {
     Use most = use.tokens > useBefore.tokens ? use : useBefore;
     long tokens = Math.min(mostTokens, most.tokens);
     if (isAsking
-        // the tokens are worth a lease if they suffice for so many of these calls
+        // a lease pays off if its tokens suffice for leastCalls of these calls
         || (double) tokens * most.calls < (double) leastCalls * most.tokens
         || leases.size() >= MAX_LEASES
         || nowNanos - notBeforeNanos < 0
-        || tokens < LEAST_TOKENS
+        || tokens < MIN_TOKENS
         || (!leases.isEmpty() && !leases.getLast().isLow(nowNanos))) {
       return 0;
     }
@@ -143,7 +143,7 @@ final class LeasedBuckets {
     return tokens;
   }
 
-  /** Notes that no lease was given. For the time of a lease no other is asked for. */
+  /** Records that the cache granted no lease. For a lease's duration no other is requested. */
   synchronized void refused(long nowNanos) {
     isAsking = false;
     notBeforeNanos = nowNanos + lengthNanos;
@@ -152,11 +152,11 @@ final class LeasedBuckets {
   /**
    * Adds a lease.
    *
-   * @param allowed the cache's answer
-   * @param tokens what it was asked for
-   * @param ticket obtained before it was asked; abandoned when the lease ends. Its calls have
-   *     tickets of the same time
-   * @param askedNanos before it was asked, by the monotonic clock
+   * @param allowed the cache's reply
+   * @param tokens number of requested tokens
+   * @param ticket obtained before the request; abandoned when the lease ends. The calls of the
+   *     lease get tickets of the same time
+   * @param askedNanos time before the request, by the monotonic clock
    */
   synchronized Lease begin(Decision.Allowed allowed, long tokens, Ticket ticket, long askedNanos) {
     isAsking = false;
@@ -165,7 +165,7 @@ final class LeasedBuckets {
     return lease;
   }
 
-  /** Takes tokens for a call; null if no lease has as many left. */
+  /** Takes tokens for a call; returns null if no lease has enough left. */
   synchronized @Nullable Taken take(long cost, long nowNanos) {
     for (Lease lease : leases) {
       if (lease.tokens - lease.used >= cost && lease.leftNanos(nowNanos) > 0) {
@@ -179,14 +179,14 @@ final class LeasedBuckets {
     return null;
   }
 
-  /** Tokens that the cache has charged in advance to each of the buckets. Guarded by these. */
+  /** Tokens that the cache charged in advance to each bucket. Guarded by the enclosing object. */
   final class Lease {
     private final Decision.Allowed allowed;
     private final long tokens;
     private final Ticket ticket;
     private final long askedNanos;
     private long used;
-    private boolean isOver;
+    private boolean hasEnded;
 
     private Lease(Decision.Allowed allowed, long tokens, Ticket ticket, long askedNanos) {
       this.allowed = allowed;
@@ -195,22 +195,23 @@ final class LeasedBuckets {
       this.askedNanos = askedNanos;
     }
 
-    /** Returns for how long it may still give tokens to calls. */
+    /** Returns the remaining time in which calls may take tokens. */
     long leftNanos(long nowNanos) {
       return askedNanos + lengthNanos - nowNanos;
     }
 
     private boolean isLow(long nowNanos) {
-      return (tokens - used) * LOW_PART < tokens || leftNanos(nowNanos) * LOW_PART < lengthNanos;
+      return (tokens - used) * LOW_DIVISOR < tokens
+          || leftNanos(nowNanos) * LOW_DIVISOR < lengthNanos;
     }
 
-    /** Ends the lease; returns the tokens that no call has taken, 0 if it has ended before. */
+    /** Ends the lease; returns the tokens that no call took, or 0 if it has already ended. */
     long end() {
       synchronized (LeasedBuckets.this) {
-        if (isOver) {
+        if (hasEnded) {
           return 0;
         }
-        isOver = true;
+        hasEnded = true;
         leases.remove(this);
         ticket.abandon();
         return tokens - used;
@@ -218,7 +219,7 @@ final class LeasedBuckets {
     }
   }
 
-  /** The tokens of one call, and its ticket, which must be used. */
+  /** The tokens of one call, and its ticket. The caller must use the ticket. */
   final class Taken {
     private final Lease lease;
     private final Ticket ticket;
@@ -238,7 +239,7 @@ final class LeasedBuckets {
       return LeasedBuckets.this;
     }
 
-    /** Returns the ticket of the call, of the time at which the lease was asked for. */
+    /** Returns the ticket of the call, with the time at which the lease was requested. */
     Ticket ticket() {
       return ticket;
     }
@@ -252,27 +253,25 @@ final class LeasedBuckets {
       return lease;
     }
 
-    /** Returns whether another lease should be asked for. */
+    /** Returns whether another lease should be requested. */
     boolean isLow() {
       return isLow;
     }
 
-    /**
-     * Returns when the tokens were taken from the cache, in microseconds since 1970 by its clock.
-     */
+    /** Returns when the cache charged the tokens, in microseconds since 1970 by its clock. */
     long takenAtEpochMicros() {
       return lease.allowed.decidedAtEpochMicros();
     }
 
     /**
-     * Returns what a bucket would have replied, had the cache been asked for the tokens of these
-     * calls alone when it was asked for those of the lease.
+     * Returns the reply that a bucket would have given if only the tokens of these calls had been
+     * requested, at the time of the lease's request.
      *
      * @param index the bucket's index among those of the call
      */
     BucketReply reply(int index) {
       BucketReply whole = lease.allowed.buckets().get(index);
-      // a longest time is cut, and says nothing of one that is less by so much
+      // a time at the maximum is clipped, so the time for fewer tokens is unknown
       boolean isCut = whole.resetMicros() >= BucketArithmetic.MAX_WAIT_MICROS;
       long sooner = isCut ? 0 : requests.get(index).limit().arithmetic().refillMicros(left);
       return new BucketReply(

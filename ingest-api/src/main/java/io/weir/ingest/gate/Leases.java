@@ -20,23 +20,24 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tokens that this node has taken from the cache in advance, and from which it decides calls
- * without asking (decision 0016). Buckets that calls take from often are leased from, if their
- * policies permit: as many tokens as calls have taken in the time of a lease before, from all
- * buckets of such calls together. Thread-safe; nothing here blocks.
+ * Decides calls from tokens that this node took from the cache in advance, without a cache query
+ * (decision 0016). It leases from frequently used buckets if all their policies permit it. A lease
+ * has as many tokens as such calls took within the previous lease's duration, from all buckets
+ * together. Thread-safe; no method blocks.
  *
- * <p>A lease is a charge like any other, which the cache makes before any call has the tokens. Each
- * call that takes some of them is recorded as if the cache had charged it at that moment, in its
- * place among the tokens of the lease. So the records cannot tell it from a call whose record took
- * as long as the lease; and the lease, and each of its calls until that is recorded, holds the low
- * watermark back as such a call does. Tokens that no call has taken are a charge without a record,
- * which the audit gives back.
+ * <p>A lease is a normal charge that the cache makes before any call has the tokens. Each call from
+ * a lease is recorded as if the cache had charged it at that moment, at its place among the lease's
+ * tokens. Records thus cannot distinguish it from a call that took as long to record as the lease
+ * lasts. The lease, and each of its calls until recorded, holds the low watermark back accordingly.
+ * Tokens that no call took are a charge without a record; the audit gives them back.
  */
 public final class Leases implements AutoCloseable {
-  /** A usual least number of calls. */
+  /** Default minimum number of calls within a lease's duration. */
   public static final int LEAST_CALLS = 4;
 
-  /** Most kinds of calls whose use is known; of more, those not made for longest are forgotten. */
+  /**
+   * Maximum number of kinds of calls with known use; beyond it, the least used kinds are removed.
+   */
   private static final int MAX_KINDS = 10_000;
 
   private final Function<Check, CompletableFuture<Decision>> cache;
@@ -45,11 +46,11 @@ public final class Leases implements AutoCloseable {
   private final LongSupplier nanos;
   private final Timer timer;
 
-  /** By the keys of the buckets: of one alone its key, of several the list. */
+  /** Keyed by the bucket's key, or by the list of keys if there are several buckets. */
   private final Cache<Object, LeasedBuckets> kinds =
       Caffeine.newBuilder().maximumSize(MAX_KINDS).build();
 
-  /** The leases that have not ended, of kinds that are forgotten, too. */
+  /** Leases that have not ended, including those of removed kinds. */
   private final Set<LeasedBuckets.Lease> live = ConcurrentHashMap.newKeySet();
 
   private final Counter taken;
@@ -58,18 +59,18 @@ public final class Leases implements AutoCloseable {
 
   /** Runs tasks later. */
   public interface Timer {
-    /** Runs a task that does not block, once, after at least the given time. */
+    /** Runs a non-blocking task once, after at least the given time. */
     void after(long nanos, Runnable task);
   }
 
   /**
    * Creates an object without leases.
    *
-   * @param cache submits a check that takes a lease
+   * @param cache submits a check that requests a lease
    * @param tickets returns a new ticket of the log
-   * @param leastCalls buckets are leased from only if so many calls were made within the time of a
-   *     lease before; {@value #LEAST_CALLS} where the lease, and the correction by which what is
-   *     left of it is given back, are to cost less than they save
+   * @param leastCalls minimum number of calls within a lease's duration before a lease is
+   *     requested. With {@value #LEAST_CALLS}, a lease and the correction that returns its rest
+   *     cost less than they save
    * @param nanos a monotonic clock
    * @param timer ends leases
    * @param registry receives the metrics
@@ -92,14 +93,14 @@ public final class Leases implements AutoCloseable {
             .register(registry);
     unused =
         Counter.builder("weir.lease.tokens.unused")
-            .description("tokens taken in advance that no call has taken; corrections return them")
+            .description("tokens taken in advance that no call used; corrections return them")
             .register(registry);
   }
 
   /**
    * Takes the cost of a call from a lease of its buckets.
    *
-   * @return null if there is none with as many tokens left
+   * @return null if no lease has enough tokens left
    */
   LeasedBuckets.@Nullable Taken take(MatchedPolicies matched, long cost) {
     List<MatchedPolicy> evaluated = matched.evaluated();
@@ -149,7 +150,7 @@ public final class Leases implements AutoCloseable {
     return keys;
   }
 
-  /** Notes that the cache has allowed a call; may ask for a lease of its buckets. */
+  /** Records that the cache allowed a call; may request a lease of its buckets. */
   void noteAllowed(MatchedPolicies matched, long cost) {
     List<MatchedPolicy> evaluated = matched.evaluated();
     if (closed || !permitted(evaluated)) {
@@ -212,7 +213,7 @@ public final class Leases implements AutoCloseable {
         timer.after(leftNanos, () -> end(lease));
       }
     } catch (RuntimeException | Error failed) {
-      end(lease); // nothing else would
+      end(lease); // no timer will end it
       throw failed;
     }
   }
@@ -222,7 +223,7 @@ public final class Leases implements AutoCloseable {
     unused.increment((double) lease.end());
   }
 
-  /** Ends all leases. No call is decided by a lease any more. */
+  /** Ends all leases. After this, no lease decides a call. */
   @Override
   public void close() {
     closed = true;

@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param policy the policy
  * @param limit the bucket's limit: the policy's, or this node's share of it
- * @param period the period of the bucket; null if it has none
- * @param reply the answer of the bucket
+ * @param period the period of the bucket; null for none
+ * @param reply the bucket's reply
  */
 public record LimitStatus(
     Policy policy, BucketLimit limit, PeriodicLimit.@Nullable Span period, BucketReply reply) {
@@ -23,7 +23,7 @@ public record LimitStatus(
     return policy.mode() == PolicyMode.ENFORCE;
   }
 
-  /** Returns the whole tokens left, ≥ 0; a bucket in debt has none. */
+  /** Returns the whole tokens left, ≥ 0; 0 for a bucket in debt. */
   public long remainingTokens() {
     return Math.max(0, reply.remainingTokens());
   }

@@ -20,47 +20,46 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
 /**
- * Decides on this node alone, by its share of each limit, while the decision cache cannot.
+ * Decides calls by this node's share of each limit while the decision cache is unavailable.
  * Thread-safe.
  *
- * <p>The buckets are in memory. A bucket holds at most this node's share of what the cache last
- * reported as left, plus the refill since; a bucket of which the cache reported nothing to this
- * node starts full. So an outage, or a sequence of short ones, does not admit again what the cache
- * has admitted through this node. Buckets are discarded after {@value #FORGET_AFTER_MILLIS} ms
- * without a decision here, slots when their leases have ended. If there are more than {@value
- * #MAX_BUCKETS} buckets, some are discarded sooner and start full again, those of the clients with
- * the most buckets first.
+ * <p>The buckets are in memory. A bucket holds at most this node's share of the tokens that the
+ * cache last reported as left, plus the refill since. A bucket without a report starts full. So an
+ * outage, or a sequence of short ones, does not admit again what the cache admitted through this
+ * node. Buckets are discarded after {@value #FORGET_AFTER_MILLIS} ms without a local decision;
+ * slots are discarded when their leases end. Beyond {@value #MAX_BUCKETS} buckets, some are
+ * discarded earlier and start full again, first those of the clients with the most buckets.
  *
- * <p>A cost above the share, though not above the limit, is denied until the cache is back: the
- * bound takes precedence over a large call.
+ * <p>A cost that exceeds the share, but not the limit, is denied until the cache is available
+ * again: the bound takes precedence over a large call.
  */
 public final class LocalDecider {
-  /** Most nodes that may share the traffic. */
+  /** Maximum number of nodes that share the traffic. */
   public static final int MAX_NODES = 1_000;
 
-  /** Bounds the memory; a bucket takes about 400 bytes. */
+  /** Maximum number of buckets, which bounds the memory; a bucket takes about 400 bytes. */
   static final int MAX_BUCKETS = 100_000;
 
   /**
-   * How long the buckets are kept after the last decision here, so that a cache with intermittent
-   * outages does not refill them each time.
+   * How long buckets are kept after the last local decision, so that repeated outages of the cache
+   * do not refill them each time.
    */
   static final long FORGET_AFTER_MILLIS = 60_000;
 
   /**
-   * How long a caller whose cost is above the share is asked to wait; the cache may be back by
+   * Retry time that a caller gets if its cost exceeds the share; the cache may be available by
    * then.
    */
   static final long RETRY_AFTER_MICROS = 1_000_000;
 
-  /** Most shares that are kept; quotas create a new one each period. */
+  /** Maximum number of shares kept; a quota creates a new one each period. */
   private static final int MAX_SHARES = 4_096;
 
   private final int nodes;
   private final LongSupplier clockEpochMicros;
   private final ReentrantLock lock = new ReentrantLock();
 
-  /** What the cache last reported of a bucket, until the next local decision on the bucket. */
+  /** The last report of the cache on a bucket, until the next local decision on that bucket. */
   private final Cache<String, Level> levels =
       Caffeine.newBuilder().maximumSize(MAX_BUCKETS).executor(Runnable::run).build();
 
@@ -70,10 +69,11 @@ public final class LocalDecider {
   private volatile long lastUsedEpochMillis;
 
   /**
-   * What the cache reported of a bucket.
+   * A report of the cache on a bucket.
    *
-   * @param usedTokens whole tokens that were missing from a full bucket
-   * @param fullAtEpochMicros when the bucket is full if nothing more is taken, by the cache's clock
+   * @param usedTokens whole tokens missing from a full bucket
+   * @param fullAtEpochMicros when the bucket is full if no more tokens are taken, by the cache's
+   *     clock
    */
   private record Level(long usedTokens, long fullAtEpochMicros) {}
 
@@ -85,7 +85,7 @@ public final class LocalDecider {
    */
   public LocalDecider(int nodes, LongSupplier clockEpochMicros) {
     if (nodes < 1 || nodes > MAX_NODES) {
-      throw new IllegalArgumentException("nodes must be 1 to " + MAX_NODES + ", is " + nodes);
+      throw new IllegalArgumentException("nodes must be 1 to " + MAX_NODES + ", but is " + nodes);
     }
     this.nodes = nodes;
     this.clockEpochMicros = clockEpochMicros;
@@ -93,10 +93,10 @@ public final class LocalDecider {
   }
 
   /**
-   * Takes the cost from the share of each bucket, or from none.
+   * Takes the cost from this node's share of each bucket, or from none.
    *
-   * @param whole what the cache was asked; the replies are in the same order
-   * @param peek true to take nothing
+   * @param whole the check that the cache did not decide; the replies have the same order
+   * @param peek true to take no tokens
    * @param nowEpochMillis the time of the decision, by the cache's clock
    */
   Decision.Decided decide(Check whole, boolean peek, long nowEpochMillis) {
@@ -124,13 +124,13 @@ public final class LocalDecider {
     if (decision instanceof Decision.Decided decided) {
       return decided;
     }
-    throw new IllegalStateException("a cache in memory must decide, but said " + decision);
+    throw new IllegalStateException("the in-memory cache must decide, but returned " + decision);
   }
 
   /**
    * Lowers a share to its part of the tokens that the cache last reported as left. The part is
    * rounded up, so that many nodes do not refuse the last tokens of a small bucket. Each report is
-   * used once: the share itself counts the local decisions after it.
+   * used once, because the share itself counts the local decisions after it.
    */
   private void lowerToReportedLevel(BucketRequest whole, BucketRequest share) {
     Level level = levels.getIfPresent(whole.bucket());
@@ -152,8 +152,8 @@ public final class LocalDecider {
   }
 
   /**
-   * Returns the denial with a retry time if the cost is above the share only, since waiting then
-   * helps; not if it is above the limit itself.
+   * Returns the denial, with a retry time if the cost exceeds only the share: waiting then helps.
+   * It does not help if the cost exceeds the limit itself.
    */
   private static Decision.Denied aboveAShare(
       List<BucketRequest> buckets, long costTokens, Decision.Denied denied) {
@@ -189,7 +189,7 @@ public final class LocalDecider {
   /**
    * Releases the slots that a holder has on this node.
    *
-   * @param check buckets with slots, and the claim of the holder
+   * @param check buckets with slots, and the holder's claim
    */
   Decision release(Check check) {
     return memory.submitRelease(check).join();
@@ -210,9 +210,9 @@ public final class LocalDecider {
   }
 
   /**
-   * Records a decision of the cache, so that the next outage does not admit the same tokens again.
-   * Discards the buckets once the cache has decided for long enough; but slots that are held count
-   * in the next outage, too.
+   * Takes note of a decision of the cache, so that the next outage does not admit the same tokens
+   * again. Discards the buckets once the cache has decided for long enough, except held slots,
+   * which count in the next outage, too. in the next outage, too.
    *
    * @param buckets the buckets of the check, in the order of the decision's replies
    * @param decided the decision
@@ -243,8 +243,8 @@ public final class LocalDecider {
   }
 
   /**
-   * Takes from a share, if it exists, what the cache has admitted here: between short outages the
-   * cache does not know yet what was decided locally.
+   * Takes from a share, if it exists, what the cache admitted here. Between short outages the cache
+   * does not yet know what was decided locally.
    */
   private void lower(BucketRequest whole, long costTokens) {
     lock.lock();
@@ -267,12 +267,12 @@ public final class LocalDecider {
         : 0;
   }
 
-  /** Returns the number of buckets kept; those of slots are kept for longer than others. */
+  /** Returns the number of buckets kept; buckets with slots are kept longer than others. */
   public int bucketCount() {
     return memory.bucketCount();
   }
 
-  /** Returns the number of buckets discarded because there were too many; they start full again. */
+  /** Returns the number of buckets discarded for lack of room; they start full again. */
   public long forgottenBuckets() {
     return memory.forgottenBuckets();
   }

@@ -9,18 +9,18 @@ public sealed interface SlotOutcome {
   /**
    * The slots are held for another lease.
    *
-   * @param token what renews and releases them from now on
-   * @param leaseMicros how long they are held without another renewal
-   * @param decidedBy the cache, or what decides while it cannot: LOCAL or FAIL_OPEN; NONE if all
-   *     policies of the slots are off
+   * @param token renews and releases the slots from now on
+   * @param leaseMicros time for which they are held without another renewal
+   * @param decidedBy the cache, or the fallback while it is unavailable: LOCAL or FAIL_OPEN; NONE
+   *     if all policies of the slots are off
    */
   record Renewed(SlotToken token, long leaseMicros, DecidedBy decidedBy) implements SlotOutcome {}
 
   /**
-   * The slots are not held any more, and are not given back: they may be others' by now.
+   * The slots are no longer held and are not given back, because other calls may hold them now.
    *
    * @param policies names of the policies of which a slot is missing; empty if no policy in force
-   *     has any of them
+   *     has such slots
    */
   record Ended(List<String> policies) implements SlotOutcome {
     public Ended {
@@ -36,17 +36,16 @@ public sealed interface SlotOutcome {
   record Released(boolean wereHeld) implements SlotOutcome {}
 
   /**
-   * The cache does not answer, so it is not known whether the slots are held; the caller is asked
-   * to try again.
+   * The cache does not reply, so it is unknown whether the slots are held; the caller should retry.
    *
-   * @param detail why
+   * @param detail the reason
    */
   record Unknown(String detail) implements SlotOutcome {}
 
   /**
-   * This node was too busy; nothing is known, and the caller is asked to try again.
+   * This node was too busy; the state is unknown, and the caller should retry.
    *
-   * @param detail what the node was too busy to do
+   * @param detail the operation that the node was too busy for
    */
   record Shed(String detail) implements SlotOutcome {}
 }

@@ -8,19 +8,19 @@ import io.weir.limits.check.Decision;
 
 /** Metrics of slots since the start. Thread-safe. */
 final class SlotStatistics {
-  /** Slots that calls have taken. */
+  /** Slots that calls acquired. */
   final Counter acquired;
 
-  /** Slots that were held until they were released. */
+  /** Slots that a release freed. */
   final Counter released;
 
-  /** Renewals by which slots are held for another lease. */
+  /** Renewals that extended the lease of their slots. */
   final Counter renewed;
 
-  /** Renewals of slots whose leases have ended. */
+  /** Renewals refused because a lease had ended. */
   final Counter refused;
 
-  /** Releases that no retry could complete, since the value of the key is not a set of slots. */
+  /** Releases that no retry can complete, because the key's value is not a set of slots. */
   final Counter abandoned;
 
   SlotStatistics(MeterRegistry registry) {
@@ -36,20 +36,19 @@ final class SlotStatistics {
 
   private static Counter counter(MeterRegistry registry, String change) {
     return Counter.builder("weir.slots")
-        .description(
-            "slots that calls have acquired, and that were released before their lease ended")
+        .description("slots that calls acquired, and slots that a release freed")
         .tag("change", change)
         .register(registry);
   }
 
   private static Counter renewals(MeterRegistry registry, String verdict) {
     return Counter.builder("weir.slot.renewals")
-        .description("renewals of slots, and those refused since a lease had ended")
+        .description("renewals of slots, accepted or refused because a lease had ended")
         .tag("verdict", verdict)
         .register(registry);
   }
 
-  /** Counts the slots that a release has freed, and returns whether there are any. */
+  /** Counts the slots that a release freed, and returns whether there are any. */
   boolean countReleased(Decision decision) {
     if (!(decision instanceof Decision.Allowed allowed)) {
       return false;

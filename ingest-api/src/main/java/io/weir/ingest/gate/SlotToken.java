@@ -12,16 +12,16 @@ import java.util.Base64;
 import java.util.List;
 
 /**
- * What a caller is given to renew and release the slots of a call, and what any node needs for it.
- * It names nothing but keys of slots, and it is no secret: whoever may ask for checks may make one.
- * Immutable.
+ * A token with which a caller, through any node, renews and releases the slots of a call. It
+ * contains only keys of slots and is not a secret: any client that may request checks may create
+ * one. Immutable.
  *
- * @param claim the holder, and when its lease ends as far as the caller was told
- * @param keys the keys of the slots, 1 to {@value Check#MAX_BUCKETS}, which are distinct and of one
- *     client at most
+ * @param claim the holder, and the end of its lease as last reported to the caller
+ * @param keys the distinct keys of the slots, 1 to {@value Check#MAX_BUCKETS}, of at most one
+ *     client
  */
 public record SlotToken(SlotClaim claim, List<SlotKey> keys) {
-  /** Longest text. */
+  /** Maximum length of the text form. */
   public static final int MAX_CHARS = 9_000;
 
   private static final byte VERSION = 1;
@@ -30,23 +30,24 @@ public record SlotToken(SlotClaim claim, List<SlotKey> keys) {
   public SlotToken {
     keys = List.copyOf(keys);
     if (keys.isEmpty() || keys.size() > Check.MAX_BUCKETS) {
-      throw new IllegalArgumentException("keys must be 1 to " + Check.MAX_BUCKETS);
+      throw new IllegalArgumentException(
+          "number of keys must be 1 to " + Check.MAX_BUCKETS + ", but is " + keys.size());
     }
     if (keys.stream().map(SlotKey::text).distinct().count() != keys.size()) {
-      throw new IllegalArgumentException("a key is named twice");
+      throw new IllegalArgumentException("keys must be distinct");
     }
     if (keys.stream().filter(key -> key.client() != null).map(SlotKey::client).distinct().count()
         > 1) {
-      throw new IllegalArgumentException("the keys are of several clients");
+      throw new IllegalArgumentException("keys must belong to one client");
     }
   }
 
-  /** Returns the same slots with a lease that ends at another time. */
+  /** Returns a token for the same slots with a lease that ends at the given time. */
   SlotToken until(long epochMicros) {
     return new SlotToken(claim.until(epochMicros), keys);
   }
 
-  /** Returns the text form: Base64 for URLs, at most {@value #MAX_CHARS} characters. */
+  /** Returns the text form: URL-safe Base64, at most {@value #MAX_CHARS} characters. */
   public String text() {
     int bytes = HEAD_BYTES;
     for (SlotKey key : keys) {
@@ -71,8 +72,8 @@ public record SlotToken(SlotClaim claim, List<SlotKey> keys) {
   /**
    * Parses the text form.
    *
-   * @throws IllegalArgumentException if the text is not that of a token; the message says nothing
-   *     of its content
+   * @throws IllegalArgumentException if the text is not a token; the message does not contain the
+   *     text
    */
   public static SlotToken parse(String text) {
     if (text.length() > MAX_CHARS) {
@@ -81,7 +82,7 @@ public record SlotToken(SlotClaim claim, List<SlotKey> keys) {
     try {
       ByteBuffer buffer = ByteBuffer.wrap(Base64.getUrlDecoder().decode(text));
       if (buffer.get() != VERSION) {
-        throw new IllegalArgumentException("another version");
+        throw new IllegalArgumentException("unknown version");
       }
       String holder = ascii(buffer, SlotClaim.HOLDER_CHARS);
       SlotClaim claim = new SlotClaim(holder, buffer.getLong());
@@ -91,12 +92,12 @@ public record SlotToken(SlotClaim claim, List<SlotKey> keys) {
       }
       SlotToken token = new SlotToken(claim, keys);
       if (buffer.hasRemaining() || !token.text().equals(text)) {
-        throw new IllegalArgumentException("something follows");
+        throw new IllegalArgumentException("trailing characters");
       }
       return token;
     } catch (IllegalArgumentException | BufferUnderflowException malformed) {
       throw new IllegalArgumentException(
-          "must be a slot as a check or a renewal gave it", malformed);
+          "must be a slot token from a check or a renewal", malformed);
     }
   }
 

@@ -23,17 +23,17 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews and releases the slots that calls hold, wherever they are: in the cache, or in this node's
- * memory if it has decided the call. Any node renews and releases the slots of any other that are
- * in the cache. Thread-safe; blocks no thread.
+ * Renews and releases the slots that calls hold, in the cache, or in this node's memory if this
+ * node decided the call. Any node can renew and release slots in the cache that another node
+ * acquired. Thread-safe; blocks no thread.
  */
 public final class Slots {
   private static final long MICROS_PER_MILLI = 1_000;
 
-  /** How long a node that stops goes on releasing slots. */
-  private static final Duration DRAIN_PATIENCE = Duration.ofSeconds(2);
+  /** Maximum time for which a stopping node continues to release slots. */
+  private static final Duration DRAIN_TIMEOUT = Duration.ofSeconds(2);
 
-  /** For a release, which depends neither on the number of slots nor on their lease. */
+  /** The limit in a release, which depends neither on the number of slots nor on their lease. */
   private static final ConcurrencyLimit ANY =
       new ConcurrencyLimit(ConcurrencyLimit.MAX_SLOTS, ConcurrencyLimit.MIN_LEASE_MICROS);
 
@@ -42,7 +42,7 @@ public final class Slots {
   private final LocalDecider local;
   private final LongSupplier clockEpochMillis;
   private final SlotStatistics statistics;
-  private final OwedReleases owed;
+  private final PendingReleases pending;
 
   Slots(
       Supplier<PolicyMatcher> policies,
@@ -55,14 +55,14 @@ public final class Slots {
     this.local = local;
     this.clockEpochMillis = clockEpochMillis;
     this.statistics = statistics;
-    this.owed = new OwedReleases(cache, statistics);
+    this.pending = new PendingReleases(cache, statistics);
   }
 
   /**
-   * Renews slots by the limits that are in force now. A slot that the cache has forgotten is taken
-   * again if there is one and the caller's lease has not ended; one whose lease has ended is not.
-   * Slots of policies that are off, or that there are no more, are left to their leases; if the
-   * call has no others, and one is off, it goes on without a slot, as new calls do.
+   * Renews slots by the limits in force now. A slot that the cache has lost is acquired again if
+   * one is free and the caller's lease has not ended. An ended lease is not renewed. Slots of
+   * policies that are off or deleted expire with their leases. If the call has only such slots, and
+   * one of the policies is off, the call proceeds without a slot, as new calls do.
    */
   public CompletableFuture<SlotOutcome> renew(SlotToken token) {
     PolicyMatcher snapshot = policies.get();
@@ -76,14 +76,16 @@ public final class Slots {
     }
     if (found.isEmpty()) {
       SlotOutcome outcome =
-          off.isEmpty() ? new SlotOutcome.Ended(List.of()) : unasked(token, off, DecidedBy.NONE);
+          off.isEmpty()
+              ? new SlotOutcome.Ended(List.of())
+              : renewedWithoutSlot(token, off, DecidedBy.NONE);
       count(outcome);
       return CompletableFuture.completedFuture(outcome);
     }
     Check check = new Check(found.stream().map(MatchedPolicy::bucket).toList(), 1, token.claim());
     MatchedPolicies matched =
         new MatchedPolicies(snapshot.policiesVersion(), found, List.of(), null);
-    owed.forget(token.claim().holder());
+    pending.forget(token.claim().holder());
     return cache
         .submit(check)
         .thenApply(
@@ -115,7 +117,7 @@ public final class Slots {
           ? new SlotOutcome.Shed(undecided.detail())
           : withoutCache(token, matched, undecided);
     }
-    // of a cluster's servers one has refused, and another has not answered
+    // one server of a cluster refused, and another did not reply
     return ended(matched.evaluated(), (Decision.StillDenied) decision);
   }
 
@@ -131,7 +133,8 @@ public final class Slots {
   }
 
   /** Renews without a slot, unless the lease has ended. */
-  private SlotOutcome unasked(SlotToken token, List<MatchedPolicy> of, DecidedBy decidedBy) {
+  private SlotOutcome renewedWithoutSlot(
+      SlotToken token, List<MatchedPolicy> of, DecidedBy decidedBy) {
     long nowMicros = clockEpochMillis.getAsLong() * MICROS_PER_MILLI;
     return nowMicros < token.claim().untilEpochMicros()
         ? held(token, of, nowMicros, decidedBy)
@@ -153,20 +156,20 @@ public final class Slots {
         denied.shortages().stream().map(each -> asked.get(each.bucket()).policy().name()).toList());
   }
 
-  /** Renews on this node, if the policies say so, while the cache cannot. */
+  /** Renews by the policies' failure modes while the cache is unavailable. */
   private SlotOutcome withoutCache(
       SlotToken token, MatchedPolicies matched, Decision.Undecided undecided) {
     Fallback fallback = Fallback.of(matched, undecided.cause());
     long nowMillis = clockEpochMillis.getAsLong();
     long nowMicros = nowMillis * MICROS_PER_MILLI;
     return switch (fallback.decidedBy()) {
-      case FAIL_OPEN -> unasked(token, matched.evaluated(), DecidedBy.FAIL_OPEN);
+      case FAIL_OPEN -> renewedWithoutSlot(token, matched.evaluated(), DecidedBy.FAIL_OPEN);
       case LOCAL -> {
         List<BucketRequest> buckets = fallback.local().stream().map(MatchedPolicy::bucket).toList();
         Decision.Decided decided =
             local.decide(new Check(buckets, 1, token.claim()), false, nowMillis);
         if (decided instanceof Decision.Denied denied) {
-          // the cache may still know of the lease, as long as that runs
+          // the cache may still hold the slots until the lease ends
           yield nowMicros < token.claim().untilEpochMicros()
               ? new SlotOutcome.Unknown(undecided.detail())
               : ended(fallback.local(), denied);
@@ -177,15 +180,15 @@ public final class Slots {
     };
   }
 
-  /** Releases slots, whether they are held or not. */
+  /** Releases slots, whether or not they are held. */
   public CompletableFuture<SlotOutcome> release(SlotToken token) {
     return release(token, token.keys(), true);
   }
 
   /**
-   * Releases what a call has taken that is not let through after all. Nobody waits for it, so it
-   * may come late; by then slots of a caller's own id may be those of another try, and are left to
-   * it, or to their lease.
+   * Releases the slots of a call that does not proceed after all. No caller waits for the release,
+   * so it may arrive late. By then another attempt may hold the slots of a caller's own id; those
+   * are left to that attempt, or to their lease.
    */
   void giveUp(HeldSlots held) {
     if (held.ofThisTry() && !held.taken().isEmpty()) {
@@ -194,11 +197,11 @@ public final class Slots {
   }
 
   /**
-   * Notes that a call is answered without some of its slots, though the cache, which has not
-   * decided it, may have given it all. They are released when the cache decides again. Slots of a
-   * caller's own id are not: they may be those of another try.
+   * Takes note of a call that is answered without some of its slots, although the cache may have
+   * given it all: the cache did not decide in time. The slots are released when the cache decides
+   * again. Slots of a caller's own id are not, because another attempt may hold them.
    *
-   * @param held the slots with which it is answered; null for none
+   * @param held the slots that the answered call holds; null for none
    */
   void giveUpUndecided(
       Call call, MatchedPolicies matched, @Nullable HeldSlots held, long nowEpochMillis) {
@@ -207,22 +210,22 @@ public final class Slots {
           held == null
               ? Set.of()
               : held.token().keys().stream().map(SlotKey::text).collect(Collectors.toSet());
-      owed.addUndecided(HeldSlots.check(call, matched), kept, nowEpochMillis);
+      pending.addUndecided(HeldSlots.check(call, matched), kept, nowEpochMillis);
     }
   }
 
-  /** Returns the check by which a call is decided; it may take again what its holder released. */
+  /** Returns the check that decides a call; the call may acquire again what its holder released. */
   Check check(Call call, MatchedPolicies matched) {
     Check check = HeldSlots.check(call, matched);
     if (check.claim() != null && call.newId() == null) {
-      owed.forget(check.claim().holder());
+      pending.forget(check.claim().holder());
     }
     return check;
   }
 
-  /** Notes that the cache decides, so that what is owed can be released. */
+  /** Takes note that the cache decides, and retries pending releases. */
   void cacheDecided(long nowEpochMillis) {
-    var unused = owed.release(nowEpochMillis, OwedReleases.BESIDE_A_CALL);
+    var unused = pending.release(nowEpochMillis, PendingReleases.PER_DECIDED_CALL);
   }
 
   private void noteDecided(Decision decision) {
@@ -232,24 +235,24 @@ public final class Slots {
   }
 
   /**
-   * Notes that the cache answers, whether or not there are calls. Slots that it did not release
-   * when it was asked to are released now. Does not block.
+   * Takes note that the cache replies, even without calls, and retries pending releases. Does not
+   * block.
    *
    * @param nowEpochMicros time by the cache's clock
    */
   public void cacheAnswers(long nowEpochMicros) {
-    var unused = owed.release(nowEpochMicros / MICROS_PER_MILLI, OwedReleases.AT_ONCE);
+    var unused = pending.release(nowEpochMicros / MICROS_PER_MILLI, PendingReleases.AT_ONCE);
   }
 
-  /** Releases what is still to be released, as long as the cache decides, before the node stops. */
+  /** Retries the pending releases before the node stops, as long as the cache decides. */
   public void drain() {
-    owed.drain(clockEpochMillis.getAsLong(), DRAIN_PATIENCE);
+    pending.drain(clockEpochMillis.getAsLong(), DRAIN_TIMEOUT);
   }
 
   /**
    * Releases slots.
    *
-   * @param isAwaited whether a caller asks again if it is not known whether they are released
+   * @param isAwaited whether a caller retries if the result is unknown
    */
   private CompletableFuture<SlotOutcome> release(
       SlotToken token, List<SlotKey> keys, boolean isAwaited) {
@@ -259,12 +262,13 @@ public final class Slots {
             1,
             token.claim());
     boolean wasLocal = statistics.countReleased(local.release(check));
-    return owed.submit(check)
+    return pending
+        .submit(check)
         .thenApply(
             decision -> {
               if (decision instanceof Decision.Undecided && (wasLocal || !isAwaited)) {
-                // the cache may have it, too: from before, or since its answer was lost
-                owed.addRelease(check, token.claim(), wasLocal);
+                // the cache may also hold the slots: from earlier, or because its reply was lost
+                pending.addRelease(check, token.claim(), wasLocal);
               }
               return released(decision, wasLocal);
             });

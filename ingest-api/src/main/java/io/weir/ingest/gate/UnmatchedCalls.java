@@ -9,9 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Counts the checks that no policy matches, so that nothing limits them, by the prefix of their
- * endpoint: all up to the second slash, as in {@code GET /v1}. The first check of a prefix is
- * logged. The number of prefixes is bounded, since callers name endpoints. Thread-safe.
+ * Counts the checks that match no policy, so that nothing limits them. Counts by the prefix of the
+ * endpoint up to the second slash, as in {@code GET /v1}, and logs the first check of a prefix. The
+ * number of prefixes is bounded, because callers choose endpoints. Thread-safe.
  */
 final class UnmatchedCalls {
   static final int MAX_PREFIXES = 20;
@@ -31,7 +31,7 @@ final class UnmatchedCalls {
 
   private Counter counter(String prefix) {
     return Counter.builder("weir.checks.unmatched")
-        .description("checks that no policy matches, by the prefix of their endpoint")
+        .description("checks that match no policy, by the prefix of their endpoint")
         .tag("endpoint_prefix", prefix)
         .register(registry);
   }
@@ -54,7 +54,7 @@ final class UnmatchedCalls {
     byPrefix.put(prefix, first);
     LOG.warn(
         "calls_unmatched endpoint_prefix=\"{}\" detail=\"no policy matches, so nothing limits these"
-            + " calls; 'weir policies explain' says why. Logged once for a prefix\"",
+            + " calls; 'weir policies explain' shows why. Logged once per prefix\"",
         prefix);
     return first;
   }

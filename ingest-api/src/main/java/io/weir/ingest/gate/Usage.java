@@ -2,14 +2,14 @@
 package io.weir.ingest.gate;
 
 /**
- * What a client has used, told after it has happened: nothing is decided.
+ * Usage that a client reports after the fact; Weir makes no decision on it.
  *
- * @param id identifies the usage for its client, the same each time it is told; a name
- * @param client who has used it; a name
- * @param endpoint of what; a name
- * @param meter what is counted; a name
- * @param quantity how much, in units of the meter, 0 to 2^53 − 1
- * @param atEpochMillis when it has happened
+ * @param id identifies the usage for its client; the same in each report of it; a name
+ * @param client the client that used it; a name
+ * @param endpoint the used endpoint; a name
+ * @param meter the meter that counts it; a name
+ * @param quantity quantity in units of the meter, 0 to 2^53 − 1
+ * @param atEpochMillis time of the usage
  */
 public record Usage(
     String id, String client, String endpoint, String meter, long quantity, long atEpochMillis) {}

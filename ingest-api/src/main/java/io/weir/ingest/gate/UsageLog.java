@@ -14,11 +14,13 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records usage that has happened: no policy is asked and no bucket is charged, but the lines are
- * counted and billed as those of allowed calls are. Thread-safe; blocks no thread.
+ * Records usage events. It evaluates no policy and charges no bucket, but the lines are counted and
+ * billed like those of allowed calls. Thread-safe; blocks no thread.
  */
 public final class UsageLog {
-  /** Lines that no policies have decided; an audit takes none for what should have matched. */
+  /**
+   * Version of the policies in a line without a decision; an audit expects no policy to match it.
+   */
   private static final long NO_POLICIES = 0;
 
   private final Supplier<PolicyMatcher> policies;
@@ -35,12 +37,12 @@ public final class UsageLog {
 
   private static Counter counter(MeterRegistry registry, String outcome) {
     return Counter.builder("weir.usage.events")
-        .description("events of usage that were recorded, and that were answered 503 instead")
+        .description("events of usage that were recorded, or answered 503")
         .tag("outcome", outcome)
         .register(registry);
   }
 
-  /** Returns the present time as calls are dated by it. */
+  /** Returns the current time by the clock that dates calls. */
   public long nowEpochMillis() {
     Ticket ticket = log.begin();
     ticket.abandon();
@@ -48,11 +50,11 @@ public final class UsageLog {
   }
 
   /**
-   * Records usage, all or none, and returns without waiting.
+   * Records all of the usage events or none, and returns without waiting.
    *
-   * @param usages 1 to {@value CallLog#MAX_CALLS}, each of a quantity of at least 1
-   * @return completed with one result for each, in the same order, by a thread that writes for all
-   *     callers: what depends on it must not block
+   * @param usages 1 to {@value CallLog#MAX_CALLS}, each with a quantity of at least 1
+   * @return completes with one result for each, in the same order. The thread that completes it
+   *     writes for all callers, so dependent actions must not block
    */
   public CompletableFuture<List<Recorded>> submit(List<Usage> usages) {
     Ticket ticket = log.begin();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Pure: decides a call, then records it. Depends on the model of the topics, the decision port, its
- * in-memory implementation, the meters it counts in and the nullness annotations.
+ * Decides a call, then records it, without I/O of its own. Depends on the model of the topics, the
+ * decision port, its in-memory implementation, Micrometer and the nullness annotations.
  */
 @NullMarked
 package io.weir.ingest.gate;

@@ -6,15 +6,14 @@ import com.netflix.concurrency.limits.limit.Gradient2Limit;
 import com.netflix.concurrency.limits.limit.WindowedLimit;
 
 /**
- * A bound on calls in progress that follows how long they take: it falls while calls take longer
- * than they did over the last minutes, since then they wait for each other, and rises while they do
- * not. Thread-safe.
+ * A limit on concurrent calls that adapts to their latency. It falls while calls take longer than
+ * over the last minutes, because they then wait for each other. It rises otherwise. Thread-safe.
  *
- * @see <a href="https://github.com/Netflix/concurrency-limits">concurrency-limits</a>, whose
- *     Gradient2 this is
+ * @see <a href="https://github.com/Netflix/concurrency-limits">concurrency-limits</a>; this is its
+ *     Gradient2 algorithm
  */
 final class AdaptiveBound {
-  /** Bound at the start, before anything is measured, and the least one. */
+  /** Bound before any measurement; also the minimum. */
   static final int INITIAL = 200;
 
   static final int LEAST = 50;
@@ -24,7 +23,7 @@ final class AdaptiveBound {
   /**
    * Creates a bound.
    *
-   * @param most the greatest that it may become; at least 1
+   * @param most maximum of the bound; at least 1
    */
   AdaptiveBound(int most) {
     this.limit =
@@ -37,7 +36,7 @@ final class AdaptiveBound {
                     .build());
   }
 
-  /** Returns the bound at present. */
+  /** Returns the current bound. */
   int calls() {
     return limit.getLimit();
   }
@@ -45,9 +44,9 @@ final class AdaptiveBound {
   /**
    * Records how long a call took.
    *
-   * @param beganNanos when it was admitted, by {@link System#nanoTime}
-   * @param nanos how long it took; at least 1
-   * @param underWay how many calls were in progress, with it
+   * @param beganNanos time of admission, by {@link System#nanoTime}
+   * @param nanos duration of the call; at least 1
+   * @param underWay number of calls in progress, including this one
    */
   void took(long beganNanos, long nanos, int underWay) {
     limit.onSample(beganNanos, nanos, underWay, false);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
-/** From where policies may be read and changed over HTTP. */
+/** The origins from which policies may be read and changed over HTTP. */
 public enum AdminAccess {
-  /** From the machine of the node, by a loopback address. */
+  /** The machine of the node, by a loopback address. */
   LOOPBACK,
-  /** From everywhere: something in front of the node decides who may. */
+  /** Everywhere: a proxy in front of the node controls access. */
   ANY
 }

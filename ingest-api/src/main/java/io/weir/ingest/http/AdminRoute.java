@@ -30,11 +30,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the routes of operators have in common: who may ask, on which condition something is
- * changed, and how a change is made and answered. Thread-safe.
+ * The common part of the operators' routes: access control, preconditions of changes, and answers
+ * to changes. Thread-safe.
  */
 final class AdminRoute {
-  /** Who changes something, in their own words. */
+  /** The person who makes a change, in free text. */
   private static final String CHANGED_BY = "Weir-Changed-By";
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -63,7 +63,7 @@ final class AdminRoute {
     this.hosts = admin.hosts();
   }
 
-  /** Signals what is answered instead. */
+  /** Thrown to answer with a problem instead. */
   static final class Refused extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -79,7 +79,7 @@ final class AdminRoute {
     void handle(Context context) throws Refused, RefusedException;
   }
 
-  /** Answers a request if it is an operator's. */
+  /** Answers a request if an operator sent it. */
   void answer(Context context, Handling handling) {
     Problem problem;
     try {
@@ -100,7 +100,7 @@ final class AdminRoute {
       throw new Refused(Routes.CHECK_API.missing(context.req().getRequestURI()));
     }
     if (hasTokens) {
-      return; // it has one with the scope, which no web page knows
+      return; // the request has a token with the scope, which no web page knows
     }
     boolean isOpen = access == AdminAccess.ANY;
     String why =
@@ -110,14 +110,14 @@ final class AdminRoute {
           Problem.of(
               ProblemReason.ADMIN_NOT_ALLOWED,
               (isOpen
-                      ? "policies are not read and changed by web pages of other hosts, and "
-                      : "policies are read and changed from this machine only, unless"
-                          + " WEIR_ADMIN=any, and ")
+                      ? "web pages of other hosts cannot read or change policies: "
+                      : "only this machine can read and change policies, unless"
+                          + " WEIR_ADMIN=any: ")
                   + why));
     }
   }
 
-  /** A body of another type is one that a web page may have sent without asking the node before. */
+  /** Refuses a body of another type: a web page may send one without a CORS preflight request. */
   private static void requireJson(Context context) throws Refused {
     if (RequestBody.of(context).length > 0 && !isJson(context.header("Content-Type"))) {
       throw new Refused(
@@ -143,7 +143,7 @@ final class AdminRoute {
     return Problem.of(reason, String.valueOf(refused.getMessage())).withErrors(refused.problems());
   }
 
-  /** Returns how a key stands, and tells its version as the entity tag. */
+  /** Returns the current entry of a key, and puts its version into the ETag field. */
   PolicyEntry entry(Context context, PolicyKey key) throws Refused {
     PolicyFollower.InForce inForce = policies.inForce();
     PolicyEntry entry = inForce.state().entry(key);
@@ -157,17 +157,17 @@ final class AdminRoute {
   }
 
   /**
-   * A change that was made.
+   * A change and its result.
    *
-   * @param entry the entry as it stands; null if it does not exist any more
-   * @param body what is answered of every change
+   * @param entry the entry after the change; null if it no longer exists
+   * @param body members of the answer to every change
    */
   record Made(@Nullable PolicyEntry entry, ObjectNode body) {}
 
   /**
    * Makes a change, and waits until it is in force on this node.
    *
-   * @return what became of it, and the body that tells so
+   * @return the result, with the body of the answer
    */
   Made make(Context context, PolicyKey key, PolicyEditor.Change change) throws RefusedException {
     PolicyEditor.Outcome outcome = policies.editor().change(changedBy(context), PATIENCE, change);
@@ -184,7 +184,7 @@ final class AdminRoute {
     return new Made(existing, body);
   }
 
-  /** Makes a change, and answers with it and with the entry as it stands. */
+  /** Makes a change, and answers with it and with the entry after it. */
   void change(Context context, PolicyKey key, PolicyEditor.Change change) throws RefusedException {
     Made made = make(context, key, change);
     if (made.entry() != null) {
@@ -208,14 +208,16 @@ final class AdminRoute {
     return '"' + Long.toString(entry.version()) + '"';
   }
 
-  /** Returns which version of the entry the caller has seen (RFC 9110 §13.1). */
+  /** Returns the version of the entry that the caller has seen (RFC 9110 §13.1). */
   static long seen(Context context) throws Refused {
     List<String> match = Collections.list(context.req().getHeaders("If-Match"));
     List<String> noneMatch = Collections.list(context.req().getHeaders("If-None-Match"));
     if (match.size() + noneMatch.size() > 1) {
       throw new Refused(
           Problem.ofField(
-              ProblemReason.INVALID_HEADER, "If-Match", "and If-None-Match may be given once"));
+              ProblemReason.INVALID_HEADER,
+              "If-Match",
+              "and If-None-Match may be given only once"));
     }
     if (!noneMatch.isEmpty()) {
       if (!noneMatch.get(0).strip().equals("*")) {
@@ -236,7 +238,7 @@ final class AdminRoute {
           Problem.ofField(
               ProblemReason.INVALID_HEADER,
               "If-Match",
-              "must be * or one ETag of an answer, such as \"7\""));
+              "must be * or an ETag from an answer, such as \"7\""));
     }
     return Long.parseLong(tag.group(1));
   }
@@ -259,7 +261,7 @@ final class AdminRoute {
           Problem.of(
               ProblemReason.INVALID_BODY, "the body is not JSON: " + notJson.getOriginalMessage()));
     } catch (IOException impossible) {
-      throw new UncheckedIOException("memory does not fail to be read", impossible);
+      throw new UncheckedIOException("reading from memory failed", impossible);
     }
     if (!(tree instanceof ObjectNode object)) {
       throw new Refused(Problem.of(ProblemReason.INVALID_BODY, "the body must be a JSON object"));
@@ -276,7 +278,7 @@ final class AdminRoute {
     try {
       return JSON.writeValueAsBytes(body);
     } catch (JsonProcessingException impossible) {
-      throw new UncheckedIOException("a tree cannot be written", impossible);
+      throw new UncheckedIOException("writing a JSON tree failed", impossible);
     }
   }
 }

@@ -8,10 +8,11 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides whether a call is admitted, before any work is done for it. A call is refused if too many
- * calls are in progress or, while calls wait long for a thread, if it belongs to the {@link
- * QueueDelayShedder share} that is shed. An admitted call that needs a thread is {@link #queue
- * queued} and {@link #begin begins} when one takes it up; each ends with {@link #end}. Thread-safe.
+ * Decides whether to admit a call, before any work is done for it. Refuses a call if too many calls
+ * are in progress, or if calls wait long for a thread and the call is in the {@link
+ * QueueDelayShedder share} to shed. An admitted call that needs a thread is {@link #queue queued},
+ * and {@link #begin begins} when a thread runs it. Every admitted call ends with {@link #end}.
+ * Thread-safe.
  */
 final class Admission {
   private final int maxCallsUnderWay;
@@ -21,15 +22,15 @@ final class Admission {
   private final DoubleSupplier random;
   private final AtomicInteger underWay = new AtomicInteger();
 
-  /** Those of them that are compared with the adaptive bound. */
-  private final AtomicInteger compared = new AtomicInteger();
+  /** The calls in progress whose number is compared with the adaptive bound. */
+  private final AtomicInteger measured = new AtomicInteger();
 
   /**
    * Creates an admission.
    *
-   * @param maxCallsUnderWay most calls in progress, at least 1
-   * @param bound follows how long calls take, up to that; null if the bound is fixed
-   * @param share sheds by queue delay; null if that is disabled
+   * @param maxCallsUnderWay maximum number of calls in progress, at least 1
+   * @param bound adapts to the calls' latency, up to that maximum; null if the bound is fixed
+   * @param share sheds by queue delay; null to disable that
    * @param nanos the clock of {@code share}
    * @param random returns numbers from 0 (inclusive) to 1 (exclusive)
    */
@@ -41,7 +42,7 @@ final class Admission {
       DoubleSupplier random) {
     if (maxCallsUnderWay < 1) {
       throw new IllegalArgumentException(
-          "maxCallsUnderWay must be at least 1, is " + maxCallsUnderWay);
+          "maxCallsUnderWay must be at least 1, but is " + maxCallsUnderWay);
     }
     this.maxCallsUnderWay = maxCallsUnderWay;
     this.bound = bound;
@@ -51,8 +52,8 @@ final class Admission {
   }
 
   /**
-   * Creates an admission that uses the system's clock. With {@code targetNanos} 0 it never sheds by
-   * queue delay.
+   * Creates an admission that uses the system's clock. If {@code targetNanos} is 0, it never sheds
+   * by queue delay.
    */
   static Admission of(int maxCallsUnderWay, boolean adaptive, long targetNanos) {
     return new Admission(
@@ -66,10 +67,10 @@ final class Admission {
   /**
    * Requests admission of a call.
    *
-   * @return null if the call is admitted, in which case {@link #end} must follow; otherwise why it
-   *     is shed
+   * @return null if the call is admitted; {@link #end} must then follow. Otherwise the reason why
+   *     it is shed
    */
-  HttpStatistics.@Nullable Shed ask() {
+  HttpStatistics.@Nullable Shed tryAdmit() {
     long now = nanos.getAsLong();
     if (share != null) {
       double shed = share.share(now);
@@ -85,22 +86,23 @@ final class Admission {
   }
 
   /**
-   * Requests admission of a call that is compared with others of its kind, as {@link #ask} does.
+   * Requests admission of a call whose latency counts for the adaptive bound, as {@link #tryAdmit}
+   * does.
    *
-   * @return null if the call is admitted, in which case {@link #end(long)} must follow; otherwise
+   * @return null if the call is admitted; {@link #end(long)} must then follow. Otherwise the reason
    *     why it is shed
    */
-  HttpStatistics.@Nullable Shed askCompared() {
+  HttpStatistics.@Nullable Shed tryAdmitMeasured() {
     if (bound == null) {
-      return ask();
+      return tryAdmit();
     }
-    if (compared.incrementAndGet() > bound.calls()) {
-      compared.decrementAndGet();
+    if (measured.incrementAndGet() > bound.calls()) {
+      measured.decrementAndGet();
       return HttpStatistics.Shed.CALLS_UNDER_WAY;
     }
-    HttpStatistics.Shed refusal = ask();
+    HttpStatistics.Shed refusal = tryAdmit();
     if (refusal != null) {
-      compared.decrementAndGet();
+      measured.decrementAndGet();
     }
     return refusal;
   }
@@ -108,7 +110,7 @@ final class Admission {
   /**
    * Records that an admitted call waits for a thread.
    *
-   * @return now, to be passed to {@link #begin}
+   * @return the current time, to be passed to {@link #begin}
    */
   long queue() {
     long now = nanos.getAsLong();
@@ -119,9 +121,9 @@ final class Admission {
   }
 
   /**
-   * Records that a thread has taken up a call.
+   * Records that a thread runs a call that waited.
    *
-   * @param queuedNanos what {@link #queue} returned
+   * @param queuedNanos the result of {@link #queue}
    */
   void begin(long queuedNanos) {
     if (share != null) {
@@ -130,27 +132,30 @@ final class Admission {
     }
   }
 
-  /** Records how long answers have waited for the thread that writes them, one of several. */
+  /**
+   * Records how long answers waited for the thread that writes them; there are several such
+   * threads.
+   */
   void waited(Object queue, long waitNanos) {
     if (share != null) {
       share.waited(queue, waitNanos, nanos.getAsLong());
     }
   }
 
-  /** Records that an admitted call was answered or has failed. */
+  /** Records that an admitted call was answered or failed. */
   void end() {
     underWay.decrementAndGet();
   }
 
   /**
-   * Records that a call that was compared was answered or has failed, and how long that took.
+   * Records that a measured call was answered or failed, and its latency.
    *
-   * @param beganNanos when it was admitted, by the clock of this admission
+   * @param beganNanos time of admission, by the clock of this object
    */
   void end(long beganNanos) {
     underWay.decrementAndGet();
     if (bound != null) {
-      int with = compared.getAndDecrement();
+      int with = measured.getAndDecrement();
       bound.took(beganNanos, Math.max(1, nanos.getAsLong() - beganNanos), with);
     }
   }
@@ -159,12 +164,12 @@ final class Admission {
     return underWay.get();
   }
 
-  /** Returns the most calls in progress at present. */
+  /** Returns the current maximum number of calls in progress. */
   int maxCallsUnderWay() {
     return bound == null ? maxCallsUnderWay : bound.calls();
   }
 
-  /** Returns the share of calls that are shed at present. */
+  /** Returns the current share of calls to shed. */
   double share() {
     return share == null ? 0 : share.share(nanos.getAsLong());
   }

@@ -25,15 +25,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * The handler in front of the routes. It reads a request's body without occupying a thread, admits
  * or sheds the call, and only then assigns a thread to it, if its route needs one. Health and
- * metrics do not queue with the calls: health is always admitted, since it costs next to nothing,
- * and metrics up to a bound of their own, so that scrapes cannot displace calls.
+ * metrics do not queue with the calls. Health is always admitted, because it costs almost nothing.
+ * Metrics have a separate bound, so that scrapes cannot displace calls.
  *
  * <p>It runs on the thread that reads the connections and never blocks it (Jetty's {@code
- * NON_BLOCKING}). So a call is shed before it has waited for anything, at a fraction of the cost of
- * serving one, and the wait for a thread can be measured, since it begins here.
+ * NON_BLOCKING}). So a call is shed before it waits, at a fraction of the cost of serving it. The
+ * wait for a thread can be measured, because it begins here.
  */
 final class AdmissionHandler extends Handler.Wrapper {
-  /** The attribute that holds the body of a request that the servlet serves. */
+  /** The request attribute that holds the body of a request for the servlet. */
   static final String BODY = "io.weir.body";
 
   private static final Set<String> HEALTH = Set.of("/health/live", "/health/ready");
@@ -41,34 +41,34 @@ final class AdmissionHandler extends Handler.Wrapper {
   static final String METRICS = "/metrics";
 
   /**
-   * Most scrapes in progress: enough for a few scrapers at once, each of which costs as much as
-   * many calls.
+   * Maximum number of concurrent scrapes: enough for a few scrapers; a scrape costs as much as many
+   * calls.
    */
   private static final int MAX_SCRAPES = 4;
 
   /**
-   * A larger body has a thread of its own: to read it may take as long as many calls do. Bodies of
-   * calls have some hundred bytes.
+   * Size above which a body is processed on its own thread, because parsing it may take as long as
+   * many calls. Bodies of calls have some hundred bytes.
    */
   private static final int MAX_BYTES_WITHOUT_THREAD = 8 * 1024;
 
-  /** Most batches of checks in progress; their bodies may be a MiB each. */
+  /** Maximum number of concurrent batches of checks; each body may have 1 MiB. */
   private static final int MAX_BATCHES = 64;
 
   /** The retry times of shed callers are spread over this many seconds. */
   private static final int MAX_RETRY_AFTER_SECONDS = 3;
 
   /**
-   * A shed request closes its connection if its number on the connection is a multiple of this, so
-   * that a pipelining sender cannot occupy the reading thread and a load balancer may choose
-   * another node.
+   * A shed request closes its connection if its number on the connection is a multiple of this. So
+   * a pipelining sender cannot occupy the reading thread, and a load balancer may choose another
+   * node.
    */
-  private static final long REQUESTS_OF_A_CONNECTION = 64;
+  private static final long REQUESTS_PER_CONNECTION = 64;
 
   /**
-   * Fields that the servlet does not see: the one by which it would take a request for one with
-   * another method than its own, so that a link that is only followed could settle a call; and
-   * those by which it would look for a WebSocket, of which there is none.
+   * Header fields hidden from the servlet. With the first, the servlet would treat a request as one
+   * with another method, so that following a link could settle a call. With the others it would
+   * look for a WebSocket, of which there is none.
    */
   private static final Set<String> HIDDEN =
       Set.of("X-HTTP-Method-Override", "Upgrade", "Sec-WebSocket-Key", "Sec-WebSocket-Version");
@@ -83,10 +83,10 @@ final class AdmissionHandler extends Handler.Wrapper {
 
   /** A route that is served without the servlet. */
   interface DirectRoute {
-    /** Returns whether {@link #serve} may block its thread, or use it for milliseconds. */
+    /** Returns whether {@link #serve} may block its thread or occupy it for milliseconds. */
     boolean occupiesThread();
 
-    /** Answers the exchange, at once or later. */
+    /** Answers the exchange, immediately or later. */
     void serve(Exchange exchange);
   }
 
@@ -104,8 +104,8 @@ final class AdmissionHandler extends Handler.Wrapper {
   /**
    * Creates the handler in front of the routes.
    *
-   * @param threads runs the calls that may block; not the threads that read the connections
-   * @param maxOnThreads most calls in progress that have a thread each
+   * @param threads runs the calls that may block; must not be the threads that read the connections
+   * @param maxOnThreads maximum number of calls in progress that occupy a thread
    * @param direct serves some routes without the servlet
    */
   AdmissionHandler(
@@ -125,18 +125,18 @@ final class AdmissionHandler extends Handler.Wrapper {
     this.unread = unread;
   }
 
-  /** Returns after how many seconds a shed caller may try again, at random. */
+  /** Returns a random number of seconds after which a shed caller may retry. */
   static String retryAfterSeconds() {
     return Integer.toString(1 + ThreadLocalRandom.current().nextInt(MAX_RETRY_AFTER_SECONDS));
   }
 
   private static String detail(HttpStatistics.Shed reason) {
     return switch (reason) {
-      case CALLS_UNDER_WAY -> "as many calls as the node takes are under way";
-      case QUEUE_DELAY -> "the node is overloaded, and calls wait too long for it";
-      case BODIES -> "too many bodies are on their way to the node";
-      case BATCHES -> "as many batches as the node takes are under way";
-      case SCRAPES -> "as many scrapes as the node takes are under way";
+      case CALLS_UNDER_WAY -> "the node is at its limit of concurrent calls";
+      case QUEUE_DELAY -> "the node is overloaded: calls wait too long for a thread";
+      case BODIES -> "the node is at its limit of incomplete request bodies";
+      case BATCHES -> "the node is at its limit of concurrent batches";
+      case SCRAPES -> "the node is at its limit of concurrent scrapes";
     };
   }
 
@@ -187,15 +187,16 @@ final class AdmissionHandler extends Handler.Wrapper {
           callback,
           Problem.of(ProblemReason.STOPPING, "the node is stopping" + NOTHING_DONE));
     } catch (RuntimeException | Error failed) {
-      // the server would end the request without its callback, and the place would stay
+      // the server would end the request without its callback, and the request's place would stay
+      // occupied
       callback.failed(failed);
     }
   }
 
   /**
-   * Lets the servlet answer.
+   * Passes the request to the servlet.
    *
-   * @param complete told the length of the answer when it only has to be written
+   * @param complete receives the length of the answer when only writing it remains
    */
   private void route(Request request, Response response, Callback callback, LongConsumer complete) {
     WholeAnswer answer = new WholeAnswer(request, response, callback, complete);
@@ -225,9 +226,9 @@ final class AdmissionHandler extends Handler.Wrapper {
   }
 
   /**
-   * The place that a request holds until its answer is complete. An answer that cannot be written
-   * at once, since its caller has not read others before it, is {@link UnreadAnswers unread} from
-   * then on.
+   * The place that a request occupies until its answer is complete. If the answer cannot be written
+   * at once, because its caller has not read earlier answers, it is {@link UnreadAnswers unread}
+   * from then on.
    */
   private final class Place implements UnreadAnswers.Answer {
     private final EndPoint connection;
@@ -247,9 +248,9 @@ final class AdmissionHandler extends Handler.Wrapper {
     }
 
     /**
-     * Also after the answer has been passed to the server, which may have written it by now.
+     * Frees the place. May be called after the server has received, or even written, the answer.
      *
-     * @param parts returns when the connection has last taken a part, as {@link System#nanoTime}
+     * @param parts returns when the connection last accepted a part, as {@link System#nanoTime}
      */
     void answerIsComplete(long length, LongSupplier parts) {
       if (stage.get() != Stage.HELD) {
@@ -295,13 +296,13 @@ final class AdmissionHandler extends Handler.Wrapper {
   private enum Stage {
     /** The request is in progress. */
     HELD,
-    /** The answer is complete, and not written yet; the place is free. */
+    /** The answer is complete but not written; the place is free. */
     UNREAD,
-    /** The answer has been written, or never will be. */
+    /** The answer was written, or never will be. */
     WRITTEN
   }
 
-  /** One request before it is admitted. */
+  /** A request before its admission. */
   private final class Visitor implements BodyReader.Ended {
     private final Request request;
     private final Response response;
@@ -345,7 +346,7 @@ final class AdmissionHandler extends Handler.Wrapper {
       }
     }
 
-    /** Lets the admitted call wait for a thread. */
+    /** Queues the admitted call for a thread. */
     private void queue(Callback ending, Runnable work) {
       long queuedNanos = admission.queue();
       execute(
@@ -372,12 +373,12 @@ final class AdmissionHandler extends Handler.Wrapper {
 
     private HttpStatistics.@Nullable Shed askFor(boolean onThread) {
       if (!onThread) {
-        return admission.askCompared();
+        return admission.tryAdmitMeasured();
       }
       HttpStatistics.Shed refusal =
           onThreads.incrementAndGet() > maxOnThreads
               ? HttpStatistics.Shed.CALLS_UNDER_WAY
-              : admission.ask();
+              : admission.tryAdmit();
       if (refusal != null) {
         onThreads.decrementAndGet();
       }
@@ -386,7 +387,7 @@ final class AdmissionHandler extends Handler.Wrapper {
 
     private void leave(boolean onThread, long admittedNanos) {
       if (onThread) {
-        // batches and settlements differ in length too much to be compared
+        // the durations of batches and settlements differ too much to adapt the bound
         admission.end();
         onThreads.decrementAndGet();
       } else {
@@ -406,12 +407,12 @@ final class AdmissionHandler extends Handler.Wrapper {
       statistics.shed(reason).increment();
       response.getHeaders().put(HttpHeader.RETRY_AFTER, retryAfterSeconds());
       long requests = request.getConnectionMetaData().getConnection().getMessagesIn();
-      if (requests % REQUESTS_OF_A_CONNECTION == 0) {
+      if (requests % REQUESTS_PER_CONNECTION == 0) {
         response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
       }
       Problem problem = Problem.of(ProblemReason.OVERLOADED, detail(reason) + NOTHING_DONE);
       if (AuthzDialect.readsNoBodies(request.getHttpURI().getPath())) {
-        // nginx would close the connection, and open another one to the node that has too much
+        // nginx would close the connection and open another one to the overloaded node
         ProblemWriter.writeWithoutBody(response, callback, problem);
       } else {
         ProblemWriter.write(response, callback, problem);

@@ -9,7 +9,7 @@ import org.eclipse.jetty.io.SocketChannelEndPoint;
 import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.util.thread.Scheduler;
 
-/** A connection that knows the thread by which it is read. Thread-safe. */
+/** A connection that knows the thread that reads it. Thread-safe. */
 final class AnsweringEndPoint extends SocketChannelEndPoint {
   private final SelectorTasks tasks;
 
@@ -29,12 +29,12 @@ final class AnsweringEndPoint extends SocketChannelEndPoint {
   }
 
   /**
-   * Runs a task, soon, on the thread that reads the connection of a request; at once if that thread
-   * is not known.
+   * Runs a task soon, on the thread that reads the request's connection; immediately if that thread
+   * is unknown.
    */
   static void execute(Request request, Runnable task) {
     EndPoint connection = request.getConnectionMetaData().getConnection().getEndPoint();
-    // TLS is in between
+    // with TLS, the connection is wrapped
     EndPoint outer = connection instanceof EndPoint.Wrapper tls ? tls.unwrap() : connection;
     if (outer instanceof AnsweringEndPoint known) {
       known.tasks.add(task);

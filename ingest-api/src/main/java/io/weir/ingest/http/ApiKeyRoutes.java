@@ -22,8 +22,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The routes by which operators create, list and revoke the API keys of a client. A key itself is
- * in one answer only, that of the request which has made it. Thread-safe.
+ * The routes by which operators create, list and revoke the API keys of a client. Only the answer
+ * to the request that creates a key contains the key. Thread-safe.
  */
 final class ApiKeyRoutes {
   /** A slash in the client's name must be percent-encoded here. */
@@ -40,8 +40,8 @@ final class ApiKeyRoutes {
   }
 
   /**
-   * Registers the routes; before those of clients, whose names may hold slashes, so that none of
-   * these requests is taken for one that is about a client called {@code NAME/keys}.
+   * Registers the routes. Must precede the routes of clients: a client's name may contain slashes,
+   * so a request here could otherwise match a client called {@code NAME/keys}.
    */
   void register(JavalinConfig config) {
     config.routes.get(KEYS, context -> admin.answer(context, this::list));
@@ -94,7 +94,7 @@ final class ApiKeyRoutes {
         .orElse(null);
   }
 
-  /** Makes a key, or imports the one whose hash is given. */
+  /** Creates a key, or imports the key with the given hash. */
   private void create(Context context) throws AdminRoute.Refused, RefusedException {
     PolicyKey client = client(context);
     ObjectNode key =
@@ -121,7 +121,8 @@ final class ApiKeyRoutes {
   }
 
   /**
-   * Refuses a key that would never be accepted; what is no time is refused with the other fields.
+   * Refuses a key that is already expired; a value that is not a time is refused with the other
+   * fields.
    */
   private static void requireFuture(JsonNode expiresAt) throws AdminRoute.Refused {
     try {

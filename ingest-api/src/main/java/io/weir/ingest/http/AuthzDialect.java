@@ -6,21 +6,21 @@ import java.util.Objects;
 import org.eclipse.jetty.server.Request;
 import org.jspecify.annotations.Nullable;
 
-/** How a kind of gateway describes a caller's request, and what it makes of answers. */
+/** How a kind of gateway describes a caller's request, and how it treats answers. */
 enum AuthzDialect {
-  /** Any gateway that can name two header fields. */
+  /** Any gateway that can set two configurable header fields. */
   PLAIN("/v1/authz/plain", "X-Weir-Method", "X-Weir-Path"),
 
   /**
-   * nginx' {@code auth_request}, which knows 2xx, 401 and 403 only, and does not read bodies: one
-   * that is there costs the connection.
+   * nginx' {@code auth_request}, which accepts only 2xx, 401 and 403, and does not read bodies: a
+   * body makes it close the connection.
    */
   NGINX("/v1/authz/nginx", "X-Original-Method", "X-Original-URI"),
 
   /** Traefik's {@code forwardAuth}, and Caddy's {@code forward_auth}. */
   TRAEFIK("/v1/authz/traefik", "X-Forwarded-Method", "X-Forwarded-Uri"),
 
-  /** Envoy's {@code ext_authz} over HTTP, which sends method and path as they are. */
+  /** Envoy's {@code ext_authz} over HTTP, which sends the method and the path unchanged. */
   ENVOY("/v1/authz/envoy", "", "");
 
   private static final String PREFIX = "/v1/authz/";
@@ -36,7 +36,7 @@ enum AuthzDialect {
     this.targetField = targetField;
   }
 
-  /** Returns the dialect of a path; null if it is of none. */
+  /** Returns the dialect of a path; null if no dialect has the path. */
   static @Nullable AuthzDialect of(String path) {
     if (path.startsWith(PREFIX)) {
       for (AuthzDialect each : ALL) {
@@ -48,18 +48,18 @@ enum AuthzDialect {
     return null;
   }
 
-  /** Returns the path of the route, or what the paths of its requests begin with. */
+  /** Returns the path of the route, or the prefix of its requests' paths. */
   String path() {
     return path;
   }
 
-  /** Returns whether the gateway that asks for a path reads no bodies. */
+  /** Returns whether the gateway that calls this path does not read bodies. */
   static boolean readsNoBodies(String path) {
     AuthzDialect dialect = of(path);
     return dialect != null && dialect.knowsForbiddenOnly();
   }
 
-  /** Returns whether answers other than 2xx, 401 and 403 are errors to the gateway. */
+  /** Returns whether the gateway treats answers other than 2xx, 401 and 403 as errors. */
   boolean knowsForbiddenOnly() {
     return this == NGINX;
   }
@@ -82,12 +82,12 @@ enum AuthzDialect {
       throw JsonBody.Invalid.header(name, "must be given once");
     }
     if (values.isEmpty() || values.get(0).isEmpty()) {
-      throw JsonBody.Invalid.header(name, "is missing; the gateway has to give it");
+      throw JsonBody.Invalid.header(name, "is missing; the gateway must send it");
     }
     return values.get(0);
   }
 
-  /** Returns the values of all header fields of a name, in their order. */
+  /** Returns the values of all header fields of a name, in order. */
   static List<String> values(Request request, String name) {
     return request.getHeaders().getFields(name).stream()
         .map(field -> Objects.requireNonNullElse(field.getValue(), ""))

@@ -12,11 +12,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The routes {@code /v1/authz/…}, by which gateways ask whether a request may pass. A call is taken
- * from header fields, and then decided and recorded as by {@link CheckRoute}. Thread-safe.
+ * The routes {@code /v1/authz/…}: forward auth for gateways. The call is read from header fields,
+ * then decided and recorded as by {@link CheckRoute}. Thread-safe.
  */
 final class AuthzRoute {
-  /** What a denied call is to be answered with by a gateway that is told 403. */
+  /** The status that a gateway should return for a denied call, if it receives only 403. */
   static final String STATUS = "X-RateLimit-Status";
 
   /** The reason of the problem, for gateways that do not read bodies. */
@@ -33,7 +33,7 @@ final class AuthzRoute {
   /**
    * Creates a route.
    *
-   * @param callers finds out whose a call is by its token; null if no tokens are looked at
+   * @param callers identifies the client of a call by its token; null if tokens are not checked
    */
   AuthzRoute(
       CheckGate gate,
@@ -48,7 +48,7 @@ final class AuthzRoute {
     this.dialect = dialect;
   }
 
-  /** Answers a request, now or later; does not block. */
+  /** Answers a request, immediately or later; does not block. */
   void handle(Exchange exchange) {
     CallReader.Read read = read(exchange);
     if (callers != null && read instanceof CallReader.Read.Presented presented) {

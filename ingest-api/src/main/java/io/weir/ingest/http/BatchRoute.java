@@ -12,9 +12,9 @@ import java.util.Iterator;
 import java.util.List;
 
 /**
- * The route {@code POST /v1/check/batch}: up to a thousand checks in one request. Each is decided
- * by itself and has a status of its own; those that were decided are recorded together. A request
- * that is repeated as a whole, with the same ids, is counted once. Thread-safe.
+ * The route {@code POST /v1/check/batch}: up to 1,000 checks in one request. Each is decided by
+ * itself and has its own status; the decided ones are recorded together. A batch that is repeated
+ * with the same ids is counted once. Thread-safe.
  */
 final class BatchRoute {
   static final String PATH = "/v1/check/batch";

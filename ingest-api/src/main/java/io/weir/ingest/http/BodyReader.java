@@ -15,16 +15,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the body of one request as its bytes arrive, so that no thread waits for a slow sender.
- * Ends exactly once: with the whole body, or with a problem. Thread-safe.
+ * Ends exactly once: with the complete body, or with a problem. Thread-safe.
  */
 final class BodyReader implements Invocable.Task {
   /**
-   * Most bytes of an oversized body that are read and discarded, so that its sender can read the
-   * answer.
+   * Maximum number of bytes of an oversized body that are read and discarded, so that its sender
+   * can read the answer.
    */
   private static final int MAX_DISCARDED_BYTES = 1024 * 1024;
 
-  /** Initial buffer for the body of a usual check that arrives in pieces. */
+  /** Initial buffer size for the body of a usual check that arrives in pieces. */
   private static final int FIRST_CAPACITY_BYTES = 256;
 
   private static final byte[] NOTHING = {};
@@ -32,12 +32,12 @@ final class BodyReader implements Invocable.Task {
   private static final Problem STOPPING =
       Problem.of(
           ProblemReason.STOPPING,
-          "the node stopped before the body was whole; it was neither decided nor recorded");
+          "the node stopped before the body was complete; the call was neither decided nor recorded");
 
   private static final Problem IDLE =
       Problem.of(
           ProblemReason.REQUEST_TOO_SLOW,
-          "nothing of the body arrived for as long as a connection may be idle now; it was neither"
+          "no part of the body arrived within the idle timeout; the call was neither"
               + " decided nor recorded");
 
   /** Receives the result. */
@@ -48,12 +48,11 @@ final class BodyReader implements Invocable.Task {
     /**
      * The body is refused.
      *
-     * @param rest whether a part of the request was left unread, so that the connection must be
-     *     closed
+     * @param rest whether a part of the request was not read, so that the connection must be closed
      */
     void refused(Problem problem, boolean rest);
 
-    /** The memory for incomplete bodies is used up. */
+    /** The memory for incomplete bodies is exhausted. */
     void noMemory();
 
     /** The body did not arrive in time. */
@@ -72,9 +71,9 @@ final class BodyReader implements Invocable.Task {
   private boolean done;
 
   /**
-   * Creates a reader that has read nothing.
+   * Creates a reader that has not begun to read.
    *
-   * @param maxBytes largest body that is accepted
+   * @param maxBytes maximum size of the body
    */
   BodyReader(Request request, int maxBytes, IncompleteBodies incomplete, Ended ended) {
     this.request = request;
@@ -97,11 +96,11 @@ final class BodyReader implements Invocable.Task {
     return InvocationType.NON_BLOCKING;
   }
 
-  /** Reads the bytes that are available. Runs again when more arrive. */
+  /** Reads the available bytes. Runs again when more arrive. */
   @Override
   public synchronized void run() {
     if (tooLarge && request.getHeaders().contains(HttpHeader.EXPECT)) {
-      // the sender waits for permission (RFC 9110 §10.1.1), so no part of the body is in flight
+      // the sender waits for 100 (Continue) (RFC 9110 §10.1.1), so no part of the body is in flight
       end(() -> ended.refused(RequestBody.tooLarge(maxBytes), true));
     }
     while (!done) {
@@ -126,7 +125,7 @@ final class BodyReader implements Invocable.Task {
     }
     keptBytes += more;
     if (incomplete.isStopping()) {
-      stop(); // it was not there yet when the others were ended
+      stop(); // it was not registered when stop() ended the others
     } else {
       request.demand(this);
     }
@@ -156,8 +155,8 @@ final class BodyReader implements Invocable.Task {
   }
 
   /**
-   * Returns the capacity to allocate. The first piece is usually the whole body; later ones grow
-   * the buffer by doubling.
+   * Returns the capacity to allocate. The first piece is usually the whole body; later pieces
+   * double the buffer.
    */
   private int capacity(int needed) {
     if (bytes.length == 0) {
@@ -167,12 +166,12 @@ final class BodyReader implements Invocable.Task {
     return Math.min(maxBytes, Math.max(needed, doubled));
   }
 
-  /** Ends the read if it has not ended yet. */
+  /** Ends the read with a timeout if it has not ended. */
   synchronized void timeOut() {
     end(() -> ended.timedOut(IncompleteBodies.TOO_SLOW));
   }
 
-  /** Ends the read, since the node stops, if it has not ended yet. */
+  /** Ends the read because the node stops, if it has not ended. */
   synchronized void stop() {
     end(() -> ended.refused(STOPPING, true));
   }
@@ -201,7 +200,7 @@ final class BodyReader implements Invocable.Task {
     }
     return Problem.of(
         ProblemReason.INVALID_BODY,
-        "the body ended before it was whole, or could not be read: "
+        "the body was incomplete or could not be read: "
             + (failure == null || failure.getMessage() == null
                 ? "the connection was closed"
                 : failure.getMessage()));

@@ -15,8 +15,8 @@ import org.eclipse.jetty.http.HttpHeader;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out by their tokens whose calls are that gateways ask about. Signatures are verified by
- * threads of their own; all else happens on the thread that reads the connection. Thread-safe.
+ * Identifies the client of a forward-auth request from its JWT. Separate threads verify signatures;
+ * the rest runs on the thread that reads the connection. Thread-safe.
  */
 final class CallerCheck {
   private static final String NOT_DECIDED = "; the call was neither decided nor recorded";
@@ -24,13 +24,12 @@ final class CallerCheck {
   private static final Problem BUSY =
       Problem.of(
           ProblemReason.OVERLOADED,
-          "as many callers' tokens as the node takes wait to be verified" + NOT_DECIDED);
+          "the node is at its limit of callers' tokens to verify" + NOT_DECIDED);
 
   private static final Problem KEYS_AWAY =
       Problem.of(
           ProblemReason.CALLER_KEYS_UNAVAILABLE,
-          "the token's key is not known, and the issuer of callers' tokens does not give its keys"
-              + NOT_DECIDED);
+          "the token's key is unknown, and the issuer's keys could not be fetched" + NOT_DECIDED);
 
   private final CallerTokens tokens;
   private final CallReader reader;
@@ -43,10 +42,10 @@ final class CallerCheck {
   }
 
   /**
-   * Finds out whose a call is, now or later; does not block.
+   * Identifies the client of a call, immediately or later; does not block.
    *
-   * @param then is given the call or its refusal, or the fault that kept this from being found out,
-   *     on the thread that reads the connection
+   * @param then receives the call or its refusal, or the fault that prevented identification, on
+   *     the thread that reads the connection
    */
   void identify(
       Exchange exchange,

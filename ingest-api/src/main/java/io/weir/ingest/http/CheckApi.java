@@ -52,7 +52,9 @@ public final class CheckApi implements AutoCloseable {
       Problem.of(ProblemReason.STOPPING, "the node is stopping");
   static final Problem FAILED = Problem.of(ProblemReason.INTERNAL_ERROR, "see the node's log");
 
-  /** As long as a call may wait for Kafka. */
+  /**
+   * Maximum time to wait for calls in progress: the longest time that a call may wait for Kafka.
+   */
   private static final Duration FINISH_LIMIT = Duration.ofSeconds(5);
 
   private static final Duration FINISH_LOOK = Duration.ofMillis(5);
@@ -85,18 +87,18 @@ public final class CheckApi implements AutoCloseable {
   private volatile boolean turningAway;
 
   /**
-   * What the routes answer from.
+   * The components that the routes use.
    *
-   * @param cache its health is shown
-   * @param log its health is shown, and the node is ready while it is well
+   * @param cache its health is part of readiness answers
+   * @param log its health is part of readiness answers; the node is ready only while it is healthy
    * @param corrections returns the health of the corrections; does not affect readiness
-   * @param isStarted whether the node's start is over; the node is not ready before
+   * @param isStarted whether the node has completed its start; it is not ready before
    * @param metrics returns the metrics in the Prometheus text format
-   * @param policies what the node decides by, and who may read and change it; null for no such
-   *     routes
-   * @param events the rules by which usage events are counted
-   * @param access who may use which routes
-   * @param tls how the port speaks TLS; null if it does not
+   * @param policies the node's policies, and the access rules for reading and changing them; null
+   *     for no such routes
+   * @param events the rules that convert usage events
+   * @param access the tokens and scopes that each route requires
+   * @param tls the TLS configuration of the port; null for no TLS
    * @param traces decides which checks are traced
    */
   public record Parts(
@@ -114,12 +116,12 @@ public final class CheckApi implements AutoCloseable {
       Traces traces) {}
 
   /**
-   * Policies that may be read and changed over HTTP, and from where.
+   * Policies that may be read and changed over HTTP, and the permitted origins.
    *
-   * @param access from where, without tokens
-   * @param hosts the names, in lower case, whose web pages may, beside those of addresses; only of
-   *     {@link AdminAccess#ANY}
-   * @param hasTokens whether operators have tokens: then from everywhere
+   * @param access permitted origins of requests without tokens
+   * @param hosts further host names, in lower case, whose web pages may send requests, in addition
+   *     to addresses; only for {@link AdminAccess#ANY}
+   * @param hasTokens whether operators have tokens; if so, requests may come from everywhere
    */
   public record PolicyAdmin(
       PolicyFollower follower, AdminAccess access, Set<String> hosts, boolean hasTokens) {
@@ -223,7 +225,10 @@ public final class CheckApi implements AutoCloseable {
     return start(parts, settings, null, statistics);
   }
 
-  /** Starts the server with the caller's own threads for calls, or the server's threads if null. */
+  /**
+   * Starts the server with the caller's own threads for calls, or with the server's threads if
+   * null.
+   */
   static CheckApi start(
       Parts parts,
       HttpSettings settings,
@@ -241,16 +246,16 @@ public final class CheckApi implements AutoCloseable {
   }
 
   private void routes(JavalinConfig config, ApiPages pages) {
-    config.routes.post(CheckRoute.PATH, CheckApi::isServedBefore);
-    config.routes.post(BatchRoute.PATH, CheckApi::isServedBefore);
-    config.routes.post(SlotRoutes.RENEW, CheckApi::isServedBefore);
-    config.routes.post(SlotRoutes.RELEASE, CheckApi::isServedBefore);
-    config.routes.post(EventsRoute.PATH, CheckApi::isServedBefore);
-    config.routes.post(EventsRoute.OPENMETER_PATH, CheckApi::isServedBefore);
-    config.routes.post(RateLimitRoute.PATH, CheckApi::isServedBefore);
+    config.routes.post(CheckRoute.PATH, CheckApi::refuseAlternativePath);
+    config.routes.post(BatchRoute.PATH, CheckApi::refuseAlternativePath);
+    config.routes.post(SlotRoutes.RENEW, CheckApi::refuseAlternativePath);
+    config.routes.post(SlotRoutes.RELEASE, CheckApi::refuseAlternativePath);
+    config.routes.post(EventsRoute.PATH, CheckApi::refuseAlternativePath);
+    config.routes.post(EventsRoute.OPENMETER_PATH, CheckApi::refuseAlternativePath);
+    config.routes.post(RateLimitRoute.PATH, CheckApi::refuseAlternativePath);
     config.routes.post(SettleRoute.PATH, this::settle);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
-    pages.register(config, CheckApi::isServedBefore);
+    pages.register(config, CheckApi::refuseAlternativePath);
     config.routes.get("/health/live", context -> context.contentType(JSON).result("{\"ok\":true}"));
     config.routes.get("/health/ready", this::ready);
     config.routes.get(AdmissionHandler.METRICS, this::metrics);
@@ -282,7 +287,7 @@ public final class CheckApi implements AutoCloseable {
 
   private void metrics(Context context) {
     if (!AdmissionHandler.METRICS.equals(context.req().getRequestURI())) {
-      // written in another way, which the bound on scrapes has not been applied to
+      // an alternative spelling of the path, for which the bound on scrapes was not applied
       answer(context, Routes.CHECK_API.missing(context.path()));
       return;
     }
@@ -301,7 +306,7 @@ public final class CheckApi implements AutoCloseable {
     }
   }
 
-  /** Returns the route of a request that is served without the servlet; null if it is not. */
+  /** Returns the route of a request that is served without the servlet; null for other requests. */
   private AdmissionHandler.@Nullable DirectRoute find(Request request) {
     String path = request.getHttpURI().getPath();
     AuthzDialect dialect = AuthzDialect.of(path);
@@ -324,12 +329,12 @@ public final class CheckApi implements AutoCloseable {
     };
   }
 
-  /** Answers an exchange, at once or later. */
+  /** Answers an exchange, immediately or later. */
   private interface Handling {
     void handle(Exchange exchange) throws JsonBody.Invalid;
   }
 
-  /** Adapts a route; a fault of its own is answered, too. */
+  /** Adapts a route, and answers its faults. */
   private final class Direct implements AdmissionHandler.DirectRoute {
     private final boolean occupiesThread;
     private final @Nullable String tracedPath;
@@ -343,7 +348,7 @@ public final class CheckApi implements AutoCloseable {
     /**
      * Adapts a route.
      *
-     * @param tracedPath the route's path, of which traces tell; null if it is not traced
+     * @param tracedPath the route's path in traces; null if the route is not traced
      */
     Direct(boolean occupiesThread, @Nullable String tracedPath, Handling handling) {
       this.occupiesThread = occupiesThread;
@@ -387,10 +392,10 @@ public final class CheckApi implements AutoCloseable {
   }
 
   /**
-   * Answers a request that the servlet takes for one of the routes before it: its path is written
-   * in another way, to which the bounds of these routes have not been applied.
+   * Refuses a request whose path the servlet maps to a route that is served without the servlet.
+   * The path is an alternative spelling, for which that route's bounds were not applied.
    */
-  private static void isServedBefore(Context context) {
+  private static void refuseAlternativePath(Context context) {
     answer(context, Routes.CHECK_API.missing(context.req().getRequestURI()));
   }
 
@@ -432,8 +437,8 @@ public final class CheckApi implements AutoCloseable {
   }
 
   private boolean isReady(CallLog.Health logHealth, boolean starting) {
-    // calls can be answered by policy without the cache, so once the node has started, readiness
-    // depends on the log alone
+    // policies can decide calls without the cache, so after the start only the log affects
+    // readiness
     return logHealth.ok() && !starting && !stopping;
   }
 
@@ -442,7 +447,7 @@ public final class CheckApi implements AutoCloseable {
     return isReady(parts.log().check(), !parts.isStarted().getAsBoolean());
   }
 
-  /** Returns what decides requests of Envoy's rate limit service. */
+  /** Returns the component that decides requests of Envoy's rate limit service. */
   public RateLimits rateLimits() {
     return rateLimits;
   }
@@ -461,7 +466,7 @@ public final class CheckApi implements AutoCloseable {
   }
 
   /** Answers new calls with 503 and closes their connections. */
-  public void turnAway() {
+  public void refuseNewCalls() {
     turningAway = true;
   }
 
@@ -471,7 +476,7 @@ public final class CheckApi implements AutoCloseable {
     close(FINISH_LIMIT);
   }
 
-  /** Waits for the calls in progress, at most for a given time, then stops the server. */
+  /** Waits for the calls in progress, at most for the given time, then stops the server. */
   void close(Duration finishLimit) {
     stopping = true;
     turningAway = true;

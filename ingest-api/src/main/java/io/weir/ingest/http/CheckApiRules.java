@@ -11,7 +11,7 @@ import org.eclipse.jetty.server.Request;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The scopes of the check API's routes. What is not named needs the scope of an operator. Stateless
+ * The scopes of the check API's routes. Every unlisted route needs the operator scope. Stateless
  * and thread-safe.
  */
 final class CheckApiRules implements AccessHandler.Rules {
@@ -44,13 +44,13 @@ final class CheckApiRules implements AccessHandler.Rules {
     return AdmissionHandler.METRICS.equals(path) ? Scope.REPORT : Scope.ADMIN;
   }
 
-  /** Forward auth: dot segments are the caller's. */
+  /** Returns true for forward auth, where dot segments belong to the caller's path. */
   @Override
   public boolean readsAnyPath(Request request) {
     return AuthzDialect.of(request.getHttpURI().getPath()) != null;
   }
 
-  /** None does: a token for some clients reads their usage, which is told elsewhere. */
+  /** Returns false: no route here limits a token to clients; usage is read elsewhere. */
   @Override
   public boolean looksAtClients(Request request) {
     return false;

@@ -24,13 +24,16 @@ final class CheckRequest {
   private static final String KNOWN =
       "client, api_key, endpoint, meter, cost, id, ip and attributes";
 
-  /** Most attributes of a call; bounds what matching takes. */
+  /** Maximum number of attributes of a call; bounds the time that matching takes. */
   static final int MAX_ATTRIBUTES = 64;
 
-  /** Longest value of an attribute; bounds what matching takes, too. */
+  /** Maximum length of an attribute's value; also bounds the time that matching takes. */
   static final int MAX_ATTRIBUTE_CHARS = 1_024;
 
-  /** Longest API key; those that Weir makes have 48 bytes, imported ones may have more. */
+  /**
+   * Maximum length of an API key; keys that Weir creates have 48 bytes, imported ones may be
+   * longer.
+   */
   static final int MAX_API_KEY_BYTES = 1_024;
 
   private CheckRequest() {}
@@ -39,7 +42,7 @@ final class CheckRequest {
     return JsonBody.read(body, json -> readMembers(json, unknown));
   }
 
-  /** Reads the body of a batch: an array of what a check has as its body. */
+  /** Reads the body of a batch: an array of bodies of checks. */
   static List<JsonBody.Element<CallRequest>> readBatch(byte[] body, UnknownMembers unknown)
       throws Invalid {
     return JsonBody.readArray(body, 1, CallLog.MAX_CALLS, json -> readMembers(json, unknown));
@@ -71,17 +74,17 @@ final class CheckRequest {
     }
     if (apiKey != null) {
       if (client != null) {
-        throw Invalid.member("api_key", "must not be given beside client; give one of both");
+        throw Invalid.member("api_key", "must not be given together with client; give one of them");
       }
       return new KeyedCall(apiKey, endpoint, meter, address(ip), attributes, cost, id);
     }
     if (client == null) {
-      throw Invalid.member("client", "is missing, and so is api_key; give one of both");
+      throw Invalid.member("client", "is missing, and so is api_key; give one of them");
     }
     return new Call(new CallFacts(client, endpoint, meter, address(ip), attributes), cost, id);
   }
 
-  /** Reads an id by which a settlement can name the call. */
+  /** Reads an id that a settlement can later use in its path. */
   private static String id(JsonParser json, JsonToken value, String member)
       throws IOException, Invalid {
     String id = JsonBody.name(json, value, member);
@@ -91,7 +94,7 @@ final class CheckRequest {
     return id;
   }
 
-  /** Reads a key, and keeps its hash alone; no problem repeats any part of it. */
+  /** Reads a key and keeps only its hash; no problem repeats any part of the key. */
   private static ApiKeyHash apiKey(JsonParser json, JsonToken value, String member)
       throws IOException, Invalid {
     String key = JsonBody.text(json, value, member);
@@ -113,7 +116,7 @@ final class CheckRequest {
     return address;
   }
 
-  /** Reads the attributes that a policy can look at: texts, numbers, true and false. */
+  /** Reads the attributes that policies can match: strings, numbers, true and false. */
   private static Map<String, String> attributes(JsonParser json, JsonToken value, String member)
       throws IOException, Invalid {
     if (value != JsonToken.START_OBJECT) {

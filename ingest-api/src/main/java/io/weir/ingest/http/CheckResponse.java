@@ -22,7 +22,7 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Converts the outcome of a call to a status and a body; the only place that maps values to status
+ * Converts the outcome of a call to a status and a body. Only this class maps outcomes to status
  * codes.
  */
 final class CheckResponse {
@@ -43,7 +43,7 @@ final class CheckResponse {
     return write(json -> writeDecided(json, decided));
   }
 
-  /** Writes members into an object, or elements into an array, that is open. */
+  /** Writes members into an open object, or elements into an open array. */
   interface Members {
     void write(JsonGenerator json) throws IOException;
   }
@@ -78,13 +78,13 @@ final class CheckResponse {
       }
       return bytes.toByteArray();
     } catch (IOException impossible) {
-      throw new UncheckedIOException("memory does not fail to be written", impossible);
+      throw new UncheckedIOException("writing to memory failed", impossible);
     }
   }
 
   /**
-   * Returns the problem of a call that was not decided, or whose decision was not kept; null if the
-   * call was decided.
+   * Returns the problem of a call that was not decided, or whose decision was not recorded; null if
+   * the call was decided and recorded.
    */
   static @Nullable Problem problem(CheckOutcome outcome) {
     if (outcome instanceof CheckOutcome.Shed shed) {
@@ -92,27 +92,27 @@ final class CheckResponse {
           ProblemReason.OVERLOADED,
           "the node is overloaded: "
               + shed.detail()
-              + "; the call was neither let through nor recorded");
+              + "; the call was neither allowed nor recorded");
     }
     if (outcome instanceof CheckOutcome.NotKept notKept) {
       return Problem.of(
           ProblemReason.NOT_RECORDED,
           "the call could not be recorded ("
               + notKept.refused().reason()
-              + "), so it was not let through");
+              + "), so it was not allowed");
     }
     if (outcome == CheckOutcome.KeyRefused.INSTANCE) {
       return Problem.ofField(
           ProblemReason.API_KEY_REFUSED,
           "api_key",
-          "is not known here, or has expired; the call was neither decided nor recorded");
+          "is unknown or has expired; the call was neither decided nor recorded");
     }
     return null;
   }
 
   /**
-   * Writes one outcome of a batch into an open object: what a check has as its body, with the
-   * status and the position that it has as its header fields.
+   * Writes one outcome of a batch into an open object: the body of a check, plus the status and the
+   * position that a check has as header fields.
    */
   static void writeOutcome(JsonGenerator json, CheckOutcome outcome) throws IOException {
     Problem problem = problem(outcome);
@@ -122,7 +122,7 @@ final class CheckResponse {
     }
     CheckOutcome.Decided decided = (CheckOutcome.Decided) outcome;
     if (decided.call().allowed()) {
-      // a refusal is a problem document, which has its status among its members
+      // a refusal is a problem document, which already contains its status
       json.writeNumberField("status", status(decided));
     }
     writeDecided(json, decided);
@@ -166,7 +166,7 @@ final class CheckResponse {
     json.writeEndArray();
   }
 
-  /** Writes how long an admitted call has to wait, if a policy that decided it is a queue. */
+  /** Writes how long an admitted call must wait, if a queue policy decided it. */
   private static void writeDelay(JsonGenerator json, CheckOutcome.Decided decided)
       throws IOException {
     long longestMicros = -1;
@@ -185,10 +185,10 @@ final class CheckResponse {
     }
   }
 
-  /** Writes what renews and releases the slots that are held, and for how long they are. */
+  /** Writes the token that renews and releases the slots, and the time for which they are held. */
   static void writeSlot(JsonGenerator json, SlotToken token, long leaseMicros) throws IOException {
     json.writeStringField("slot", token.text());
-    // told early rather than late
+    // rounded down, so that the caller renews early rather than late
     json.writeNumberField("slot_expires_ms", leaseMicros / MICROS_PER_MILLI);
   }
 
@@ -198,9 +198,9 @@ final class CheckResponse {
     if (denial == null) {
       Problem.of(
               ProblemReason.POLICY_FAILS_CLOSED,
-              "the decision cache cannot decide and policy '"
+              "the decision cache cannot decide, and policy '"
                   + decided.call().policy()
-                  + "' refuses calls then")
+                  + "' then refuses calls")
           .writeMembers(json);
       return;
     }
@@ -219,19 +219,19 @@ final class CheckResponse {
       return "a policy denies all such calls: waiting cannot help";
     }
     if (denial.costExceedsCapacity()) {
-      return "the cost " + decided.call().cost() + " is above the capacity: waiting cannot help";
+      return "the cost " + decided.call().cost() + " exceeds the capacity: waiting cannot help";
     }
     if (isForSlots(decided)) {
       return decided.call().decidedBy() == DecidedBy.LOCAL
           ? "the decision cache cannot decide, and this node's share has no free slot"
-          : "as many calls as may be at once hold slots";
+          : "other calls hold all slots";
     }
     return decided.call().decidedBy() == DecidedBy.LOCAL
         ? "the decision cache cannot decide, and this node's share has not enough tokens"
         : "not enough tokens";
   }
 
-  /** Returns why a call was refused that was decided. */
+  /** Returns why a decided call was refused. */
   static ProblemReason reason(CheckOutcome.Decided decided) {
     CheckOutcome.Denial denial = decided.denial();
     return denial == null ? ProblemReason.POLICY_FAILS_CLOSED : reason(decided, denial);
@@ -247,7 +247,7 @@ final class CheckResponse {
     return isForSlots(decided) ? ProblemReason.NO_SLOT_FREE : ProblemReason.NOT_ENOUGH_TOKENS;
   }
 
-  /** Returns whether the call is denied for want of slots alone. */
+  /** Returns whether the call is denied only for lack of slots. */
   private static boolean isForSlots(CheckOutcome.Decided decided) {
     return decided.limits().stream()
         .filter(limit -> limit.enforced() && !limit.reply().sufficient())
@@ -255,8 +255,8 @@ final class CheckResponse {
   }
 
   /**
-   * Returns whether the call is denied by a policy that denies every call. Every cost is above a
-   * capacity of 0, so other denials need not be searched.
+   * Returns whether a policy that denies every call denied this one. Every cost exceeds a capacity
+   * of 0, so other denials are not searched.
    */
   private static boolean isBlocked(CheckOutcome.Decided decided, CheckOutcome.Denial denial) {
     return denial.costExceedsCapacity()

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
 final class CheckRoute {
   static final String PATH = "/v1/check";
 
-  /** What a 401 challenges a caller to. */
+  /** The challenge in a 401 answer. */
   static final String CHALLENGE = "ApiKey";
 
   private static final Logger LOG = LoggerFactory.getLogger(CheckRoute.class);
@@ -33,7 +33,7 @@ final class CheckRoute {
     this.verdictFields = verdictFields;
   }
 
-  /** Answers a request, now or later; does not block. */
+  /** Answers a request, immediately or later; does not block. */
   void handle(Exchange exchange) throws JsonBody.Invalid {
     boolean peek = isPeek(exchange.parameters());
     CallRequest request = CheckRequest.read(exchange.body(), unknownMembers);
@@ -67,7 +67,7 @@ final class CheckRoute {
     }
   }
 
-  /** Returns the problem of a call that was not decided, and writes the fields that go with it. */
+  /** Returns the problem of an undecided call, and writes the corresponding header fields. */
   static Problem refusal(Exchange exchange, CheckOutcome outcome) {
     if (outcome instanceof CheckOutcome.NotKept notKept) {
       LOG.debug("call not kept: {}", notKept.refused());
@@ -76,7 +76,7 @@ final class CheckRoute {
       exchange.fields().put(HttpHeader.RETRY_AFTER, AdmissionHandler.retryAfterSeconds());
     }
     if (outcome == CheckOutcome.KeyRefused.INSTANCE) {
-      // a 401 without a challenge is no valid answer (RFC 9110 §15.5.2)
+      // a 401 answer must have a challenge (RFC 9110 §15.5.2)
       exchange.fields().put(HttpHeader.WWW_AUTHENTICATE, CHALLENGE);
     }
     return Objects.requireNonNull(CheckResponse.problem(outcome));

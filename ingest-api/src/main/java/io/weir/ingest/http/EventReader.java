@@ -30,8 +30,8 @@ import org.eclipse.jetty.http.HttpFields;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads CloudEvents 1.0 in the three modes of its HTTP binding, through the SDK of the CNCF, and
- * what they say was used. Thread-safe.
+ * Reads CloudEvents 1.0 in the three modes of its HTTP binding, through the CNCF's SDK, and
+ * extracts the usage. Thread-safe.
  */
 final class EventReader {
   private static final String ATTRIBUTE = "ce-";
@@ -73,7 +73,7 @@ final class EventReader {
     return usage(event, nowEpochMillis);
   }
 
-  /** Returns the object at which a parser stands, and leaves the parser at the object's end. */
+  /** Returns the object at the parser's position, and leaves the parser at the object's end. */
   private static JsonNode tree(JsonParser json) throws IOException {
     try (TokenBuffer tokens = new TokenBuffer(json, null)) {
       tokens.copyCurrentStructure(json);
@@ -84,7 +84,7 @@ final class EventReader {
     }
   }
 
-  /** Reads an event whose attributes are header fields, and whose data is the body. */
+  /** Reads an event whose attributes are header fields and whose data is the body. */
   Usage binary(HttpFields fields, byte[] body, long nowEpochMillis) throws Invalid {
     requireReadable(fields);
     CloudEvent event;
@@ -104,7 +104,7 @@ final class EventReader {
     return value == null ? "" : value;
   }
 
-  /** Refuses attributes that two readers could read in two ways. */
+  /** Refuses attributes that two readers could interpret differently. */
   private static void requireReadable(HttpFields fields) throws Invalid {
     Set<String> seen = new HashSet<>();
     for (HttpField field : fields) {
@@ -157,7 +157,7 @@ final class EventReader {
   }
 
   private static Invalid notAnEvent(@Nullable String why) {
-    // the library's words may repeat what was received
+    // the library's message may repeat received text
     String shown =
         String.valueOf(why).replaceAll("[\\p{Cntrl}\\p{Cs}]+", " ").replaceAll("\\s+", " ");
     return new Invalid(

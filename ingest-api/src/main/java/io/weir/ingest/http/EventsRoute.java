@@ -27,9 +27,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The routes that take usage events, which are CloudEvents about what has happened: {@code POST
- * /v1/usage-events}, and {@code POST /api/v1/events} as producers for OpenMeter send them.
- * Thread-safe.
+ * The routes that accept usage events as CloudEvents: {@code POST /v1/usage-events}, and {@code
+ * POST /api/v1/events} for producers of OpenMeter. Thread-safe.
  */
 final class EventsRoute {
   static final String PATH = "/v1/usage-events";
@@ -40,7 +39,7 @@ final class EventsRoute {
   private static final String ANY_STRUCTURED = "application/cloudevents";
   private static final String SPEC_VERSION = "ce-specversion";
 
-  /** Most refused events that one answer names. */
+  /** Maximum number of refused events that one answer lists. */
   private static final int MAX_ERRORS = 100;
 
   private static final Logger LOG = LoggerFactory.getLogger(EventsRoute.class);
@@ -53,7 +52,7 @@ final class EventsRoute {
     this.reader = new EventReader(rules);
   }
 
-  /** Returns whether a request is a batch of events, which has the bounds of batches. */
+  /** Returns whether a request is a batch of events, to which the bounds of batches apply. */
   static boolean isBatch(Request request) {
     String path = request.getHttpURI().getPath();
     return (PATH.equals(path) || OPENMETER_PATH.equals(path))
@@ -65,7 +64,7 @@ final class EventsRoute {
     return contentType == null ? "" : contentType.split(";", 2)[0].strip().toLowerCase(Locale.ROOT);
   }
 
-  /** Takes one event, structured or binary; does not block. */
+  /** Accepts one event, structured or binary; does not block. */
   void one(Exchange exchange) throws Invalid {
     exchange.requireNoParameters();
     HttpFields fields = exchange.request().getHeaders();
@@ -77,7 +76,7 @@ final class EventsRoute {
       event = reader.binary(fields, exchange.body(), usage.nowEpochMillis());
     } else {
       throw unsupported(
-          STRUCTURED + " or " + BATCH + ", or the type of the data beside " + SPEC_VERSION);
+          STRUCTURED + " or " + BATCH + ", or the type of the data together with " + SPEC_VERSION);
     }
     List<Element<Usage>> one = List.of(new Element<>(event, null));
     answerLater(exchange, one, taken -> answerOne(exchange, event, taken));
@@ -91,7 +90,9 @@ final class EventsRoute {
     exchange.write(200, CheckResponse.write(json -> writeTaken(json, event, recorded)));
   }
 
-  /** Takes a batch: each event by itself, and those that are taken are recorded together. */
+  /**
+   * Accepts a batch. Events are accepted one by one, and the accepted ones are recorded together.
+   */
   void batch(Exchange exchange) throws Invalid {
     exchange.requireNoParameters();
     List<Element<Usage>> events = reader.batch(exchange.body(), usage.nowEpochMillis());
@@ -101,7 +102,7 @@ final class EventsRoute {
         taken -> exchange.write(200, results(events, taken.iterator())));
   }
 
-  /** Takes one event as OpenMeter does; does not block. */
+  /** Accepts one event as OpenMeter does; does not block. */
   void openMeterOne(Exchange exchange) throws Invalid {
     exchange.requireNoParameters();
     String type = mediaType(exchange.request().getHeaders().get(HttpHeader.CONTENT_TYPE));
@@ -115,7 +116,7 @@ final class EventsRoute {
         taken -> exchange.writeEmpty(HttpStatus.NO_CONTENT_204));
   }
 
-  /** Takes a batch as OpenMeter does: all of it, or nothing. */
+  /** Accepts a batch as OpenMeter does: all events or none. */
   void openMeterBatch(Exchange exchange) throws Invalid {
     exchange.requireNoParameters();
     List<Element<Usage>> events = reader.batch(exchange.body(), usage.nowEpochMillis());
@@ -141,7 +142,7 @@ final class EventsRoute {
                   refused
                       + " of "
                       + events.size()
-                      + " events cannot be counted, so none was taken; "
+                      + " events cannot be counted, so none was accepted; "
                       + errors.get(0))
               .withErrors(errors));
     }
@@ -152,7 +153,7 @@ final class EventsRoute {
     /**
      * Answers.
      *
-     * @param taken one result for each event of a quantity, in order, all of them durable
+     * @param taken one durable result for each event with a quantity, in order
      */
     void answer(List<Recorded> taken);
   }
@@ -194,7 +195,7 @@ final class EventsRoute {
   private static void answer(Exchange exchange, List<Recorded> taken, Answering answering) {
     for (Recorded each : taken) {
       if (!(each instanceof Recorded.Durable)) {
-        // what happened is billed or told again: it is not dropped, whatever WEIR_WHEN_FULL says
+        // usage must be billed or sent again: it is never dropped, whatever WEIR_WHEN_FULL is
         String why =
             each instanceof Recorded.Refused refused ? refused.reason().toString() : "FULL";
         exchange.refuse(

@@ -24,9 +24,9 @@ import org.eclipse.jetty.util.NanoTime;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request with its whole body, and the answer to it, on a route that is served without the
- * servlet. Answered once, by {@link #write} or {@link #refuse}, neither of which waits for the
- * caller to read, at once or {@link #later}. Passed from thread to thread, used by one at a time.
+ * A request with its complete body, and its answer, on a route that is served without the servlet.
+ * Answered once, by {@link #write} or {@link #refuse}, immediately or {@link #later}. Neither waits
+ * for the caller to read. May be passed between threads; only one thread may use it at a time.
  */
 final class Exchange {
   private static final HttpField JSON =
@@ -34,7 +34,7 @@ final class Exchange {
   private static final HttpField PROBLEM =
       new PreEncodedHttpField(HttpHeader.CONTENT_TYPE, Problem.MEDIA_TYPE);
 
-  /** How long a caller is told to wait after a 503; our dependencies recover within seconds. */
+  /** Retry time in an answer 503; our dependencies recover within seconds. */
   static final String RETRY_AFTER_UNAVAILABLE_SECONDS = "1";
 
   private static final int PART_BYTES = 32 * 1024;
@@ -47,23 +47,23 @@ final class Exchange {
   private volatile long progressNanos = NanoTime.now();
   private @Nullable RequestTrace trace;
 
-  /** Is told when an exchange has its answer, which then only has to be written. */
+  /** Receives the notice that an exchange has its answer, which only remains to be written. */
   interface Answered {
     /**
-     * Called once, also when the answer has been written by now.
+     * Called once, even if the answer has already been written.
      *
      * @param bytes length of the answer's body; 0 for a problem, which has some hundred bytes
-     * @param progressNanos returns when the connection has last taken a part of the body, as {@link
+     * @param progressNanos returns when the connection last accepted a part of the body, as {@link
      *     System#nanoTime}
      */
     void answered(long bytes, LongSupplier progressNanos);
   }
 
   /**
-   * Creates an exchange that is not answered.
+   * Creates an unanswered exchange.
    *
-   * @param callback completed when the answer is written, or cannot be
-   * @param body the whole body of the request, which is not copied
+   * @param callback completed when the answer is written, or cannot be written
+   * @param body the complete body of the request; not copied
    */
   Exchange(Request request, Response response, Callback callback, byte[] body, Answered answered) {
     this.answered = answered;
@@ -82,7 +82,7 @@ final class Exchange {
   }
 
   /**
-   * Sets the trace of the request, which its answer ends.
+   * Sets the trace of the request; the answer ends the trace.
    *
    * @param ofRequest null if the request is not traced
    */
@@ -141,7 +141,7 @@ final class Exchange {
     write(status, status == HttpStatus.OK_200 ? JSON : PROBLEM, json);
   }
 
-  /** Answers with a JSON body that is no problem document, whatever the status. */
+  /** Answers with a JSON body that is not a problem document, whatever the status. */
   void writeJson(int status, byte[] json) {
     write(status, JSON, json);
   }
@@ -159,10 +159,10 @@ final class Exchange {
     endTrace(status);
   }
 
-  /** Answers with a status and header fields alone. */
+  /** Answers with a status and header fields only. */
   void writeEmpty(int status) {
     response.setStatus(status);
-    if (status != HttpStatus.NO_CONTENT_204) { // has no length (RFC 9110 §8.6)
+    if (status != HttpStatus.NO_CONTENT_204) { // a 204 must not have a length (RFC 9110 §8.6)
       fields().put(HttpHeader.CONTENT_LENGTH, 0);
     }
     response.write(true, BufferUtil.EMPTY_BUFFER, callback);
@@ -170,7 +170,7 @@ final class Exchange {
     endTrace(status);
   }
 
-  /** Writes a large body part by part, so that it is known how fast the caller reads it. */
+  /** Writes a large body part by part, to measure how fast the caller reads it. */
   private final class Parts extends IteratingCallback {
     private final byte[] json;
     private int passed;
@@ -208,14 +208,14 @@ final class Exchange {
     }
   }
 
-  /** Answers with a problem; a 503 says when to try again, unless the answer has that field. */
+  /** Answers with a problem; a 503 gets a Retry-After field unless the answer has one. */
   void refuse(Problem problem) {
     ProblemWriter.write(response, callback, problem);
     answered.answered(0, () -> progressNanos);
     endTrace(problem.status());
   }
 
-  /** Answers as {@link #refuse} does, with header fields alone. */
+  /** Answers as {@link #refuse} does, with header fields only. */
   void refuseWithoutBody(Problem problem) {
     ProblemWriter.writeWithoutBody(response, callback, problem);
     answered.answered(0, () -> progressNanos);
@@ -223,8 +223,8 @@ final class Exchange {
   }
 
   /**
-   * Runs what answers, soon, on the thread that reads the connection: an answer that is written
-   * there wakes no other thread. It must not block.
+   * Runs a task that answers, soon, on the thread that reads the connection. Writing there wakes no
+   * other thread. The task must not block.
    */
   void later(Runnable answering) {
     AnsweringEndPoint.execute(request, answering);

@@ -17,29 +17,29 @@ import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Configures the server beneath the routes: its connector, its bounds and its {@link
+ * Configures the server below the routes: its connector, its bounds and its {@link
  * AdmissionHandler}.
  */
 final class HttpServerSetup {
   /**
-   * Longest time for which a request may wait for a byte to be read or written. No thread waits
-   * with it.
+   * Maximum time for which a request may wait until a byte can be read or written. No thread waits
+   * meanwhile.
    */
   private static final Duration STALLED = Duration.ofSeconds(15);
 
   /**
-   * Connections that the kernel queues until they are accepted; the JDK's default of 50 overflows
-   * in a burst.
+   * Maximum number of connections that the kernel queues before they are accepted. The JDK's
+   * default of 50 overflows in a burst.
    */
   private static final int ACCEPT_QUEUE = 1_024;
 
   /**
-   * The kernel's buffer for the answers of a connection, which a caller that does not read them
-   * occupies: enough for one answer, unless it is that of a large batch.
+   * Size of the kernel's send buffer of a connection, which a caller that does not read occupies.
+   * It holds one answer, except that of a large batch.
    */
   private static final int SEND_BUFFER_BYTES = 128 * 1024;
 
-  /** The threads that calls may have without virtual threads, and some for everything else. */
+  /** The threads of calls without virtual threads, plus some for everything else. */
   private static final int MAX_THREADS = HttpSettings.MAX_CALLS_ON_PLATFORM_THREADS + 50;
 
   private static final int MIN_THREADS = 8;
@@ -51,8 +51,8 @@ final class HttpServerSetup {
    *
    * @param callThreads runs the calls; null for the server's threads
    * @param direct serves some routes without the servlet
-   * @param parts says who may use which routes
-   * @param pages describe the routes
+   * @param parts the access rules of the routes
+   * @param pages the pages that describe problems
    */
   static void apply(
       JavalinConfig config,
@@ -101,8 +101,9 @@ final class HttpServerSetup {
   }
 
   /**
-   * Sets the server's threads and returns those of the calls. Virtual threads, where available,
-   * also read the connections: platform threads for that would reduce the calls served by a fifth.
+   * Sets the server's threads and returns the threads of the calls. Virtual threads, where
+   * available, also read the connections: platform threads there would reduce the throughput by a
+   * fifth.
    */
   private static Executor threads(JavalinConfig config, HttpSettings settings) {
     if (settings.virtualThreads()) {

@@ -7,27 +7,27 @@ import io.weir.ingest.rls.RateLimitSettings;
 import java.time.Duration;
 
 /**
- * How the check API listens, and how many calls it accepts.
+ * The settings of the check API's server: its address, threads, limits and header fields.
  *
  * @param host the address to bind
- * @param port the port; 0 takes any free port
- * @param virtualThreads whether requests run on virtual threads, which the JVM must support
- * @param maxCallsUnderWay most calls accepted and not yet answered, 1 to {@value
+ * @param port the port; 0 for any free port
+ * @param virtualThreads whether requests run on virtual threads; the JVM must support them
+ * @param maxCallsUnderWay maximum number of calls accepted and not yet answered, 1 to {@value
  *     #MAX_CALLS_UNDER_WAY}
- * @param adaptiveBound whether the bound on calls in progress follows how long they take, up to
- *     {@code maxCallsUnderWay}
- * @param queueDelayTarget how long calls may wait for a thread before some are shed, 0 to 10 s;
- *     zero disables shedding by delay
- * @param maxConnections most open connections, 1 to {@value #MAX_CONNECTIONS}; further ones wait to
- *     be accepted
- * @param keepAlive idle timeout of a connection, 1 s to 1 h; should be longer than that of load
- *     balancers, which would otherwise send a call on a connection that is being closed
- * @param maxUnreadBytes most bytes of answers that their callers have not read yet, see {@link
- *     UnreadAnswers}; 0 takes an eighth of the heap, at least 64 MiB
- * @param unknownMembers what to do with a body that has unknown members
- * @param limitHeaders which header fields tell callers of limits
- * @param authz how calls are taken from a gateway's header fields
- * @param rateLimits how Envoy's rate limit service is served
+ * @param adaptiveBound whether the bound on calls in progress adapts to their latency, up to {@code
+ *     maxCallsUnderWay}
+ * @param queueDelayTarget wait for a thread above which calls are shed, 0 to 10 s; 0 disables
+ *     shedding by delay
+ * @param maxConnections maximum number of open connections, 1 to {@value #MAX_CONNECTIONS}; further
+ *     connections wait to be accepted
+ * @param keepAlive idle timeout of a connection, 1 s to 1 h; should exceed that of load balancers,
+ *     which could otherwise send a call on a connection that is being closed
+ * @param maxUnreadBytes maximum number of bytes of answers that callers have not yet read, see
+ *     {@link UnreadAnswers}; 0 for an eighth of the heap, at least 64 MiB
+ * @param unknownMembers the treatment of bodies with unknown members
+ * @param limitHeaders the header fields that report limits to callers
+ * @param authz how calls are read from a gateway's header fields
+ * @param rateLimits the settings of Envoy's rate limit service
  */
 public record HttpSettings(
     String host,
@@ -44,11 +44,11 @@ public record HttpSettings(
     AuthzSettings authz,
     RateLimitSettings rateLimits) {
   /**
-   * Default of {@code maxCallsUnderWay}. By Little's law N = λ·W: at 20,000 calls a second, more
-   * than was measured of a node on two cores, 400 calls are in progress if each waits 20 ms for
-   * Redis, and 2,000 if each is {@code acked} and waits 100 ms for Kafka. At that rate 2,000 calls
-   * are a tenth of a second of work. While Kafka is unavailable, {@code acked} calls wait 5 s each,
-   * and no bound makes them succeed; this one keeps the number of waiting calls small.
+   * Default of {@code maxCallsUnderWay}. By Little's law N = λ·W. At 20,000 calls a second, more
+   * than the measured maximum of a node on two cores, 400 calls are in progress if each waits 20 ms
+   * for Redis. If each is {@code acked} and waits 100 ms for Kafka, 2,000 are. At that rate 2,000
+   * calls are 0.1 s of work. While Kafka is unavailable, each {@code acked} call waits 5 s and
+   * fails whatever the bound; this bound keeps the number of waiting calls small.
    */
   public static final int DEFAULT_CALLS_UNDER_WAY = 2_000;
 
@@ -56,14 +56,15 @@ public record HttpSettings(
   public static final int MAX_CALLS_UNDER_WAY = 100_000;
 
   /**
-   * Most batches, settlements and large bodies in progress without virtual threads, since each has
-   * one of the 250 threads; the others read connections and serve health and metrics.
+   * Maximum number of batches, settlements and large bodies in progress without virtual threads:
+   * each occupies one of the 250 threads. The other threads read connections and serve health and
+   * metrics.
    */
   public static final int MAX_CALLS_ON_PLATFORM_THREADS = 200;
 
   /**
-   * Disabled: in every comparison the bound on calls in progress alone served more calls in time
-   * (benchmarks/README.md).
+   * Default of {@code queueDelayTarget}: disabled. In every comparison the bound on calls in
+   * progress alone served more calls in time (benchmarks/README.md).
    */
   public static final Duration DEFAULT_QUEUE_DELAY_TARGET = Duration.ZERO;
 
@@ -100,27 +101,35 @@ public record HttpSettings(
   public HttpSettings {
     if (maxCallsUnderWay < 1 || maxCallsUnderWay > MAX_CALLS_UNDER_WAY) {
       throw new IllegalArgumentException(
-          "maxCallsUnderWay must be 1 to " + MAX_CALLS_UNDER_WAY + ", is " + maxCallsUnderWay);
+          "maxCallsUnderWay must be 1 to " + MAX_CALLS_UNDER_WAY + ", but is " + maxCallsUnderWay);
     }
     if (queueDelayTarget.isNegative() || queueDelayTarget.compareTo(MAX_QUEUE_DELAY_TARGET) > 0) {
       throw new IllegalArgumentException(
-          "queueDelayTarget must be 0 to " + MAX_QUEUE_DELAY_TARGET + ", is " + queueDelayTarget);
+          "queueDelayTarget must be 0 to "
+              + MAX_QUEUE_DELAY_TARGET
+              + ", but is "
+              + queueDelayTarget);
     }
     if (maxConnections < 1 || maxConnections > MAX_CONNECTIONS) {
       throw new IllegalArgumentException(
-          "maxConnections must be 1 to " + MAX_CONNECTIONS + ", is " + maxConnections);
+          "maxConnections must be 1 to " + MAX_CONNECTIONS + ", but is " + maxConnections);
     }
     if (keepAlive.compareTo(MIN_KEEP_ALIVE) < 0 || keepAlive.compareTo(MAX_KEEP_ALIVE) > 0) {
       throw new IllegalArgumentException(
-          "keepAlive must be " + MIN_KEEP_ALIVE + " to " + MAX_KEEP_ALIVE + ", is " + keepAlive);
+          "keepAlive must be "
+              + MIN_KEEP_ALIVE
+              + " to "
+              + MAX_KEEP_ALIVE
+              + ", but is "
+              + keepAlive);
     }
     if (maxUnreadBytes < 0 || maxUnreadBytes > MAX_UNREAD_BYTES) {
       throw new IllegalArgumentException(
-          "maxUnreadBytes must be 0 to " + MAX_UNREAD_BYTES + ", is " + maxUnreadBytes);
+          "maxUnreadBytes must be 0 to " + MAX_UNREAD_BYTES + ", but is " + maxUnreadBytes);
     }
   }
 
-  /** Creates settings with the usual header fields, and without routes for gateways. */
+  /** Creates settings with the default header fields, and without routes for gateways. */
   public HttpSettings(
       String host,
       int port,
@@ -148,14 +157,17 @@ public record HttpSettings(
         RateLimitSettings.OFF);
   }
 
-  /** Returns the bound on bytes of answers that are not read, for a heap of a size. */
+  /** Returns the bound on the bytes of unread answers, for the given heap size. */
   long effectiveUnreadBytes(long maxHeapBytes) {
     return maxUnreadBytes > 0
         ? maxUnreadBytes
         : Math.max(LEAST_DEFAULT_UNREAD_BYTES, maxHeapBytes / UNREAD_PART_OF_HEAP);
   }
 
-  /** Returns the bound on calls in progress that have a thread each, for the kind of threads. */
+  /**
+   * Returns the bound on calls in progress that occupy a thread, for the configured kind of
+   * threads.
+   */
   int callsOnThreads() {
     return virtualThreads
         ? maxCallsUnderWay

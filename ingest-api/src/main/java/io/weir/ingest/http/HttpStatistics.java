@@ -20,15 +20,15 @@ import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.jspecify.annotations.Nullable;
 
-/** Metrics of the check API's server: the requests that it refused, and its load. Thread-safe. */
+/** Metrics of the check API's server: refused requests, and load. Thread-safe. */
 public final class HttpStatistics {
-  /** Why a call was shed, which means that it was answered 503 before any work was done for it. */
+  /** The reason why a call was shed, that is, answered 503 before any processing. */
   enum Shed {
     /** The bound on calls in progress was reached. */
     CALLS_UNDER_WAY,
     /** Calls waited too long for a thread. */
     QUEUE_DELAY,
-    /** The memory for incomplete bodies was used up. */
+    /** Calls waited too long for a thread. */
     BODIES,
     /** The bound on batches of checks in progress was reached. */
     BATCHES,
@@ -42,21 +42,21 @@ public final class HttpStatistics {
     HEADERS,
     /** The body. */
     BODY,
-    /** The answer to it, which the caller did not read. */
+    /** The answer, which the caller did not read. */
     ANSWER
   }
 
-  /** What came of the token of a gateway's caller. */
+  /** The result of checking the token of a gateway's caller. */
   enum CallerToken {
-    /** It had been verified before. */
+    /** The token is in the cache of verified tokens. */
     REMEMBERED,
-    /** It was verified. */
+    /** The token was verified. */
     VERIFIED,
-    /** It is not valid. */
+    /** The token is invalid. */
     REFUSED,
     /** The bound on tokens that wait to be verified was reached. */
     BUSY,
-    /** Its key is not known, and the issuer does not give its keys. */
+    /** The token's key is unknown, and the issuer's keys could not be fetched. */
     KEYS_AWAY
   }
 
@@ -79,7 +79,7 @@ public final class HttpStatistics {
       shed.put(
           reason,
           Counter.builder("weir.calls.shed")
-              .description("calls answered 503 before anything was done for them")
+              .description("calls answered 503 because of overload, before any processing")
               .tag("reason", reason.name().toLowerCase(Locale.ROOT).replace('_', '-'))
               .register(registry));
     }
@@ -88,7 +88,7 @@ public final class HttpStatistics {
           part,
           Counter.builder("weir.requests.timed.out")
               .description(
-                  "requests that were not whole in time, and large answers that were not read")
+                  "requests that did not arrive in time, and large answers that were not read in time")
               .tag("part", part.name().toLowerCase(Locale.ROOT))
               .register(registry));
     }
@@ -96,13 +96,13 @@ public final class HttpStatistics {
       callerTokens.put(
           result,
           Counter.builder("weir.caller.tokens")
-              .description("tokens of gateways' callers that were looked at")
+              .description("tokens of callers in forward-auth requests, by the result of the check")
               .tag("result", result.name().toLowerCase(Locale.ROOT).replace('_', '-'))
               .register(registry));
     }
     requests =
         Timer.builder("weir.request")
-            .description("seconds from the head of a request taken in to its answer's end")
+            .description("seconds from a request's header to the end of its answer")
             .register(registry);
     gauge(
         registry,
@@ -112,41 +112,41 @@ public final class HttpStatistics {
     gauge(
         registry,
         "weir.calls.under.way",
-        "calls taken in and not answered yet",
+        "calls admitted and not yet answered",
         HttpStatistics::callsUnderWay);
     gauge(
         registry,
         "weir.calls.under.way.max",
-        "calls that may be under way at most",
+        "calls that may be in progress at once: the current limit",
         statistics -> statistics.admitted(Admission::maxCallsUnderWay));
     gauge(
         registry,
         "weir.calls.queue.delay.seconds",
-        "least wait of a call for a thread in the last tenth of a second, in seconds",
+        "shortest wait of a call for a thread in the last 0.1 seconds, in seconds",
         statistics -> statistics.admitted(Admission::queueDelayNanos) / NANOS_PER_SECOND);
     gauge(
         registry,
         "weir.calls.shed.share",
-        "share of the calls that is shed for queue delay, 0 to 1",
+        "share of calls that are shed because of queue delay, 0 to 1",
         HttpStatistics::shedShare);
     gauge(
         registry,
         "weir.http.connections",
-        "connections that are open to the check API",
+        "connections open to the check API",
         HttpStatistics::connections);
     gauge(
         registry,
         "weir.http.incomplete.bodies",
-        "requests whose body is on its way",
+        "requests whose body is incomplete",
         statistics -> statistics.bodies.count());
     gauge(
         registry,
         "weir.http.incomplete.body.bytes",
-        "bytes kept of the bodies that are on their way",
+        "bytes buffered of incomplete bodies",
         statistics -> statistics.bodies.bytes());
   }
 
-  /** Returns the registry of the metrics, for those of routes. */
+  /** Returns the registry of the metrics, for the metrics of routes. */
   MeterRegistry registry() {
     return registry;
   }
@@ -159,7 +159,7 @@ public final class HttpStatistics {
     Gauge.builder(name, this, value).description(description).register(registry);
   }
 
-  /** Begins to time requests; those answered before, which warm the server up, are left out. */
+  /** Begins to time requests. Earlier requests, which warm the server up, are not timed. */
   public void beginTiming() {
     timing = true;
   }
@@ -174,12 +174,12 @@ public final class HttpStatistics {
     return Objects.requireNonNull(shed.get(reason));
   }
 
-  /** Returns the counter of the requests that ended because a part did not arrive in time. */
+  /** Returns the counter of requests that ended because the given part did not arrive in time. */
   Counter timedOut(Part part) {
     return Objects.requireNonNull(timedOut.get(part));
   }
 
-  /** Returns the counter of the tokens of callers of which something came. */
+  /** Returns the counter of callers' tokens with the given result. */
   Counter callerTokens(CallerToken result) {
     return Objects.requireNonNull(callerTokens.get(result));
   }
@@ -214,7 +214,7 @@ public final class HttpStatistics {
     return admitted(Admission::underWay);
   }
 
-  /** Returns the share of calls that is shed at present, 0 to 1. */
+  /** Returns the share of calls that are currently shed, 0 to 1. */
   double shedShare() {
     return admitted(Admission::share);
   }

@@ -10,30 +10,30 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jetty.io.Connection;
 
-/** The requests whose body is incomplete, and the memory that they hold. Thread-safe. */
+/** The requests with incomplete bodies, and the memory that these occupy. Thread-safe. */
 final class IncompleteBodies implements SlowHeads.Bodies {
   /**
-   * Most bytes of incomplete bodies: without a bound of their own, ten thousand connections could
-   * keep 64 KiB each.
+   * Maximum number of bytes of all incomplete bodies. Without this bound, ten thousand connections
+   * could occupy 64 KiB each.
    */
   static final long MAX_BYTES = 64L << 20;
 
-  /** The answer to a request that has not arrived in time. */
+  /** The answer to a request that did not arrive in time. */
   static final Problem TOO_SLOW =
       Problem.of(
           ProblemReason.REQUEST_TOO_SLOW,
-          "the request was not whole within "
+          "the request did not arrive completely within "
               + SlowHeads.READ_LIMIT.toSeconds()
-              + " s; it was neither decided nor recorded");
+              + " s; the call was neither decided nor recorded");
 
   private final Set<BodyReader> readers = ConcurrentHashMap.newKeySet();
   private final AtomicLong bytes = new AtomicLong();
   private volatile boolean stopping;
 
   /**
-   * Keeps a reader that has to wait for more bytes.
+   * Registers a reader that must wait for more bytes.
    *
-   * @return false if its bytes do not fit into the bound
+   * @return false if its bytes exceed the bound
    */
   boolean keep(BodyReader reader, int moreBytes) {
     if (bytes.addAndGet(moreBytes) > MAX_BYTES) {
@@ -50,7 +50,7 @@ final class IncompleteBodies implements SlowHeads.Bodies {
     }
   }
 
-  /** Ends the requests that began before a time, each with 408. */
+  /** Ends the requests that began before the given time, each with 408. */
   @Override
   public void endThoseBefore(long beginNanos) {
     for (BodyReader reader : readers) {
@@ -60,13 +60,13 @@ final class IncompleteBodies implements SlowHeads.Bodies {
     }
   }
 
-  /** Ends all requests with 503, also those that begin to wait from now on. */
+  /** Ends all requests, and all that begin to wait from now on, with 503. */
   void stop() {
     stopping = true;
     readers.forEach(BodyReader::stop);
   }
 
-  /** Returns whether no request waits for its body any more. */
+  /** Returns whether {@link #stop} was called. */
   boolean isStopping() {
     return stopping;
   }

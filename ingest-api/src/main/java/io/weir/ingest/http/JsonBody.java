@@ -21,22 +21,22 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a body that is one JSON object, or an array of such, and describes in words of our own what
- * is wrong with any other body.
+ * Reads a body that is one JSON object, or an array of objects. Describes the error in any other
+ * body in its own words, not in those of the parser.
  */
 final class JsonBody {
   private static final int MAX_NESTING = 32;
 
-  /** Most characters of a received name that are shown in a problem detail. */
+  /** Maximum number of characters of a received name that a problem detail shows. */
   private static final int SHOWN_CHARS = 64;
 
   private static final JsonFactory JSON =
       JsonFactory.builder()
-          // a virtual thread serves one request, so buffers kept per thread would never be reused
+          // each virtual thread serves one request, so buffers per thread would never be reused
           .recyclerPool(JsonRecyclerPools.sharedConcurrentDequePool())
-          // the names are chosen by callers; the JVM would keep interned ones forever
+          // callers choose the names; the JVM would keep interned ones forever
           .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
-          // which of two clients is billed must not depend on the reader
+          // the billed client must not depend on which of two equal members a reader takes
           .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
           .streamReadConstraints(
               StreamReadConstraints.builder().maxNestingDepth(MAX_NESTING).build())
@@ -44,7 +44,7 @@ final class JsonBody {
 
   private JsonBody() {}
 
-  /** Thrown if a body is not what the route accepts. */
+  /** Thrown if the route does not accept the body. */
   static final class Invalid extends Exception {
     private static final long serialVersionUID = 1L;
     private final transient Problem problem;
@@ -54,7 +54,7 @@ final class JsonBody {
       this.problem = problem;
     }
 
-    /** Returns the exception for a member that is missing or wrong. */
+    /** Returns the exception for a missing or invalid header field. */
     static Invalid header(String field, String rule) {
       return new Invalid(Problem.ofField(ProblemReason.INVALID_HEADER, field, rule));
     }
@@ -80,7 +80,7 @@ final class JsonBody {
         Shape.OBJECT,
         json -> {
           if (json.currentToken() != JsonToken.START_OBJECT) {
-            throw Shape.OBJECT.refused("it is something else");
+            throw Shape.OBJECT.refused("it is another JSON value");
           }
           T read = members.read(json);
           if (json.currentToken() != JsonToken.END_OBJECT) {
@@ -93,17 +93,17 @@ final class JsonBody {
   /**
    * One element of an array.
    *
-   * @param value what was read; null if the element is not what the route accepts
-   * @param problem why it is not; null if it is
+   * @param value the parsed value; null if the route does not accept the element
+   * @param problem the reason for not accepting it; null if it is accepted
    */
   record Element<T>(@Nullable T value, @Nullable Problem problem) {}
 
   /**
-   * Reads a body that is an array of objects. An element that is not accepted is passed over, and
-   * its problem takes its place; a body that is not such an array in JSON is refused as a whole.
+   * Reads a body that is an array of objects. An element that is not accepted is replaced by its
+   * problem. A body that is not a JSON array of objects is refused as a whole.
    *
-   * @param min fewest elements, 0 or 1
-   * @param max most elements
+   * @param min minimum number of elements, 0 or 1
+   * @param max maximum number of elements
    */
   static <T> List<Element<T>> readArray(byte[] body, int min, int max, Members<T> members)
       throws Invalid {
@@ -112,7 +112,7 @@ final class JsonBody {
         Shape.ARRAY,
         json -> {
           if (json.currentToken() != JsonToken.START_ARRAY) {
-            throw Shape.ARRAY.refused("it is something else");
+            throw Shape.ARRAY.refused("it is another JSON value");
           }
           List<Element<T>> elements = new ArrayList<>();
           while (json.nextToken() != JsonToken.END_ARRAY) {
@@ -149,7 +149,7 @@ final class JsonBody {
     }
   }
 
-  /** Reads on to the end of the element, at any depth of which the parser stands. */
+  /** Skips to the end of the current element, from any depth within it. */
   private static void passOver(JsonParser json) throws IOException {
     while (!json.getParsingContext().inArray() || !json.getParsingContext().getParent().inRoot()) {
       if (json.nextToken() == null) {
@@ -158,7 +158,7 @@ final class JsonBody {
     }
   }
 
-  /** What a body as a whole has to be. */
+  /** The required form of a body. */
   private enum Shape {
     OBJECT("one JSON object", "the object"),
     ARRAY("one JSON array of objects", "the array");
@@ -182,10 +182,10 @@ final class JsonBody {
     }
   }
 
-  /** Reads a body whose first token is the parser's current one, to its end. */
+  /** Reads a body from its first token, the parser's current one, to its end. */
   private static <T> T read(byte[] body, Shape shape, Members<T> whole) throws Invalid {
     if (!Utf8.isText(body)) {
-      throw shape.refused("it holds bytes that are no UTF-8 text");
+      throw shape.refused("it holds bytes that are not UTF-8 text");
     }
     try (JsonParser json = JSON.createParser(body)) {
       try {
@@ -201,7 +201,7 @@ final class JsonBody {
         throw shape.refused(fault(json, shape, notJson));
       }
     } catch (IOException impossible) {
-      throw new IllegalStateException("memory does not fail to be read", impossible);
+      throw new IllegalStateException("reading from memory failed", impossible);
     }
   }
 
@@ -215,7 +215,7 @@ final class JsonBody {
           + MAX_NESTING
           + " deep, or holds a name or a number that is too long";
     }
-    // the library reports this only in its message
+    // only the library's message distinguishes this error
     if (notJson.getOriginalMessage().startsWith("Duplicate field")) {
       return "it holds the member " + shown(json.currentName()) + " twice";
     }
@@ -225,12 +225,12 @@ final class JsonBody {
         : "it is not JSON at line " + at.getLineNr() + ", column " + at.getColumnNr();
   }
 
-  /** Returns a received text as problems show it: its beginning, if it is long. */
+  /** Returns a received text as problems show it: truncated if it is long. */
   static String shown(String name) {
     if (name.length() <= SHOWN_CHARS) {
       return name;
     }
-    // a surrogate pair is shown whole or not at all
+    // a surrogate pair is shown completely or not at all
     int end =
         Character.isHighSurrogate(name.charAt(SHOWN_CHARS - 1)) ? SHOWN_CHARS - 1 : SHOWN_CHARS;
     return name.substring(0, end) + "...";
@@ -239,7 +239,7 @@ final class JsonBody {
   /**
    * Handles an unknown member.
    *
-   * @param known the known members, in words
+   * @param known the known members, as text
    */
   static void unknown(JsonParser json, String member, String known, UnknownMembers mode)
       throws IOException, Invalid {

@@ -12,22 +12,23 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Which header fields tell callers of limits, and how their retries are spread. Immutable.
+ * The header fields that report limits to callers, and the random delay added to retry times.
+ * Immutable.
  *
  * @param forms the sets of fields, at least one
- * @param retryJitter longest time that is added to {@code Retry-After} at random, 0 to 1 h
+ * @param retryJitter maximum random delay added to {@code Retry-After}, 0 to 1 h
  */
 public record LimitHeaders(Set<Form> forms, Duration retryJitter) {
-  /** Names the sets of fields. */
+  /** The variable that lists the sets of fields. */
   public static final String FORMS = "WEIR_LIMIT_HEADERS";
 
-  /** Tells the longest time that is added. */
+  /** The variable with the maximum random delay. */
   public static final String RETRY_JITTER = "WEIR_RETRY_AFTER_JITTER";
 
   /** Upper bound of {@code retryJitter}. */
   public static final Duration MAX_RETRY_JITTER = Duration.ofHours(1);
 
-  /** The fields of the draft, and times to wait as they are. */
+  /** The fields of the draft, and no random delay. */
   public static final LimitHeaders DEFAULT =
       new LimitHeaders(EnumSet.of(Form.DRAFT_11), Duration.ZERO);
 
@@ -50,12 +51,12 @@ public record LimitHeaders(Set<Form> forms, Duration retryJitter) {
       this.sinceEpoch = sinceEpoch;
     }
 
-    /** Returns what the names of a legacy set begin with; empty for the draft's newest fields. */
+    /** Returns the prefix of the names of a legacy set; empty for the draft's newest fields. */
     String prefix() {
       return prefix;
     }
 
-    /** Returns whether the reset is a point in time. */
+    /** Returns whether the reset is a point in time, not a duration. */
     boolean sinceEpoch() {
       return sinceEpoch;
     }
@@ -68,20 +69,21 @@ public record LimitHeaders(Set<Form> forms, Duration retryJitter) {
   /**
    * Validates the settings.
    *
-   * @throws IllegalArgumentException if there is no set, two have the same names, or the time is
-   *     out of range
+   * @throws IllegalArgumentException if there is no set, two sets use the same names, or the delay
+   *     is out of range
    */
   public LimitHeaders {
     if (forms.isEmpty()) {
-      throw new IllegalArgumentException("at least one set of fields is needed");
+      throw new IllegalArgumentException("must name at least one set of fields");
     }
     forms = Collections.unmodifiableSet(EnumSet.copyOf(forms));
     if (forms.contains(Form.X_EPOCH) && forms.contains(Form.X_DELTA)) {
-      throw new IllegalArgumentException("x-epoch and x-delta have the same names; give one");
+      throw new IllegalArgumentException(
+          "x-epoch and x-delta use the same names; give one of them");
     }
     if (retryJitter.isNegative() || retryJitter.compareTo(MAX_RETRY_JITTER) > 0) {
       throw new IllegalArgumentException(
-          "retryJitter must be 0 to " + MAX_RETRY_JITTER + ", is " + retryJitter);
+          "retryJitter must be 0 to " + MAX_RETRY_JITTER + ", but is " + retryJitter);
     }
   }
 
@@ -114,7 +116,7 @@ public record LimitHeaders(Set<Form> forms, Duration retryJitter) {
                     FORMS
                         + " must be some of "
                         + Stream.of(Form.values()).map(Form::word).collect(Collectors.joining(", "))
-                        + ", separated by commas, has '"
+                        + ", separated by commas, but has '"
                         + word
                         + "'"));
   }

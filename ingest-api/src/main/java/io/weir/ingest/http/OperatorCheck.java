@@ -14,10 +14,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether a request is one of an operator, and not of a web page that an operator's browser shows.
- * A page is known by its {@code Origin}, and whose page it is by the host that the browser asks: by
- * a name of its own, which it may lead to any address (DNS rebinding), every page is of the host
- * that it asks, so names are trusted only if they are known. Stateless and thread-safe.
+ * Checks whether an operator sent a request, rather than a web page in an operator's browser. The
+ * {@code Origin} field identifies a page, and the requested host must match it. By DNS rebinding a
+ * page can make its own host name resolve to any address, so host names are trusted only if they
+ * are known. Stateless and thread-safe.
  */
 final class OperatorCheck {
   private static final List<String> OF_PROXIES =
@@ -28,11 +28,11 @@ final class OperatorCheck {
 
   private OperatorCheck() {}
 
-  /** Returns why a request may be somebody else's; null if it is an operator's. */
+  /** Returns why a request may not come from an operator; null if it comes from one. */
   static @Nullable String whyNot(Context context) {
     String from = context.req().getRemoteAddr();
     if (!isLoopback(from)) {
-      return "it came from " + from;
+      return "the request came from " + from;
     }
     for (String field : OF_PROXIES) {
       if (context.header(field) != null) {
@@ -42,10 +42,10 @@ final class OperatorCheck {
     return whyNotOfThisMachine(context.header("Origin"), context.header("Host"));
   }
 
-  /** Returns why a request that came from this machine may be a web page's; null if it is none. */
+  /** Returns why a request from this machine may come from a web page; null if it does not. */
   static @Nullable String whyNotOfThisMachine(@Nullable String origin, @Nullable String host) {
     if (host == null) {
-      return "it names no host";
+      return "the request has no Host field";
     }
     if (!PageCheck.isOfThisMachine(host)) {
       return "the request is for the host " + host;
@@ -54,11 +54,11 @@ final class OperatorCheck {
   }
 
   /**
-   * Returns why a request that may come from everywhere is none of an operator; null if it may be
-   * one. What is in front of the node lets an operator's browser through, and any web page can make
-   * that send a POST; a page of the node's own host, as the browser or a proxy tells it, may.
+   * Returns why a request that may come from everywhere is not an operator's; null if it may be. A
+   * proxy lets an operator's browser through, and any web page can make that browser send a POST.
+   * Pages of the node's own host, as the browser or a proxy reports it, are permitted.
    *
-   * @param names the names of the node's hosts, in lower case, beside its addresses
+   * @param names host names of the node, in lower case, in addition to its addresses
    */
   static @Nullable String whyFromAPage(Context context, Set<String> names) {
     return whyFromAPage(
@@ -82,21 +82,21 @@ final class OperatorCheck {
     }
     return isKnown(own, names)
         ? null
-        : "WEIR_ADMIN_HOSTS does not have the host " + own + ", of which a web page has sent it";
+        : "a web page of " + own + " sent the request, and WEIR_ADMIN_HOSTS does not name it";
   }
 
   private static String ofAPage(String origin) {
-    return "a web page of " + origin + " has sent it";
+    return "a web page of " + origin + " sent the request";
   }
 
-  /** Returns whether an origin (RFC 6454) is that of a host with its port, if it has any. */
+  /** Returns whether an origin (RFC 6454) has the given host and port. */
   private static boolean isOf(String origin, @Nullable String host) {
     return host != null
         && (origin.equalsIgnoreCase("https://" + host)
             || origin.equalsIgnoreCase("http://" + host));
   }
 
-  /** Returns whether a host is an address, which no name leads to, or has a name that is known. */
+  /** Returns whether a host is an address, which needs no name lookup, or a known name. */
   private static boolean isKnown(String hostAndPort, Set<String> names) {
     Matcher parts = HOST_AND_PORT.matcher(hostAndPort);
     if (!parts.matches()) {
@@ -111,7 +111,7 @@ final class OperatorCheck {
 
   private static boolean isLoopback(String address) {
     try {
-      // an address in digits is not looked up
+      // a numeric address needs no DNS lookup
       return InetAddress.getByName(address).isLoopbackAddress();
     } catch (UnknownHostException unknown) {
       return false;

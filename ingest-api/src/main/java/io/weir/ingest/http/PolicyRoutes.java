@@ -19,9 +19,9 @@ import java.time.Instant;
 import java.util.Locale;
 
 /**
- * The routes by which operators read and change policies, what is set for clients, and the switch
- * of all policies. A change is answered when it is in force on this node; the others follow within
- * a second. Thread-safe.
+ * The routes by which operators read and change policies, settings of clients, and the switch for
+ * all policies. A change is answered when it is in force on this node; other nodes follow within a
+ * second. Thread-safe.
  */
 final class PolicyRoutes {
   static final String POLICIES = "/v1/policies";
@@ -50,7 +50,7 @@ final class PolicyRoutes {
     config.routes.put(SWITCH, context -> admin.answer(context, this::putSwitch));
   }
 
-  /** Registers the routes that are alike for every kind. */
+  /** Registers the routes that are the same for every kind. */
   private void register(JavalinConfig config, String path, PolicyKey.Kind kind) {
     config.routes.get(
         path,

@@ -19,11 +19,11 @@ import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * Writes problem documents for requests that reach no route: those that the server itself refuses
- * (a header too large, a malformed request), and those that are not admitted. Never blocks.
+ * Writes problem documents for requests that reach no route: requests that the server itself
+ * refuses (header too large, malformed), and requests that are not admitted. Never blocks.
  */
 final class ProblemWriter implements Request.Handler {
-  /** On every answer: each is about one moment, and no cache may return it to another caller. */
+  /** Field of every answer: an answer holds for one moment, and no HTTP cache may store it. */
   static final HttpField NOT_STORED = new PreEncodedHttpField(HttpHeader.CACHE_CONTROL, "no-store");
 
   @Override
@@ -31,16 +31,14 @@ final class ProblemWriter implements Request.Handler {
     return InvocationType.NON_BLOCKING;
   }
 
-  /**
-   * Answers a request that the server has refused; the server has set the status and the reason.
-   */
+  /** Answers a request that the server refused; the server has set the status and the reason. */
   @Override
   public boolean handle(Request request, Response response, Callback callback) {
     int status = response.getStatus();
     Object reason = request.getAttribute(ErrorHandler.ERROR_MESSAGE);
     if (status == HttpStatus.INTERNAL_SERVER_ERROR_500
         && request.getConnectionMetaData().getConnector().getServer().isStopping()) {
-      // a request that was on its way
+      // a request that arrived while the node was stopping
       writeAndClose(response, callback, Problem.of(ProblemReason.STOPPING, "the node is stopping"));
       return true;
     }
@@ -64,7 +62,7 @@ final class ProblemWriter implements Request.Handler {
     write(response, callback, problem);
   }
 
-  /** Writes the answer; a 503 says when to try again, unless the answer has that field. */
+  /** Writes the answer; a 503 gets a Retry-After field unless the answer has one. */
   static void write(Response response, Callback callback, Problem problem) {
     byte[] body = problem.toJson();
     writeStatus(response, problem);
@@ -73,7 +71,7 @@ final class ProblemWriter implements Request.Handler {
     response.write(true, ByteBuffer.wrap(body), callback);
   }
 
-  /** Writes the answer as {@link #write} does, but tells the reason in a field, without a body. */
+  /** Writes the answer as {@link #write} does, but gives the reason in a field, without a body. */
   static void writeWithoutBody(Response response, Callback callback, Problem problem) {
     writeStatus(response, problem);
     response.getHeaders().put(AuthzRoute.REASON, problem.reason().word());
@@ -91,7 +89,7 @@ final class ProblemWriter implements Request.Handler {
     response.getHeaders().put(NOT_STORED);
   }
 
-  /** Returns a whole HTTP/1.1 message, for a request that was never read. */
+  /** Returns a complete HTTP/1.1 message, for a request that was never read. */
   static byte[] message(Problem problem) {
     byte[] body = problem.toJson();
     String head =

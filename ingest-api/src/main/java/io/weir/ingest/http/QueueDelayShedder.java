@@ -5,42 +5,42 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The share of calls to shed, derived from how long admitted calls wait for a thread. Pure: every
- * method takes the time, in nanoseconds of a monotonic clock. Thread-safe.
+ * Computes the share of calls to shed from the time that admitted calls wait for a thread. Pure:
+ * every method receives the time, in nanoseconds of a monotonic clock. Thread-safe.
  *
- * <p>An admitted call is {@link #queued}, and {@link #begun} when a thread has taken it up. Once
- * per {@linkplain #INTERVAL_NANOS interval} the share is recomputed:
+ * <p>An admitted call is {@link #queued}, then {@link #begun} when a thread runs it. Once per
+ * {@linkplain #INTERVAL_NANOS interval} the share is computed again:
  *
  * <ul>
- *   <li>The <i>delay</i> of an interval is the shortest wait of a call begun in it or, if none was
- *       begun, the wait of a call that is still waiting; of several queues the longest of these
- *       delays. The minimum, not the mean: a queue that is empty for a moment is only a burst; one
- *       that is never empty is a standing queue (CoDel [1]).
- *   <li>If the delay is above the target in two consecutive intervals, the share grows with the
- *       excess and with the growth of the delay, since a delay that grows by d seconds per second
- *       tells by how much the calls exceed the capacity (a proportional-integral controller, as in
- *       PIE [2]).
- *   <li>If the delay is at or below the target, the share shrinks: by the same rule, and by a
- *       twentieth of itself if the delay is below half of the target.
+ *   <li>The <i>delay</i> of an interval is the shortest wait of a call that began in it or, if none
+ *       began, the wait of a call that still waits. Of several queues the longest delay counts. The
+ *       minimum, not the mean: a queue that is empty for a moment is only a burst; one that is
+ *       never empty is a standing queue (CoDel [1]).
+ *   <li>If the delay exceeds the target in two consecutive intervals, the share grows with the
+ *       excess and with the growth of the delay. A delay that grows by d seconds per second shows
+ *       by how much the calls exceed the capacity (a proportional-integral controller, as in PIE
+ *       [2]).
+ *   <li>If the delay does not exceed the target, the share shrinks by the same rule, and by another
+ *       twentieth of itself if the delay is below half the target.
  * </ul>
  *
  * <p>Example: a target of 10 ms, delays of 60 ms and then 160 ms: the share grows by 2 × 0.1 s + 2
  * × 0.15 s × 0.1 = 0.23. After a further interval without a delay it is 0.95 of that or less.
  *
  * <p>[1] K. Nichols, V. Jacobson, Controlled Delay Active Queue Management, RFC 8289. [2] R. Pan et
- * al., Proportional Integral Controller Enhanced, RFC 8033, with other gains: there the senders
- * slow down by themselves, here they do not.
+ * al., Proportional Integral Controller Enhanced, RFC 8033. The gains differ, because senders there
+ * slow down by themselves, and here they do not.
  */
 final class QueueDelayShedder {
   /**
-   * How often the share is recomputed: several round trips of a call, and a tenth of a wait that a
+   * How often the share is computed: several round trips of a call, and a tenth of a wait that a
    * caller notices.
    */
   static final long INTERVAL_NANOS = 100_000_000;
 
   /**
-   * Largest share of calls that is shed. Some calls are always served, so that callers make
-   * progress however many there are, and so that a falling delay is noticed.
+   * Maximum share of calls that are shed. Some calls are always served, so that callers make
+   * progress whatever their number, and a falling delay is noticed.
    */
   static final double MAX_SHARE = 0.95;
 
@@ -61,13 +61,13 @@ final class QueueDelayShedder {
   private static final double NANOS_PER_SECOND = 1e9;
   private static final double INTERVAL_SECONDS = INTERVAL_NANOS / NANOS_PER_SECOND;
 
-  /** The queue of the calls that wait for a thread. */
+  /** The queue of calls that wait for a thread. */
   private static final Object CALLS = new Object();
 
   private final long targetNanos;
   private long intervalBeganNanos;
 
-  /** The least wait in this interval of each queue in which something has waited. */
+  /** The shortest wait in this interval, for each queue in which something waited. */
   private final Map<Object, Long> leastWaitsNanos = new HashMap<>();
 
   private long delayNanos;
@@ -75,14 +75,14 @@ final class QueueDelayShedder {
   private double share;
 
   /**
-   * Creates a share that sheds nothing yet.
+   * Creates a share that does not shed yet.
    *
-   * @param targetNanos the wait above which calls are shed, above 0
+   * @param targetNanos wait above which calls are shed, above 0
    * @param nowNanos the current time
    */
   QueueDelayShedder(long targetNanos, long nowNanos) {
     if (targetNanos <= 0) {
-      throw new IllegalArgumentException("targetNanos must be above 0, is " + targetNanos);
+      throw new IllegalArgumentException("targetNanos must be above 0, but is " + targetNanos);
     }
     this.targetNanos = targetNanos;
     this.intervalBeganNanos = nowNanos;
@@ -94,7 +94,7 @@ final class QueueDelayShedder {
     waiting++;
   }
 
-  /** Records that a thread has taken up a call that was queued {@code waitNanos} ago. */
+  /** Records that a thread runs a call that was queued {@code waitNanos} ago. */
   synchronized void begun(long waitNanos, long nowNanos) {
     waiting--;
     leastWaitsNanos.merge(CALLS, waitNanos, Math::min);
@@ -102,9 +102,9 @@ final class QueueDelayShedder {
   }
 
   /**
-   * Records that answers have waited for the thread that writes them.
+   * Records how long answers waited for the thread that writes them.
    *
-   * @param queue which of several such threads
+   * @param queue identifies the thread among several
    */
   synchronized void waited(Object queue, long waitNanos, long nowNanos) {
     leastWaitsNanos.merge(queue, waitNanos, Math::min);
@@ -135,7 +135,7 @@ final class QueueDelayShedder {
     }
     set(delayOf(elapsedNanos));
     leastWaitsNanos.clear();
-    // intervals without a call: nothing waited in them
+    // intervals without calls, in which no call waited
     long idle = waiting > 0 ? 0 : Math.min(elapsedNanos / INTERVAL_NANOS - 1, INTERVALS_OF_DECAY);
     for (long i = 0; i < idle; i++) {
       set(0);
@@ -144,7 +144,7 @@ final class QueueDelayShedder {
   }
 
   private long delayOf(long elapsedNanos) {
-    // one queue that is empty for a moment says nothing of another
+    // a queue that is empty for a moment says nothing about the others
     long most = 0;
     for (long leastNanos : leastWaitsNanos.values()) {
       most = Math.max(most, leastNanos);

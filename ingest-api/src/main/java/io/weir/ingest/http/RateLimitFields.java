@@ -14,13 +14,13 @@ import org.jspecify.annotations.Nullable;
  * draft-ietf-httpapi-ratelimit-headers-11, written as lists of structured fields (RFC 9651): {@code
  * "burst";q=100;w=60} and {@code "burst";r=99;t=1}.
  *
- * <p>For a token bucket the quota {@code q} is its capacity and the window {@code w} the time from
- * empty to full, both rounded up, so that {@code r} never exceeds {@code q}; {@code t} is the time
- * until it holds one token more, 0 if it is full. For a quota or a fixed window {@code w} is the
- * length of the whole current period, and {@code t} the time until it ends; for a window that
- * slides, its length and the time until nothing counts any more. If there is a {@code Retry-After},
- * no {@code t} is later than it, so that a client may wait for either. A policy that denies every
- * call has no {@code t}.
+ * <p>For a token bucket, the quota {@code q} is its capacity, and the window {@code w} the time
+ * from empty to full. Both are rounded up, so that {@code r} never exceeds {@code q}. {@code t} is
+ * the time until the bucket gains one token, 0 if it is full. For a quota or a fixed window, {@code
+ * w} is the length of the current period and {@code t} the time until its end. For a sliding window
+ * or log, {@code w} is its length and {@code t} the time until no call counts any more. If there is
+ * a {@code Retry-After}, no {@code t} exceeds it, so that a client may wait for either. A policy
+ * that denies every call has no {@code t}.
  */
 final class RateLimitFields {
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -73,7 +73,7 @@ final class RateLimitFields {
     return Math.max(1, ceilSeconds(retryAfterMicros));
   }
 
-  /** Returns the seconds until there is a token more, rounded up. */
+  /** Returns the seconds until the limit gains a token, rounded up. */
   static long moreSeconds(LimitStatus limit) {
     return ceilSeconds(
         limit
@@ -82,7 +82,7 @@ final class RateLimitFields {
             .moreMicros(limit.remainingTokens(), limit.reply().resetMicros()));
   }
 
-  /** Returns an integer as a field holds it: none is greater than a structured field allows. */
+  /** Returns an integer, reduced to the maximum of a structured field. */
   static long integer(long value) {
     return Math.min(value, MAX_INTEGER);
   }
@@ -103,7 +103,7 @@ final class RateLimitFields {
   }
 
   /**
-   * Appends a list member as a string. A string holds only printable ASCII; all else is
+   * Appends a list member as a string. A string holds only printable ASCII; other characters are
    * percent-encoded.
    */
   private static void item(StringBuilder field, String name) {

@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The route {@code POST /json}: a request of Envoy's rate limit service in JSON. Answered 200 if it
- * is within its limits and 429 if it is not, both with the service's answer. Thread-safe.
+ * The route {@code POST /json}: a request of Envoy's rate limit service in JSON. Answers 200 if the
+ * request is within its limits, otherwise 429, both with the service's response. Thread-safe.
  */
 final class RateLimitRoute {
   static final String PATH = "/json";
@@ -27,7 +27,7 @@ final class RateLimitRoute {
     this.unknownMembers = unknownMembers;
   }
 
-  /** Answers a request, now or later; does not block. */
+  /** Answers a request, immediately or later; does not block. */
   void handle(Exchange exchange) throws JsonBody.Invalid {
     exchange.requireNoParameters();
     try {
@@ -48,10 +48,11 @@ final class RateLimitRoute {
   private static void answer(
       Exchange exchange, RateLimits.@Nullable Verdict verdict, @Nullable Throwable failed) {
     try {
-      if (verdict instanceof RateLimits.Verdict.Told told) {
+      if (verdict instanceof RateLimits.Verdict.Answered answered) {
         exchange.writeJson(
-            told.isOverLimit() ? HttpStatus.TOO_MANY_REQUESTS_429 : HttpStatus.OK_200, told.json());
-      } else if (verdict instanceof RateLimits.Verdict.NotTold not) {
+            answered.isOverLimit() ? HttpStatus.TOO_MANY_REQUESTS_429 : HttpStatus.OK_200,
+            answered.json());
+      } else if (verdict instanceof RateLimits.Verdict.NotAnswered not) {
         exchange.refuse(CheckRoute.refusal(exchange, not.outcome()));
       } else {
         LOG.error("request failed path={}", PATH, failed);

@@ -7,15 +7,15 @@ import io.weir.topics.problem.ProblemReason;
 
 /** The body of a request, which the {@link AdmissionHandler} has read. */
 final class RequestBody {
-  /** Largest body; a check with names of the greatest length is below 2 KiB. */
+  /** Maximum size of a body; a check with names of the maximum length is below 2 KiB. */
   static final int MAX_BYTES = 64 * 1024;
 
-  /** Largest body of a batch: a thousand checks of a thousand bytes each. */
+  /** Maximum size of a batch's body: 1,000 checks of 1,000 bytes. */
   static final int MAX_BATCH_BYTES = 1024 * 1024;
 
   private RequestBody() {}
 
-  /** Returns the whole body, empty if there was none. */
+  /** Returns the complete body; empty if the request has none. */
   static byte[] of(Context context) {
     if (context.req().getAttribute(AdmissionHandler.BODY) instanceof byte[] body) {
       return body;

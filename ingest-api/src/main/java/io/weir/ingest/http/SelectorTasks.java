@@ -11,9 +11,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tasks that wait for the thread of a selector: the answers of the connections that it reads.
- * Those that come while the thread is at work are run together, so that it is woken once for many.
- * Thread-safe.
+ * The tasks that wait for the thread of a selector: the answers on the connections that it reads.
+ * The thread runs all tasks that arrived while it was busy in one round, so it is woken once for
+ * many. Thread-safe.
  */
 final class SelectorTasks {
   private static final Logger LOG = LoggerFactory.getLogger(SelectorTasks.class);
@@ -23,13 +23,13 @@ final class SelectorTasks {
   private final Queue<Task> queue = new ConcurrentLinkedQueue<>();
   private final AtomicBoolean scheduled = new AtomicBoolean();
 
-  /** Is told of the waits. */
+  /** Receives the waiting times. */
   interface Waited {
     /**
-     * Called in each round of the selector in which tasks are run.
+     * Called in each round of the selector that runs tasks.
      *
      * @param queue the queue
-     * @param nanos how long the first task of the round has waited
+     * @param nanos how long the first task of the round waited
      */
     void waited(Object queue, long nanos);
   }
@@ -39,7 +39,7 @@ final class SelectorTasks {
   /**
    * Creates a queue without tasks.
    *
-   * @param waited is told how long tasks wait
+   * @param waited receives how long tasks wait
    */
   SelectorTasks(ManagedSelector selector, Waited waited) {
     this.selector = selector;
@@ -55,7 +55,7 @@ final class SelectorTasks {
   }
 
   private void runAll(Selector unused) {
-    // a task that comes from now on schedules the next round
+    // a task that is added from now on schedules the next round
     scheduled.set(false);
     Task task = queue.poll();
     if (task != null) {
@@ -66,7 +66,7 @@ final class SelectorTasks {
     }
   }
 
-  /** The selector must go on, whatever a task throws. */
+  /** Runs a task; the selector must continue whatever the task throws. */
   private static void run(Task task) {
     try {
       task.work().run();

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * A request to settle a call.
  *
  * @param query identifies the call
- * @param actualCost the cost that the call turned out to have
+ * @param actualCost the actual cost of the call
  */
 record SettleRequest(CallQuery query, long actualCost) {
 
@@ -24,7 +24,7 @@ record SettleRequest(CallQuery query, long actualCost) {
    * Reads a request.
    *
    * @param id the id in the path
-   * @param position the header Usage-Position; null if not given
+   * @param position the Usage-Position header field; null if not given
    */
   static SettleRequest read(
       String id, @Nullable String position, byte[] body, UnknownMembers unknown) throws Invalid {
@@ -38,7 +38,7 @@ record SettleRequest(CallQuery query, long actualCost) {
           Problem.ofField(
               ProblemReason.INVALID_HEADER,
               "Usage-Position",
-              "must be partition:node:epoch:line, as it was given"));
+              "must be partition:node:epoch:line, as in the answer to the check"));
     }
     return JsonBody.read(body, json -> readMembers(json, id, at, unknown));
   }

@@ -91,7 +91,7 @@ final class SettleRoute {
     if (outcome instanceof SettleOutcome.NotFound not) {
       return Problem.of(
           ProblemReason.CALL_NOT_FOUND,
-          "no call of this client and id was recorded from "
+          "no call with this client and id was recorded from "
               + Instant.ofEpochMilli(not.fromEpochMillis())
               + " to "
               + Instant.ofEpochMilli(not.toEpochMillis()));
@@ -99,29 +99,30 @@ final class SettleRoute {
     if (outcome instanceof SettleOutcome.OnlyDeniedTry only) {
       return Problem.of(
           ProblemReason.ONLY_DENIED_TRY_FOUND,
-          "only a denied try of this client and id was found from "
+          "only a denied attempt with this client and id was found from "
               + Instant.ofEpochMilli(only.fromEpochMillis())
               + " to "
               + Instant.ofEpochMilli(only.toEpochMillis())
-              + "; the Usage-Position of the allowed one leads to it, if there is one");
+              + "; if another attempt was allowed, give its Usage-Position");
     }
     if (outcome instanceof SettleOutcome.SettledBefore before) {
       return Problem.of(
           ProblemReason.SETTLED_BEFORE,
           before.actualCost() == null
-              ? "the call was settled before, which stands"
-              : "the call was settled before, at actual_cost "
+              ? "the call is already settled; the first settlement stands"
+              : "the call is already settled, at actual_cost "
                   + before.actualCost()
-                  + ", which stands");
+                  + "; the first settlement stands");
     }
     if (outcome instanceof SettleOutcome.Refused refused) {
       return Problem.of(
-          ProblemReason.SETTLEMENT_REFUSED, "the counting refused it: " + refused.reason());
+          ProblemReason.SETTLEMENT_REFUSED,
+          "the aggregator refused the settlement: " + refused.reason());
     }
     if (outcome instanceof SettleOutcome.Exhausted exhausted) {
       return Problem.of(
           ProblemReason.SEARCH_BUDGET_SPENT,
-          "too much of the log was read for calls of this client; try again in "
+          "the client's budget for log searches is spent; retry in "
               + exhausted.retryAfterSeconds()
               + " s, or give each call's Usage-Position");
     }

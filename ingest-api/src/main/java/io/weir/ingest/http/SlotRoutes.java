@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The routes {@code POST /v1/slots/renew} and {@code POST /v1/slots/release}: what the answer to a
- * check names as its slot is held for another lease, or given back. Thread-safe.
+ * The routes {@code POST /v1/slots/renew} and {@code POST /v1/slots/release}: they renew or release
+ * the slots that the answer to a check contains as a token. Thread-safe.
  */
 final class SlotRoutes {
   static final String RENEW = "/v1/slots/renew";
@@ -34,12 +34,12 @@ final class SlotRoutes {
     this.unknownMembers = unknownMembers;
   }
 
-  /** Answers a renewal, later; does not block. */
+  /** Answers a renewal later; does not block. */
   void renew(Exchange exchange) throws JsonBody.Invalid {
     answer(exchange, slots.renew(token(exchange)));
   }
 
-  /** Answers a release, later; does not block. */
+  /** Answers a release later; does not block. */
   void release(Exchange exchange) throws JsonBody.Invalid {
     answer(exchange, slots.release(token(exchange)));
   }
@@ -118,8 +118,8 @@ final class SlotRoutes {
       return Problem.of(
           ProblemReason.SLOT_ENDED,
           ended.policies().isEmpty()
-              ? "there is no policy with such slots any more"
-              : "the lease has ended, or the slot was lost and none is free, of "
+              ? "no policy has such slots any more"
+              : "the lease has ended, or the slot was lost and none is free; policies: "
                   + String.join(", ", ended.policies()));
     }
     if (outcome instanceof SlotOutcome.Shed shed) {

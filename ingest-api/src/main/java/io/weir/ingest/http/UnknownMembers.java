@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.http;
 
-/** What to do with a request whose body has an unknown member. */
+/** The treatment of a request whose body has an unknown member. */
 public enum UnknownMembers {
   /**
-   * The request is refused: a misspelt {@code endpoint} must not evade every limit on endpoints.
+   * The request is refused: a misspelt {@code endpoint} must not bypass every limit on endpoints.
    */
   REFUSE,
   /** The member is ignored. */

@@ -8,17 +8,16 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The answers that are complete and cannot be written yet, since their callers do not read: neither
- * them nor those before them on the same connection. Each occupies its memory, and nothing else. If
- * all together have more than a bound, the connection is closed of the one whose caller has read
- * nothing for longest. So callers that do not read displace one another, and those that read,
- * however slowly, come to an end. Thread-safe.
+ * The complete answers that cannot be written yet, because their callers do not read this or an
+ * earlier answer on the connection. Such an answer occupies only memory. If all together exceed a
+ * bound, Weir closes the connection with the oldest read progress. So callers that do not read
+ * displace each other, and callers that read, even slowly, get their answers. Thread-safe.
  */
 final class UnreadAnswers {
   private final Counter closed;
   private final long maxBytes;
 
-  /** The oldest first. */
+  /** In order of arrival, oldest first. */
   private final Set<Answer> begun = new LinkedHashSet<>();
 
   private long bytes;
@@ -28,10 +27,10 @@ final class UnreadAnswers {
     /** Returns the length of the answer. */
     long bytes();
 
-    /** Returns when the connection has last taken a part of it, as {@link System#nanoTime}. */
+    /** Returns when the connection last accepted a part of it, as {@link System#nanoTime}. */
     long progressNanos();
 
-    /** Closes its connection, unless it has been written. */
+    /** Closes its connection, unless the answer has been written. */
     void close();
   }
 
@@ -39,14 +38,14 @@ final class UnreadAnswers {
    * Creates an empty set.
    *
    * @param closed counts the answers whose connections were closed
-   * @param maxBytes most bytes of all
+   * @param maxBytes maximum number of bytes of all answers
    */
   UnreadAnswers(Counter closed, long maxBytes) {
     this.closed = closed;
     this.maxBytes = maxBytes;
   }
 
-  /** Notes that an answer is complete and not written. */
+  /** Records that an answer is complete and not written. */
   void begin(Answer answer) {
     for (Answer victim : add(answer)) {
       closed.increment();
@@ -54,7 +53,7 @@ final class UnreadAnswers {
     }
   }
 
-  /** Adds an answer, and removes those that give way to it. */
+  /** Adds an answer, and removes and returns the answers whose connections must be closed. */
   private synchronized List<Answer> add(Answer answer) {
     begun.add(answer);
     bytes += answer.bytes();
@@ -68,7 +67,7 @@ final class UnreadAnswers {
     return closing;
   }
 
-  /** Returns the answer of which nothing was read for longest. */
+  /** Returns the answer with the oldest read progress. */
   private Answer slowest() {
     Answer slowest = null;
     for (Answer answer : begun) {
@@ -82,12 +81,12 @@ final class UnreadAnswers {
     return slowest;
   }
 
-  /** Returns the number of answers that are being written. */
+  /** Returns the number of answers that are not written yet. */
   synchronized int size() {
     return begun.size();
   }
 
-  /** Notes that an answer has been written, or never will be. */
+  /** Records that an answer was written, or never will be. */
   synchronized void end(Answer answer) {
     if (begun.remove(answer)) {
       bytes -= answer.bytes();

@@ -15,12 +15,12 @@ import org.eclipse.jetty.http.HttpHeader;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes the header fields of a verdict: what limits are left, when to try again, and the place of
+ * Writes the header fields of a verdict: the remaining limits, the retry time, and the position of
  * the call's record. Thread-safe.
  *
- * <p>A legacy set has room for one policy: the one that the record names, which has denied the call
- * (of several, the one with the longest wait), or is the nearest to its limit. Its reset is when
- * there is a token more, and after a denial the time of {@code Retry-After}, rounded up.
+ * <p>A legacy set reports one policy: the one in the call's record. That policy denied the call (of
+ * several, the one with the longest wait), or is nearest to its limit. Its reset is the time until
+ * the limit gains a token, and after a denial the time of {@code Retry-After}, rounded up.
  */
 final class VerdictFields {
   private static final String POSITION = "Usage-Position";
@@ -38,7 +38,7 @@ final class VerdictFields {
   /**
    * Creates a writer.
    *
-   * @param random returns what is added to a time to wait, 0 to its argument, in microseconds
+   * @param random returns the random delay to add, 0 to its argument, in microseconds
    */
   VerdictFields(LimitHeaders headers, LongUnaryOperator random) {
     this.headers = headers;
@@ -63,22 +63,25 @@ final class VerdictFields {
   }
 
   /**
-   * Returns the fields of a call of Envoy's rate limit service, by their names in lower case:
-   * without the position, since a request may have several calls.
+   * Returns the fields of a call of Envoy's rate limit service, by their names in lower case. Omits
+   * the position, because a request may have several calls.
    */
   Map<String, String> ofRateLimit(CheckOutcome.Decided decided) {
     HttpFields.Mutable fields = HttpFields.build();
     put(fields, decided);
-    Map<String, String> told = new LinkedHashMap<>();
+    Map<String, String> byName = new LinkedHashMap<>();
     for (HttpField field : fields) {
       if (!field.getName().equals(POSITION)) {
-        told.put(field.getLowerCaseName(), String.valueOf(field.getValue()));
+        byName.put(field.getLowerCaseName(), String.valueOf(field.getValue()));
       }
     }
-    return told;
+    return byName;
   }
 
-  /** Returns the seconds until a retry, of which none is earlier than it may pass. */
+  /**
+   * Returns the seconds until a retry, with the random delay; never less than the wait of the
+   * denial.
+   */
   private long retryAfterSeconds(CheckOutcome.Denial denial) {
     long jitter = jitterMicros == 0 ? 0 : random.applyAsLong(jitterMicros);
     long earliest = Math.min(denial.retryAfterMicros(), Long.MAX_VALUE - jitter);
@@ -86,8 +89,8 @@ final class VerdictFields {
   }
 
   private void putLimits(HttpFields.Mutable fields, CheckOutcome.Decided decided, long retryAfter) {
-    // an empty list is not a valid field (RFC 9651 §3.1), and shadow policies promise callers
-    // nothing
+    // an empty list is not a valid field (RFC 9651 §3.1), and shadow policies promise nothing to
+    // callers
     if (decided.limits().stream().noneMatch(LimitStatus::enforced)) {
       return;
     }
@@ -106,7 +109,7 @@ final class VerdictFields {
       LimitHeaders.Form form,
       CheckOutcome.Decided decided,
       long retryAfter) {
-    LimitStatus limit = told(decided);
+    LimitStatus limit = recordedLimit(decided);
     if (limit == null) {
       return;
     }
@@ -123,8 +126,8 @@ final class VerdictFields {
     return Math.floorDiv(millis + MILLIS_PER_SECOND - 1, MILLIS_PER_SECOND);
   }
 
-  /** Returns the limit of the policy that the record names; null if it promises nothing. */
-  private static @Nullable LimitStatus told(CheckOutcome.Decided decided) {
+  /** Returns the limit of the recorded policy; null if it is not enforced. */
+  private static @Nullable LimitStatus recordedLimit(CheckOutcome.Decided decided) {
     for (LimitStatus limit : decided.limits()) {
       if (limit.enforced() && limit.policy().name().equals(decided.call().policy())) {
         return limit;

@@ -11,27 +11,27 @@ import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * The answer of a servlet, which is kept until it is whole and then written without a thread: a
- * servlet writes with its thread, and so a caller that does not read would occupy that. Answers of
- * the servlet have some KiB. Used by one thread at a time, as a response is.
+ * The answer of a servlet, buffered until it is complete and then written without a thread. A
+ * servlet writes on its own thread, which a caller that does not read would occupy. Answers of the
+ * servlet have some KiB. Used by one thread at a time, as a response is.
  *
- * <p>Is also the callback of the servlet; the request's own is completed when the servlet has ended
- * and the answer is written.
+ * <p>Also the callback of the servlet. It completes the request's own callback when the servlet has
+ * ended and the answer is written.
  */
 final class WholeAnswer extends Response.Wrapper implements Callback {
   private final Callback ending;
   private final LongConsumer complete;
   private ByteArrayOutputStream kept = new ByteArrayOutputStream();
 
-  /** What has to end before the request does: the servlet, and the writing once it has begun. */
+  /** Number of pending ends: that of the servlet, and that of writing once it has begun. */
   private final AtomicInteger awaited = new AtomicInteger(1);
 
   /**
    * Creates an empty answer.
    *
    * @param ending the request's own callback
-   * @param complete told the length of the answer when it has been passed to the server, which may
-   *     have written it by then
+   * @param complete receives the length of the answer when the server has received it; the server
+   *     may have written it by then
    */
   WholeAnswer(Request request, Response response, Callback ending, LongConsumer complete) {
     super(request, response);
@@ -49,7 +49,7 @@ final class WholeAnswer extends Response.Wrapper implements Callback {
     if (last) {
       awaited.incrementAndGet();
       byte[] whole = kept.toByteArray();
-      kept = new ByteArrayOutputStream(0); // the whole answer alone waits to be read
+      kept = new ByteArrayOutputStream(0); // only the copy in whole waits to be read
       super.write(true, ByteBuffer.wrap(whole), Callback.from(this::ended, ending::failed));
       complete.accept(whole.length);
     }

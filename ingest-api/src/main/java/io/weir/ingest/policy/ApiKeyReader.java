@@ -13,8 +13,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the API keys of a client. No problem repeats the value of {@code id} or {@code sha256}:
- * someone may have given a key there by mistake, and problems are shown and logged.
+ * Reads the API keys of a client. No problem repeats the value of {@code id} or {@code sha256}: an
+ * operator may have entered a key there by mistake, and problems are shown and logged.
  */
 final class ApiKeyReader {
   private static final Set<String> FIELDS = Set.of("id", "sha256", "expires_at");
@@ -25,7 +25,7 @@ final class ApiKeyReader {
     this.fields = fields;
   }
 
-  /** Reads the list; it may be absent. */
+  /** Reads the list, which may be absent. */
   List<ApiKey> read(JsonNode list, String path) {
     List<ApiKey> keys = new ArrayList<>();
     if (list.isMissingNode()) {
@@ -46,7 +46,7 @@ final class ApiKeyReader {
       if (key != null) {
         keys.add(key);
         if (!ids.add(key.id())) {
-          fields.problem(path + "[" + i + "].id is that of another key of the client");
+          fields.problem(path + "[" + i + "].id is already the id of another key of the client");
         }
       }
     }
@@ -67,7 +67,8 @@ final class ApiKeyReader {
     String sha256 = text(node, path, "sha256");
     if (sha256 != null && !ApiKeyHash.isHash(sha256)) {
       fields.problem(
-          path + ".sha256 must be 64 lower-case hexadecimal digits, the SHA-256 of the whole key");
+          path
+              + ".sha256 must be 64 lower-case hexadecimal digits, the SHA-256 of the complete key");
     }
     Instant expiresAt = fields.instant(node, path, "expires_at");
     if (fields.count() > problemsBefore || id == null || sha256 == null) {

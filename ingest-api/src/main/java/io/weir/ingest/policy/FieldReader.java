@@ -19,23 +19,23 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads single fields with their types, and collects every problem with its place. A wrong field
- * reads as its default, since the file is then refused anyway. Not thread-safe.
+ * reads as its default, because the file is then refused anyway. Not thread-safe.
  */
 public final class FieldReader {
   private static final int MIN_YEAR = 1970;
   private static final int MAX_YEAR = 9999;
 
-  /** Most problems that are reported; so many usually have one common cause. */
+  /** Maximum number of reported problems; more usually have one common cause. */
   private static final int MAX_PROBLEMS = 100;
 
   private final List<String> problems = new ArrayList<>();
   private int count;
 
-  /** Returns the first problems, and how many more there are. */
+  /** Returns the first problems, and the number of further ones. */
   public List<String> problems() {
     List<String> told = new ArrayList<>(problems);
     if (count > problems.size()) {
-      told.add("and " + (count - problems.size()) + " problems more");
+      told.add("and " + (count - problems.size()) + " more problems");
     }
     return told;
   }
@@ -54,8 +54,8 @@ public final class FieldReader {
   }
 
   /**
-   * Reports unknown fields as problems. Fields that begin with {@code x-} are free for the author's
-   * use.
+   * Reports unknown fields as problems. Authors may use fields that begin with {@code x-} for their
+   * own purposes.
    */
   public void refuseUnknown(JsonNode node, String path, Set<String> known) {
     for (Map.Entry<String, JsonNode> field : node.properties()) {
@@ -68,7 +68,7 @@ public final class FieldReader {
     }
   }
 
-  /** Returns a name; the empty string if it is missing or wrong. */
+  /** Returns a name; the empty string if it is missing or invalid. */
   public String name(JsonNode node, String path, String field) {
     JsonNode name = node.path(field);
     if (!name.isTextual()) {
@@ -79,7 +79,7 @@ public final class FieldReader {
     return name.textValue();
   }
 
-  /** Reports a name that breaks the rule for names. */
+  /** Reports a name that violates the rule for names. */
   public void refuseBadName(String name, String path) {
     String violation = Names.violation(name);
     if (violation != null) {
@@ -87,7 +87,9 @@ public final class FieldReader {
     }
   }
 
-  /** Returns an integer from {@code min} to {@code max}; {@code min} if it is missing or wrong. */
+  /**
+   * Returns an integer from {@code min} to {@code max}; {@code min} if it is missing or invalid.
+   */
   public long integer(JsonNode node, String path, String field, long min, long max) {
     JsonNode value = node.path(field);
     if (!value.isIntegralNumber()
@@ -105,7 +107,7 @@ public final class FieldReader {
   }
 
   /**
-   * Returns one of an enum's values, or null if the field is wrong, or is missing and has no
+   * Returns one of an enum's values, or null if the field is invalid, or is missing without a
    * default.
    */
   <E extends Enum<E>> @Nullable E choice(
@@ -129,7 +131,7 @@ public final class FieldReader {
     return known;
   }
 
-  /** Returns a time zone, or null if the field is absent or wrong. */
+  /** Returns a time zone, or null if the field is absent or invalid. */
   @Nullable ZoneId timeZone(JsonNode node, String path, String field) {
     JsonNode value = node.path(field);
     if (value.isMissingNode()) {
@@ -140,7 +142,7 @@ public final class FieldReader {
         return ZoneId.of(value.textValue());
       }
     } catch (DateTimeException unknown) {
-      // reported below, in the same words
+      // reported below, with the same message
     }
     problem(
         at(path, field)
@@ -149,7 +151,7 @@ public final class FieldReader {
     return null;
   }
 
-  /** Returns a date, or null if the field is absent or wrong. */
+  /** Returns a date, or null if the field is absent or invalid. */
   @Nullable LocalDate date(JsonNode node, String path, String field) {
     JsonNode value = node.path(field);
     if (value.isMissingNode()) {
@@ -161,7 +163,7 @@ public final class FieldReader {
         return date;
       }
     } catch (DateTimeException notADate) {
-      // reported below, in the same words
+      // reported below, with the same message
     }
     problem(
         at(path, field)
@@ -174,7 +176,7 @@ public final class FieldReader {
     return null;
   }
 
-  /** Returns a time, or null if the field is absent or wrong. */
+  /** Returns a time, or null if the field is absent or invalid. */
   @Nullable Instant instant(JsonNode node, String path, String field) {
     JsonNode value = node.path(field);
     if (value.isMissingNode()) {
@@ -187,7 +189,7 @@ public final class FieldReader {
         return instant;
       }
     } catch (DateTimeException notATime) {
-      // reported below, in the same words
+      // reported below, with the same message
     }
     problem(
         at(path, field)
@@ -196,7 +198,7 @@ public final class FieldReader {
     return null;
   }
 
-  /** Returns the place of a field, to be shown. */
+  /** Returns the place of a field, for messages. */
   public static String at(String path, String field) {
     String shown = Shown.cut(field);
     return path.isEmpty() ? shown : path + "." + shown;

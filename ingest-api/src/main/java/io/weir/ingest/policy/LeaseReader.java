@@ -14,16 +14,19 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Reads how nodes may take tokens of a policy in advance, and collects every problem. */
+/**
+ * Reads the terms on which nodes may take tokens of a policy in advance, and collects every
+ * problem.
+ */
 final class LeaseReader {
-  /** Default length: long against a question to the cache, short for a caller who waits. */
+  /** Default length: long compared to a cache query, short for a caller that waits. */
   private static final Duration DEFAULT_LENGTH = Duration.ofMillis(200);
 
-  /** Of fewer, each call may as well ask the cache. */
-  private static final long LEAST_TOKENS = 2;
+  /** Minimum number of tokens; with fewer, a query per call costs the same. */
+  private static final long MIN_TOKENS = 2;
 
-  /** A lease has at most one of so many parts of the capacity. */
-  private static final long LEAST_PARTS = 2;
+  /** A lease has at most the capacity divided by this. */
+  private static final long CAPACITY_DIVISOR = 2;
 
   private static final long NANOS_PER_MICRO = 1_000;
   private static final BigDecimal HUNDRED = BigDecimal.valueOf(100);
@@ -36,10 +39,10 @@ final class LeaseReader {
   }
 
   /**
-   * Reads the terms.
+   * Reads the terms of leases.
    *
-   * @param limit the limit of the policy; null if it is wrong
-   * @return null if there are none, or they are wrong
+   * @param limit the limit of the policy; null if it is invalid
+   * @return null if there are no terms, or they are invalid
    */
   @Nullable LeaseTerms read(JsonNode node, String path, @Nullable PolicyLimit limit) {
     if (node.isMissingNode()) {
@@ -60,7 +63,7 @@ final class LeaseReader {
       return null;
     }
     if (limit instanceof LeakyBucket bucket && bucket.isQueue()) {
-      fields.problem(path + " is not for a queue, whose delays it would not know");
+      fields.problem(path + " is not for a queue, because a lease cannot compute its delays");
       return null;
     }
     long tokens = tokens(node.path("tokens"), path + ".tokens", limit.capacityTokens());
@@ -68,7 +71,7 @@ final class LeaseReader {
   }
 
   private long tokens(JsonNode node, String path, long capacity) {
-    long most = capacity / LEAST_PARTS;
+    long most = capacity / CAPACITY_DIVISOR;
     long tokens = -1;
     if (node.isIntegralNumber() && node.canConvertToLong()) {
       tokens = node.longValue();
@@ -82,11 +85,11 @@ final class LeaseReader {
                 .longValueExact();
       }
     }
-    if (tokens < LEAST_TOKENS || tokens > most) {
+    if (tokens < MIN_TOKENS || tokens > most) {
       fields.problem(
           path
               + " must be a part of the capacity such as 5%, or a number of tokens; at least "
-              + LEAST_TOKENS
+              + MIN_TOKENS
               + " tokens and at most half of the capacity, "
               + most
               + (node.isMissingNode() ? "; it is missing" : ", is " + Shown.of(node)));
@@ -100,7 +103,7 @@ final class LeaseReader {
       try {
         length = Duration.parse(node.asText());
       } catch (DateTimeParseException notADuration) {
-        length = Duration.ZERO; // reported below, in the same words
+        length = Duration.ZERO; // reported below, with the same message
       }
     }
     boolean isIn =

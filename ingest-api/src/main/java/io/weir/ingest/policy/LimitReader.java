@@ -48,7 +48,7 @@ final class LimitReader {
     this.fields = fields;
   }
 
-  /** Returns the limit, or null if it is wrong. */
+  /** Returns the limit, or null if it is invalid. */
   @Nullable PolicyLimit read(JsonNode node, String path) {
     if (!node.isObject()) {
       fields.problem(path + (node.isMissingNode() ? " is missing" : " must be a mapping"));
@@ -84,9 +84,9 @@ final class LimitReader {
   }
 
   /**
-   * Returns the algorithm by which the other fields of a policy are validated, whether the rest of
-   * its limit is right or not: the algorithm that the limit names, a token bucket for {@code deny}
-   * and {@code leaky-bucket}, or null if it names none.
+   * Returns the algorithm by which the other fields of a policy are validated, even if the rest of
+   * its limit is invalid. This is the algorithm that the limit names, a token bucket for {@code
+   * deny} and {@code leaky-bucket}, or null if it names none.
    */
   static @Nullable LimitAlgorithm algorithmOf(JsonNode node) {
     if (!node.isObject()) {
@@ -192,7 +192,9 @@ final class LimitReader {
             limit, lengthSeconds, alignment, zone == null ? UTC : zone, jitterSeconds);
   }
 
-  /** Returns by how much windows may begin later; 0 if that is not set, or wrong. */
+  /**
+   * Returns the maximum random delay of the beginning of windows; 0 if it is not set, or invalid.
+   */
   private long resetJitterSeconds(JsonNode node, String path, long mostSeconds, String most) {
     if (!node.has(RESET_JITTER)) {
       return 0;

@@ -14,12 +14,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Reads which calls a policy is for, and which of them share a bucket. */
+/** Reads which calls a policy matches, and which of them share a bucket. */
 final class MatchReader {
-  /** Most attributes that a policy looks at. */
+  /** Maximum number of attributes that a policy matches. */
   private static final int MAX_ATTRIBUTES = 16;
 
-  /** Most networks of a policy; each is compared with each call. */
+  /** Maximum number of networks of a policy; each is compared with each call. */
   private static final int MAX_NETWORKS = 1_000;
 
   private final FieldReader fields;
@@ -112,7 +112,7 @@ final class MatchReader {
     return attributes;
   }
 
-  /** Reads the parts of the key; absent, the client. */
+  /** Reads the parts of the key; if absent, the key is the client. */
   List<KeyPart> key(JsonNode list, String path) {
     if (list.isMissingNode()) {
       return List.of(KeyPart.CLIENT);
@@ -140,7 +140,7 @@ final class MatchReader {
   }
 
   /**
-   * Reads how many bits of an address tell callers apart.
+   * Reads how many bits of an address distinguish callers.
    *
    * @param key the parts of the key
    */

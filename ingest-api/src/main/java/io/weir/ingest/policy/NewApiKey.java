@@ -7,8 +7,9 @@ import java.security.SecureRandom;
 import java.util.Base64;
 
 /**
- * An API key that was just made: the one moment at which Weir has the key itself, which is shown to
- * the operator and forgotten. Immutable; not a record, whose text would be the key.
+ * An API key that was just created. Only at this moment Weir has the key itself; the operator sees
+ * it, and Weir then discards it. Immutable; not a record, because a record's text would contain the
+ * key.
  */
 public final class NewApiKey {
   private static final int RANDOM_BYTES = 32;
@@ -20,7 +21,7 @@ public final class NewApiKey {
     this.secret = secret;
   }
 
-  /** Makes a key of 256 random bits: {@code weir_} and 43 characters of base64url. */
+  /** Creates a key of 256 random bits: {@code weir_} and 43 characters of base64url. */
   public static NewApiKey random() {
     byte[] bytes = new byte[RANDOM_BYTES];
     RANDOM.nextBytes(bytes);
@@ -28,7 +29,7 @@ public final class NewApiKey {
         ApiKey.PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes));
   }
 
-  /** Returns the key itself, which must be shown once, to the operator, and kept nowhere. */
+  /** Returns the key itself, which must be shown once, to the operator, and stored nowhere. */
   public String secret() {
     return secret;
   }
@@ -38,7 +39,7 @@ public final class NewApiKey {
     return ApiKeyHash.of(secret);
   }
 
-  /** Returns a text without the key, for whatever shows objects by theirs. */
+  /** Returns a text without the key, for code that shows objects by their text. */
   @Override
   public String toString() {
     return "a new API key of SHA-256 " + sha256();

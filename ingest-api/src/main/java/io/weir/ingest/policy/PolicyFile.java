@@ -21,17 +21,17 @@ import org.yaml.snakeyaml.DumperOptions;
 import org.yaml.snakeyaml.Yaml;
 
 /**
- * A policy file. A file with one wrong policy is refused as a whole, with every problem named, so
- * that an operator's intention is never enforced by half.
+ * A policy file. A file with one invalid policy is refused as a whole, with every problem named, so
+ * that an operator's intention is never enforced in part.
  */
 public final class PolicyFile {
-  /** Most clients with settings of their own; bounds the memory of a node. */
+  /** Maximum number of clients with their own settings; bounds the memory of a node. */
   public static final int MAX_CLIENTS = 100_000;
 
-  /** Most plans. */
+  /** Maximum number of plans. */
   public static final int MAX_PLANS = 1_000;
 
-  /** The field of a policy that says from when it is in force. */
+  /** The field of a policy with the time from which it is in force. */
   public static final String EFFECTIVE_FROM = "effective_from";
 
   private static final String SCHEMA = "policies.schema.json";
@@ -45,17 +45,17 @@ public final class PolicyFile {
     /**
      * The policies; may be empty.
      *
-     * @param tree the same as they were written, with anchors and aliases resolved: an object with
-     *     the list {@code policies} and, if clients have settings of their own, the object {@code
+     * @param tree the same policies as written, with anchors and aliases resolved: an object with
+     *     the list {@code policies} and, if clients have their own settings, the object {@code
      *     clients}
      */
     record Valid(PolicySet policies, JsonNode tree) implements Content {}
 
     /**
-     * The reasons for which the file is refused.
+     * The reasons why the file is refused.
      *
-     * @param problems each names the place in the file and the rule, in one line that a terminal
-     *     can show; at least one, and at most a hundred
+     * @param problems 1 to 101 lines; each names the place in the file and the rule, in text that a
+     *     terminal can show
      */
     record Invalid(List<String> problems) implements Content {
       public Invalid {
@@ -67,19 +67,19 @@ public final class PolicyFile {
   /**
    * Reads a file.
    *
-   * @throws IOException if it cannot be read at all
+   * @throws IOException if the file cannot be read
    */
   public static Content read(Path file) throws IOException {
     return parse(Files.readString(file));
   }
 
-  /** Returns why a file could not be read, to be appended to its name. */
+  /** Returns why a file could not be read, in words that follow its name. */
   public static String reason(IOException unreadable) {
     if (unreadable instanceof CharacterCodingException) {
       return "is not encoded in UTF-8";
     }
     return unreadable instanceof AccessDeniedException
-        ? "may not be read by this user"
+        ? "is not readable for this user"
         : "cannot be read: " + unreadable;
   }
 
@@ -95,7 +95,8 @@ public final class PolicyFile {
   }
 
   /**
-   * Returns from when a valid policy is in force, in milliseconds since 1970; 0 if it does not say.
+   * Returns the time from which a valid policy is in force, in milliseconds since 1970; 0 if not
+   * set.
    */
   public static long effectiveFromMillis(JsonNode policy) {
     JsonNode from = policy.path(EFFECTIVE_FROM);
@@ -106,12 +107,12 @@ public final class PolicyFile {
 
   /**
    * Returns the JSON Schema (2020-12) of policy files, for editors. It accepts every file that
-   * {@link #parse} accepts, and refuses most of those that are wrong in a single field.
+   * {@link #parse} accepts, and refuses most files that are wrong in a single field.
    */
   public static String schema() {
     try (InputStream in = PolicyFile.class.getResourceAsStream(SCHEMA)) {
       if (in == null) {
-        throw new IllegalStateException("resource is missing: " + SCHEMA);
+        throw new IllegalStateException("missing resource: " + SCHEMA);
       }
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException unreadable) {
@@ -129,39 +130,39 @@ public final class PolicyFile {
     return new Yaml(options).dump(JSON.convertValue(tree, Object.class));
   }
 
-  /** Reads a file's content that is parsed already. */
+  /** Reads a file's content that is already parsed. */
   public static Content of(JsonNode root) {
     return read(root, true);
   }
 
-  /** Reads a part of a file's content, which may name what is in other parts. */
+  /** Reads a part of a file's content; it may refer to other parts. */
   public static Content part(JsonNode root) {
     return read(root, false);
   }
 
   /**
-   * Reads what is set for one client, which may name policies and plans that are elsewhere.
+   * Reads the settings of one client; they may refer to policies and plans that are elsewhere.
    *
-   * @param problems receives the reasons for which it is refused, if there are any
+   * @param problems receives the reasons why they are refused, if any
    */
   public static ClientSettings client(
       String client, JsonNode content, Consumer<List<String>> problems) {
     PolicyReader reader = new PolicyReader(false);
     ClientSettings settings = reader.client(client, content);
-    tell(reader.problems(), problems);
+    report(reader.problems(), problems);
     return settings;
   }
 
-  /** Reports a client whose name breaks the rule for names. */
+  /** Reports a client whose name violates the rule for names. */
   public static void refuseBadClient(String client, Consumer<List<String>> problems) {
     if (Names.violation(client) != null) {
       FieldReader fields = new FieldReader();
       PolicyReader.refuseBadClient(client, fields);
-      tell(fields.problems(), problems);
+      report(fields.problems(), problems);
     }
   }
 
-  private static void tell(List<String> found, Consumer<List<String>> problems) {
+  private static void report(List<String> found, Consumer<List<String>> problems) {
     if (!found.isEmpty()) {
       problems.accept(new Content.Invalid(found).problems());
     }

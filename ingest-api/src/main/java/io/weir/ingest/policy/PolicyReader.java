@@ -31,7 +31,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Converts a parsed file to policies, and collects every problem on the way. For one use. */
+/** Converts a parsed file to policies, and collects every problem. For one use. */
 final class PolicyReader {
   private static final Set<String> POLICY_FIELDS =
       Set.of(
@@ -61,8 +61,8 @@ final class PolicyReader {
           "unknown_clients",
           "unmatched_calls");
 
-  /** Names of policies that stand for a default, in answers and records. */
-  private static final Map<String, String> KEPT_NAMES =
+  /** Reserved names of default verdicts in answers and records, with their meaning. */
+  private static final Map<String, String> RESERVED_NAMES =
       Map.of(
           PolicyMatcher.UNKNOWN_CLIENTS.name(), "calls of unknown clients",
           PolicyMatcher.UNMATCHED_CALLS.name(), "calls that no policy matches");
@@ -77,7 +77,7 @@ final class PolicyReader {
   /**
    * Creates a reader.
    *
-   * @param isWhole whether what is read names nothing that it does not have itself
+   * @param isWhole whether the content may refer only to itself
    */
   PolicyReader(boolean isWhole) {
     this.isWhole = isWhole;
@@ -137,7 +137,7 @@ final class PolicyReader {
       if (policy != null) {
         policies.add(policy);
       }
-      // a policy with another problem still occupies its name
+      // a policy with another problem still uses its name
       JsonNode name = list.get(i).path("name");
       if (name.isTextual() && !names.add(name.textValue())) {
         fields.problem(
@@ -155,9 +155,9 @@ final class PolicyReader {
     }
     fields.refuseUnknown(node, path, POLICY_FIELDS);
     String name = fields.name(node, path, "name");
-    String kept = KEPT_NAMES.get(name);
-    if (kept != null) {
-      fields.problem(path + ".name '" + name + "' is kept for " + kept);
+    String reserved = RESERVED_NAMES.get(name);
+    if (reserved != null) {
+      fields.problem(path + ".name '" + name + "' is reserved for " + reserved);
     }
     PolicyMatch match = matches.match(node.path("match"), path + ".match");
     List<KeyPart> key = matches.key(node.path("key"), path + ".key");
@@ -176,13 +176,12 @@ final class PolicyReader {
               + " and heals");
     }
     if (failure != FailureMode.LOCAL && limit != null && limit.capacityTokens() == 0) {
-      fields.problem(
-          path + ".on_cache_failure: what is denied is denied without Redis, too; leave it out");
+      fields.problem(path + ".on_cache_failure: a denial does not need Redis; omit this field");
     }
     if (node.has("debt_cap") && algorithm != null && algorithm != LimitAlgorithm.TOKEN_BUCKET) {
       fields.problem(
           path
-              + ".debt_cap is for token buckets; of a quota or a window all that was used counts until its"
+              + ".debt_cap is for token buckets; for a quota or a window, all use counts until its"
               + " period ends");
     }
     long debtCap =
@@ -195,9 +194,9 @@ final class PolicyReader {
         && (algorithm == LimitAlgorithm.SLIDING_LOG || algorithm == LimitAlgorithm.CONCURRENCY)) {
       fields.problem(
           path
-              + ".on_cold_cache: hold is for quotas and windows; records do not tell of "
+              + ".on_cold_cache: hold is for quotas and windows; "
               + (algorithm == LimitAlgorithm.SLIDING_LOG ? "sliding logs" : "slots")
-              + ", so they are not restored");
+              + " are not recorded, so they are not restored");
     }
     List<String> replaces = replaces(node.path("replaces"), path + ".replaces", name);
     fields.instant(node, path, PolicyFile.EFFECTIVE_FROM);
@@ -238,7 +237,7 @@ final class PolicyReader {
   }
 
   private void refuseWhatNeedsRecords(JsonNode node, String path, @Nullable ColdCacheMode cold) {
-    String why = " needs the key [client] or [client, endpoint]: records tell of no other buckets";
+    String why = " needs the key [client] or [client, endpoint]: other buckets are not recorded";
     if (cold == ColdCacheMode.HOLD) {
       fields.problem(path + ".on_cold_cache: hold" + why + ", so they are not restored");
     }
@@ -250,7 +249,7 @@ final class PolicyReader {
     }
   }
 
-  /** Returns the names of each plan's policies, by the plan's name. */
+  /** Returns the names of each plan's policies, keyed by the plan's name. */
   private Map<String, Set<String>> plans(JsonNode node) {
     Map<String, Set<String>> plans = new HashMap<>();
     if (node.isMissingNode()) {
@@ -292,14 +291,14 @@ final class PolicyReader {
     return names;
   }
 
-  /** Returns what is set for single clients, by client. */
+  /** Returns the settings of single clients, keyed by client. */
   private Map<String, ClientSettings> settings(JsonNode node) {
     Map<String, ClientSettings> settings = new HashMap<>();
     if (node.isMissingNode()) {
       return settings;
     }
     if (!node.isObject()) {
-      fields.problem("clients must be a mapping from client to what is set for it");
+      fields.problem("clients must be a mapping from clients to their settings");
       return settings;
     }
     if (node.size() > PolicyFile.MAX_CLIENTS) {
@@ -313,7 +312,7 @@ final class PolicyReader {
     return settings;
   }
 
-  /** Returns what is set for a client. */
+  /** Returns the settings of a client. */
   ClientSettings client(String client, JsonNode node) {
     refuseBadClient(client, fields);
     return settingsOf(node, at(client));
@@ -323,7 +322,7 @@ final class PolicyReader {
     return "clients['" + Shown.cut(client) + "']";
   }
 
-  /** Reports a client whose name breaks the rule for names. */
+  /** Reports a client whose name violates the rule for names. */
   static void refuseBadClient(String client, FieldReader fields) {
     fields.refuseBadName(client, at(client) + ": the client");
   }

@@ -15,16 +15,16 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Whether what policies, plans and clients name is there, and fits, and no two clients have the
- * same API key. Stateless and thread-safe.
+ * Checks that policies, plans and clients refer only to existing and matching objects, and that no
+ * two clients have the same API key. Stateless and thread-safe.
  */
 public final class PolicyReferences {
-  /** Most problems that are returned; so many usually have one common cause. */
+  /** Maximum number of returned problems; more usually have one common cause. */
   private static final int MAX_PROBLEMS = 100;
 
   private PolicyReferences() {}
 
-  /** Returns what is not there or does not fit, one sentence each. */
+  /** Returns the references that do not exist or do not fit, one sentence each. */
   public static List<String> problems(Collection<Policy> policies, Clients clients) {
     Map<String, Policy> byName = new HashMap<>();
     policies.forEach(policy -> byName.put(policy.name(), policy));
@@ -37,7 +37,7 @@ public final class PolicyReferences {
                   + Shown.cut(policy.name())
                   + "'.replaces names '"
                   + Shown.cut(replaced)
-                  + "', which is no policy");
+                  + "', which is not a policy");
         }
       }
     }
@@ -45,13 +45,17 @@ public final class PolicyReferences {
       for (String policy : plan.getValue()) {
         if (!byName.containsKey(policy)) {
           problems.add(
-              "plans['" + plan.getKey() + "'].policies names '" + policy + "', which is no policy");
+              "plans['"
+                  + plan.getKey()
+                  + "'].policies names '"
+                  + policy
+                  + "', which is not a policy");
         }
       }
     }
     String defaultPlan = clients.defaultPlan();
     if (defaultPlan != null && !clients.plans().containsKey(defaultPlan)) {
-      problems.add("default_plan is '" + defaultPlan + "', which is no plan");
+      problems.add("default_plan is '" + defaultPlan + "', which is not a plan");
     }
     clients
         .settings()
@@ -69,13 +73,13 @@ public final class PolicyReferences {
     int keys = ApiKeys.count(settings);
     if (keys > ApiKeys.MAX) {
       problems.add(
-          "clients may have " + ApiKeys.MAX + " api_keys at most, all together, and have " + keys);
+          "all clients together may have at most " + ApiKeys.MAX + " api_keys, but have " + keys);
     }
     for (ApiKeys.Repeated repeated : ApiKeys.repeated(settings)) {
       if (problems.size() < MAX_PROBLEMS) {
         problems.add(
             place(repeated.client(), repeated.index())
-                + " is that of "
+                + " equals "
                 + place(repeated.otherClient(), repeated.otherIndex()));
       }
     }
@@ -94,13 +98,13 @@ public final class PolicyReferences {
     String path = "clients['" + Shown.cut(client) + "']";
     String plan = settings.plan();
     if (plan != null && !clients.plans().containsKey(plan)) {
-      problems.add(path + ".plan is '" + plan + "', which is no plan");
+      problems.add(path + ".plan is '" + plan + "', which is not a plan");
     }
     for (Map.Entry<String, PolicyLimit> own : settings.limits().entrySet()) {
       Policy policy = policies.get(own.getKey());
       String at = path + ".limits['" + Shown.cut(own.getKey()) + "']";
       if (policy == null) {
-        problems.add(at + " is for no policy");
+        problems.add(at + " does not name a policy");
         continue;
       }
       try {

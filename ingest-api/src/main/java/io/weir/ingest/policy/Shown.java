@@ -13,7 +13,7 @@ final class Shown {
 
   private Shown() {}
 
-  /** Returns a value as text: strings in apostrophes, lists by their first elements. */
+  /** Returns a value as text: strings in single quotes, lists by their first elements. */
   static String of(JsonNode value) {
     if (!value.isArray()) {
       return scalar(value);
@@ -32,7 +32,7 @@ final class Shown {
     return value.isTextual() ? "'" + cut(value.textValue(), MOST_CHARS) + "'" : value.asText();
   }
 
-  /** Returns a message as a terminal can show it, in one line. */
+  /** Returns a message in one line that a terminal can show. */
   static String inOneLine(String message) {
     StringBuilder line = new StringBuilder();
     cut(message, MOST_CHARS_OF_LINE)
@@ -60,7 +60,7 @@ final class Shown {
     };
   }
 
-  /** Returns a name, cut if it is long. */
+  /** Returns a name, truncated if it is long. */
   static String cut(String text) {
     return cut(text, MOST_CHARS);
   }

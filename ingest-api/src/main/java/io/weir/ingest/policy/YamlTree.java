@@ -33,44 +33,45 @@ import org.yaml.snakeyaml.reader.StreamReader;
 import org.yaml.snakeyaml.resolver.Resolver;
 
 /**
- * A YAML text as a tree, with its anchors, aliases and merge keys ({@code <<}) resolved. Of the
- * plain scalars only those of YAML 1.2's core schema have a type other than string: {@code off},
- * {@code 2026-01-17} and {@code 1:30} are strings. A key is its literal text: {@code 1.10} is not
- * {@code 1.1}. Not thread-safe.
+ * A YAML text as a tree, with its anchors, aliases and merge keys ({@code <<}) resolved. A plain
+ * scalar has a type other than string only by YAML 1.2's core schema: {@code off}, {@code
+ * 2026-01-17} and {@code 1:30} are strings. A key is its literal text: {@code 1.10} is not {@code
+ * 1.1}. Not thread-safe.
  */
 public final class YamlTree {
-  /** Largest file, in characters; 100,000 clients with calendars take a tenth of it. */
+  /** Maximum size of a file, in characters; 100,000 clients with calendars take a tenth of it. */
   private static final int MAX_CHARS = 64 << 20;
 
-  /** Most aliases of mappings and lists; a few for each policy. */
+  /** Maximum number of aliases of mappings and lists; a few for each policy. */
   private static final int MAX_ALIASES = 10_000;
 
   /**
-   * Most values in a tree, counting those of an alias each time it is used. Aliases of aliases
-   * double with each line ("billion laughs").
+   * Maximum number of values in a tree, counting the values of an alias at each use. Aliases of
+   * aliases can double the number with each line ("billion laughs").
    */
   private static final long MAX_VALUES = 5_000_000;
 
-  /** Deepest nesting, including that of aliases in aliases. */
+  /** Maximum nesting depth, including that of aliases in aliases. */
   private static final int MAX_DEPTH = 50;
 
   /** Every number of at most this many characters, including its sign, fits into a {@code long}. */
   private static final int LONGEST_LONG = 18;
 
-  /** A longer number cannot occur in a policy and would only take long to parse. */
+  /**
+   * Maximum length of a number; longer ones cannot occur in a policy and only take long to parse.
+   */
   private static final int LONGEST_NUMBER = 100;
 
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
-  /** The tree of each node that has been read, reused wherever the node is referenced. */
+  /** The tree of each node already read, reused wherever the node is referenced. */
   private final IdentityHashMap<Node, Part> parts = new IdentityHashMap<>();
 
-  /** The nodes that contain the one being read. */
+  /** The nodes that contain the current node. */
   private final IdentityHashMap<Node, Boolean> within = new IdentityHashMap<>();
 
   /**
-   * Number of entries of all mappings and lists created so far; merged ones count wherever they are
-   * used.
+   * Number of entries of all mappings and lists created so far; merged entries count at each use.
    */
   private long made;
 
@@ -98,19 +99,19 @@ public final class YamlTree {
   private record Part(JsonNode tree, long values, int depth) {}
 
   /**
-   * Reads a text.
+   * Parses a text.
    *
-   * @throws NotYamlException if it is not valid YAML; the message names line and column
+   * @throws NotYamlException if it is not valid YAML; the message names the line and the column
    */
   public static JsonNode of(String yaml) throws NotYamlException {
     return of(yaml, true);
   }
 
   /**
-   * Reads a text whose scalars, but for {@code null}, are all strings, as they stand there: {@code
-   * True} and {@code +49}, which have a type otherwise, stay what they are.
+   * Parses a text whose scalars, except {@code null}, are all strings, exactly as written: {@code
+   * True} and {@code +49}, which otherwise have a type, remain unchanged.
    *
-   * @throws NotYamlException if it is not valid YAML; the message names line and column
+   * @throws NotYamlException if it is not valid YAML; the message names the line and the column
    */
   public static JsonNode ofTexts(String yaml) throws NotYamlException {
     return of(yaml, false);
@@ -145,12 +146,12 @@ public final class YamlTree {
       return known;
     }
     if (within.put(node, true) != null) {
-      throw refused(node, "an alias stands inside what it names");
+      throw refused(node, "an alias is inside the node that it refers to");
     }
     Part read = read(node);
     within.remove(node);
     if (read.depth > MAX_DEPTH) {
-      throw refused(node, "this is nested more than " + MAX_DEPTH + " deep");
+      throw refused(node, "the value is nested more than " + MAX_DEPTH + " deep");
     }
     parts.put(node, read);
     return read;
@@ -166,13 +167,13 @@ public final class YamlTree {
     return new Part(scalar((ScalarNode) node), 1, 0);
   }
 
-  /** Counts a created entry, and refuses a tree that is too large before it is complete. */
+  /** Counts a created entry, and refuses a tree that becomes too large. */
   private void countEntry(Node node, long values) throws NotYamlException {
     made++;
     if (made > MAX_VALUES || values > MAX_VALUES) {
       throw refused(
           node,
-          "this holds more than " + MAX_VALUES + " values, those of aliases counted each time");
+          "the file has more than " + MAX_VALUES + " values, with aliases counted at each use");
     }
   }
 
@@ -242,7 +243,7 @@ public final class YamlTree {
 
   private static String key(Node node) throws NotYamlException {
     if (!(node instanceof ScalarNode scalar)) {
-      throw refused(node, "a key must be a text, not a mapping or a list");
+      throw refused(node, "a key must be a string, not a mapping or a list");
     }
     String text = scalar.getValue();
     if (node.getTag().equals(Tag.NULL)) {
@@ -250,7 +251,7 @@ public final class YamlTree {
           node,
           text.isEmpty()
               ? "a key is missing before the colon"
-              : "the key " + text + " is no text; put it in quotation marks");
+              : "the key " + text + " is not a string; put it in quotation marks");
     }
     if (node.getTag().equals(Tag.MERGE) && !text.equals("<<")) {
       throw refused(node, "only << merges, not " + text);
@@ -274,7 +275,7 @@ public final class YamlTree {
       return NODES.booleanNode(text.toLowerCase(Locale.ROOT).equals("true"));
     }
     if ((tag.equals(Tag.INT) || tag.equals(Tag.FLOAT)) && text.length() > LONGEST_NUMBER) {
-      throw refused(node, "a number has at most " + LONGEST_NUMBER + " digits");
+      throw refused(node, "a number must have at most " + LONGEST_NUMBER + " digits");
     }
     if (tag.equals(Tag.INT) && CoreSchema.INT.matcher(text).matches()) {
       return text.length() > LONGEST_LONG
@@ -284,12 +285,13 @@ public final class YamlTree {
     if (tag.equals(Tag.FLOAT) && CoreSchema.FLOAT.matcher(text).matches()) {
       return NODES.numberNode(Double.parseDouble(text));
     }
-    throw refused(node, "the type " + tag + " is not one of a policy file, or not of its value");
+    throw refused(
+        node, "the type " + tag + " is not allowed in a policy file, or does not match its value");
   }
 
   private static void requireTag(Node node, Tag tag) throws NotYamlException {
     if (!node.getTag().equals(tag)) {
-      throw refused(node, "the type " + node.getTag() + " is not one of a policy file");
+      throw refused(node, "the type " + node.getTag() + " is not allowed in a policy file");
     }
   }
 

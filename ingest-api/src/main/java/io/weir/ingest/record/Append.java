@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lines of one caller that are appended to the journal together, and the outcome. Passed from
- * the caller to the writer, which alone refuses or keeps it; the outcome is thread-safe.
+ * The lines of one caller that are appended to the journal together, and their outcome. The caller
+ * passes it to the writer, and only the writer refuses or keeps it. The outcome is thread-safe.
  */
 final class Append {
   private final LowWatermark.HeldTicket ticket;
@@ -26,10 +26,10 @@ final class Append {
   /**
    * Creates an append without an outcome.
    *
-   * @param ticket the ticket of the lines' calls; ended with the append
-   * @param partitions partition of each line
+   * @param ticket the ticket of the lines' calls; the append ends it
+   * @param partitions the partition of each line
    * @param lines the lines, without line feeds
-   * @param whenAcked run when Kafka has acknowledged every line; null for nobody
+   * @param whenAcked runs when Kafka has acknowledged every line; null for no action
    */
   Append(
       LowWatermark.HeldTicket ticket,
@@ -51,7 +51,7 @@ final class Append {
     this.longestLineBytes = longest;
   }
 
-  /** What became of the lines. */
+  /** The result of appending the lines. */
   sealed interface Outcome {}
 
   /** The lines are as durable as the deployment requires. */
@@ -59,7 +59,7 @@ final class Append {
     static final Kept KEPT = new Kept();
   }
 
-  /** The journal has none of the lines, or Kafka has not acknowledged them in time. */
+  /** The journal has none of the lines, or Kafka did not acknowledge them in time. */
   record NotKept(Recorded.Reason reason, String detail) implements Outcome {}
 
   int count() {
@@ -76,7 +76,7 @@ final class Append {
     return longestLineBytes;
   }
 
-  /** Returns when the calls began, which is not after any of them was decided. */
+  /** Returns when the calls began, which is not later than any of their decisions. */
   long begunAtEpochMillis() {
     return ticket.begunAtEpochMillis();
   }
@@ -97,18 +97,18 @@ final class Append {
     lineNumbers[index] = lineNumber;
   }
 
-  /** Returns the outcome, which is completed once, normally. */
+  /** Returns the outcome, which completes once, normally. */
   CompletableFuture<Outcome> outcome() {
     return outcome;
   }
 
-  /** The journal has none of the lines: ends the ticket, and completes the outcome. */
+  /** Ends the ticket and completes the outcome; the journal has none of the lines. */
   void refuse(NotKept why) {
     endTicket();
     outcome.complete(why);
   }
 
-  /** The journal has all of the lines: ends the ticket, and completes the outcome. */
+  /** Ends the ticket and completes the outcome; the journal has all of the lines. */
   void keep() {
     endTicket();
     outcome.complete(Kept.KEPT);
@@ -121,19 +121,19 @@ final class Append {
     }
   }
 
-  /** Returns whether somebody is to be told when Kafka has acknowledged every line. */
+  /** Returns whether an action must run when Kafka has acknowledged every line. */
   boolean isWatched() {
     return whenAcked != null;
   }
 
-  /** From now on an acknowledgement of each line is waited for. */
+  /** Starts waiting for an acknowledgement of each line. */
   void awaitAcks() {
     unackedLines.set(lines.length);
   }
 
   /**
-   * The journal has all of the lines: ends the ticket. The outcome is completed with the last
-   * acknowledgement, or with the given one if that does not come in time.
+   * Ends the ticket; the journal has all of the lines. The last acknowledgement completes the
+   * outcome, or the given one does after the timeout.
    */
   void keepUntilAcked(NotKept otherwise, long timeoutNanos) {
     endTicket();
@@ -142,7 +142,7 @@ final class Append {
 
   /**
    * Counts the acknowledgement of one line. The last one completes the outcome, unless the journal
-   * has done so, and is told to who wants to know.
+   * has done so, and runs the action of {@code whenAcked}.
    */
   void lineAcked() {
     if (unackedLines.decrementAndGet() == 0) {

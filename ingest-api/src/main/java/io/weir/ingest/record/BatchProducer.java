@@ -7,8 +7,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends batches to Kafka. A producer that has failed for good is replaced by another one. {@link
- * KafkaBatchProducer} is the real one; tests and the simulation have their own.
+ * Sends batches to Kafka. A producer that has failed permanently is replaced by another one. {@link
+ * KafkaBatchProducer} is the real implementation; tests and the simulation have their own.
  */
 public interface BatchProducer extends AutoCloseable {
   /**
@@ -20,15 +20,15 @@ public interface BatchProducer extends AutoCloseable {
    */
   void send(int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> callback);
 
-  /** Abandons what is in flight and returns at once. */
+  /** Abandons the batches in flight and returns without waiting. */
   @Override
   void close();
 
   /**
-   * The reason why a batch was not acknowledged. Kafka may have it all the same.
+   * The reason why a batch was not acknowledged. Kafka may nevertheless have the batch.
    *
-   * @param isFatal whether the producer can send nothing any more and must be replaced
-   * @param detail what the client reported
+   * @param isFatal whether the producer can no longer send and must be replaced
+   * @param detail the error that the client reported
    */
   record Failure(boolean isFatal, String detail) {}
 
@@ -38,12 +38,12 @@ public interface BatchProducer extends AutoCloseable {
      * Creates a producer; may block for some seconds.
      *
      * @throws UnavailableException when creation should be retried later
-     * @throws CallLogStartException when a retry is useless until an operator intervenes
+     * @throws CallLogStartException when a retry cannot succeed until an operator intervenes
      */
     BatchProducer open() throws UnavailableException;
   }
 
-  /** Thrown when Kafka cannot be reached for the moment. */
+  /** Thrown when Kafka is temporarily unavailable. */
   final class UnavailableException extends Exception {
     @Serial private static final long serialVersionUID = 1;
 

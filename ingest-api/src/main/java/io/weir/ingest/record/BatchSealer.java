@@ -15,15 +15,15 @@ import java.util.List;
  * journals their manifests before any of them is sent. Confined to the recording thread.
  *
  * <p>A partition is sealed when it has a full batch, or when its lines have lingered and Kafka has
- * acknowledged all its earlier batches. So at most one batch that is not full waits for Kafka: the
- * longer Kafka takes, the fuller the batches (Nagle, RFC 896), and after an outage few large ones
+ * acknowledged all its earlier batches. So at most one batch that is not full waits for Kafka. The
+ * longer Kafka takes, the fuller the batches (Nagle, RFC 896); after an outage a few large batches
  * are sent.
  *
- * <p>The low watermark advances with every batch, also where lines are always left behind a full
- * one: these bound it by the time of their oldest call.
+ * <p>The low watermark advances with every batch, even if lines always remain behind a full one:
+ * the time of their oldest call then bounds the watermark.
  */
 final class BatchSealer {
-  /** Bound on sealed bytes kept in memory; batches beyond it are read from the journal again. */
+  /** Bound on sealed bytes kept in memory; batches beyond it are read again from the journal. */
   private static final long MAX_RETAINED_BYTES = 32L * 1024 * 1024;
 
   private static final long NANOS_PER_MICRO = 1_000;
@@ -55,11 +55,11 @@ final class BatchSealer {
   }
 
   /**
-   * Begins the next epoch of a journal that existed before: its unsealed lines are sealed as lines
-   * of the old epoch, followed by a goodbye. Does nothing to a new journal.
+   * Begins the next epoch of an existing journal. Seals its unsealed lines as lines of the old
+   * epoch, followed by the old epoch's final heartbeat. Does nothing to a new journal.
    *
-   * <p>The lines keep their epoch and their positions. So the aggregator drops those that it has,
-   * whatever the journal knows of that: it may be a copy, or have lost its tail.
+   * <p>The lines keep their epoch and their positions. So the aggregator drops the lines that it
+   * already has, even if the journal is a copy or has lost its tail.
    *
    * @throws JournalException when the journal cannot be read or written
    */
@@ -81,8 +81,8 @@ final class BatchSealer {
       throws JournalException {
     Journal.Recovered recovered = journal.recover(partition);
     List<List<Chunk>> batches = limits.cut(recovered.unsealed(), true);
-    if (!journal.mayLackTail()) { // otherwise it cannot claim that its batches are all lines
-      batches.add(List.of()); // the goodbye
+    if (!journal.mayLackTail()) { // otherwise lines may be missing from its batches
+      batches.add(List.of()); // the final heartbeat
     }
     long batchSequence = recovered.sealedBatches();
     long linesBefore = recovered.sealedLines();
@@ -103,13 +103,13 @@ final class BatchSealer {
   }
 
   /**
-   * Seals what is due.
+   * Seals the lines that are due.
    *
    * @param everything whether all pending lines are due
    */
   void seal(boolean everything) throws JournalException {
     long nowNanos = clock.nowNanos();
-    // before the lines are read, so that every line that the watermark covers is among them
+    // before reading the lines, so that they include every line that the watermark covers
     long advancedEpochMillis = watermark.advance();
     List<SealedBatch> batches = new ArrayList<>();
     for (PartitionBuffer buffer : buffers) {
@@ -129,7 +129,7 @@ final class BatchSealer {
     }
   }
 
-  /** Records that a batch is not in memory any more, since Kafka has acknowledged it. */
+  /** Records that a batch is no longer in memory, because Kafka has acknowledged it. */
   void release(SealedBatch batch) {
     retainedBytes -= batch.retainedBytes();
   }
@@ -157,7 +157,8 @@ final class BatchSealer {
     for (int i = 0; i < batches.size(); i++) {
       List<Chunk> chunks = batches.get(i);
       byte[] lines = Chunk.join(chunks);
-      // only the last batch may advance the watermark, no further than to the lines behind it
+      // only the last batch may advance the watermark, no further than the time of the lines behind
+      // it
       boolean last = i == batches.size() - 1;
       BatchManifest manifest =
           BatchManifest.of(
@@ -177,7 +178,7 @@ final class BatchSealer {
     }
   }
 
-  /** Returns a lower bound of the times of the calls that the batches leave pending. */
+  /** Returns a lower bound of the times of the calls that remain pending behind the batches. */
   private static long oldestBehind(List<List<Chunk>> batches, List<Chunk> pending) {
     int cut = batches.stream().mapToInt(List::size).sum();
     return pending.stream()
@@ -192,10 +193,10 @@ final class BatchSealer {
   }
 
   /**
-   * The size at which a batch is full.
+   * The limits at which a batch is full.
    *
-   * @param maxLines most lines of a batch, ≥ 1; no chunk has more
-   * @param maxBytes most bytes of a batch; a chunk that alone exceeds it is a batch of its own
+   * @param maxLines maximum number of lines in a batch, ≥ 1; no chunk has more
+   * @param maxBytes maximum size of a batch in bytes; a larger chunk is a batch by itself
    */
   record Limits(int maxLines, int maxBytes) {
 
@@ -207,8 +208,7 @@ final class BatchSealer {
      * Cuts chunks into batches of whole chunks.
      *
      * @param chunks the chunks, in order
-     * @param withRest whether chunks that do not fill a batch become one all the same, instead of
-     *     being left out
+     * @param withRest whether chunks that do not fill a batch become one, instead of being omitted
      */
     List<List<Chunk>> cut(List<Chunk> chunks, boolean withRest) {
       List<List<Chunk>> batches = new ArrayList<>();

@@ -26,23 +26,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Records calls without a thread or a clock of its own. Callers append their calls to the journal
- * ({@link #begin}, {@link #submit}); one other thread, the recording thread, makes passes that
- * bring them to Kafka ({@link #runOnce()}). {@link KafkaCallLog} has such a thread; the simulation
- * makes the passes itself. Thread-safe for any number of callers; all other methods are confined to
- * the recording thread unless stated otherwise.
+ * Records calls without its own thread or clock. Callers append their calls to the journal ({@link
+ * #begin}, {@link #submit}). Another thread, the recording thread, makes passes that send the calls
+ * to Kafka ({@link #runOnce()}). {@link KafkaCallLog} has such a thread; the simulation makes the
+ * passes itself. Thread-safe for any number of callers. All other methods are confined to the
+ * recording thread unless stated otherwise.
  */
 public final class CallRecorder {
-  /** Bound on a line, many times a call with the longest names and the most buckets. */
+  /**
+   * Maximum size of a line: many times that of a call with the longest names and the most buckets.
+   */
   static final int MAX_LINE_BYTES = 64 * 1024;
 
-  /** Pause after the journal or a pass failed. */
+  /** Pause after a failure of the journal or of a pass. */
   private static final long FAILURE_NANOS = 200_000_000;
 
-  /** A lasting failure, backlog or drain is logged once per interval. */
+  /** Interval at which a lasting failure, backlog or drain is logged. */
   private static final long LOG_NANOS = 10_000_000_000L;
 
-  /** A backlog whose oldest line is older than this is logged. */
+  /** Age of the oldest line at which a backlog is logged. */
   private static final long BACKLOG_NANOS = 10_000_000_000L;
 
   private static final long TRIM_NANOS = 1_000_000_000;
@@ -70,13 +72,13 @@ public final class CallRecorder {
   private long nextHeartbeatNanos;
   private long nextTrimNanos;
   private boolean isProducerSuspect;
-  private boolean isIntroducing;
-  private boolean isIntroduced;
+  private boolean isRegistering;
+  private boolean isRegistered;
   private volatile boolean isIdle;
 
   /**
-   * Creates a recorder for a single thread, which calls and makes the passes; unexpected exceptions
-   * are rethrown. The journal remains the caller's to close.
+   * Creates a recorder for a single thread, which records calls and makes the passes. Unexpected
+   * exceptions are thrown again. The caller must close the journal.
    *
    * @param decisionClock observes the time of every decision of the cache
    * @throws JournalException when the journal's content cannot be read
@@ -92,7 +94,7 @@ public final class CallRecorder {
     this(config, decisionClock, journal, producers, clock, RecorderThreads.none(), registry);
   }
 
-  /** Creates a recorder within the given threads. */
+  /** Creates a recorder that uses the given threads. */
   CallRecorder(
       RecordConfig config,
       DecisionClock decisionClock,
@@ -124,7 +126,7 @@ public final class CallRecorder {
     commit =
         new GroupCommit(
             config, journal, buffers, limits, statistics, this.threads, () -> isIdle, clock);
-    // two passes in a linger, so that lines wait at most half as long again
+    // two passes per linger time, so that lines wait at most 1.5 times as long
     tickNanos = Math.min(config.linger().toNanos(), config.heartbeatInterval().toNanos()) / 2;
     heartbeatNanos = config.heartbeatInterval().toNanos();
     nextHeartbeatNanos = clock.nowNanos();
@@ -149,10 +151,12 @@ public final class CallRecorder {
   /** See {@link CallLog#begin}. */
   public Ticket begin() {
     long held = watermark.begin();
-    // a clock that was ahead once must not date calls: a watermark of that time stands, and calls
-    // before it are late, but a call of the future would not be counted at all
+    // After a clock step the watermark may be ahead of the clock. The call gets the clock's time
+    // anyway: calls before the watermark are late, but a call dated in the future would never be
+    // counted.
     long begun = Math.min(held, decisionClock.nowEpochMillis());
-    // read after the call is counted: either close() counts it, or it sees that the log closes
+    // read after counting the call: either close() counts the call, or this sees that the log
+    // closes
     if (closing) {
       watermark.end(held);
       return new LowWatermark.HeldTicket(watermark, held, begun, false);
@@ -165,18 +169,18 @@ public final class CallRecorder {
     return submit(ticket, calls, null);
   }
 
-  /** See {@link CallLog#submit(Ticket, List, Runnable)}; that is run by the recording thread. */
+  /** See {@link CallLog#submit(Ticket, List, Runnable)}; the recording thread runs the action. */
   public CompletableFuture<List<Recorded>> submit(
       Ticket ticket, List<CallEvent> calls, @Nullable Runnable whenAcked) {
     if (!(ticket instanceof LowWatermark.HeldTicket held) || !held.isOf(watermark)) {
-      throw new IllegalArgumentException("the ticket was drawn from another log: " + ticket);
+      throw new IllegalArgumentException("the ticket belongs to another log: " + ticket);
     }
     held.use();
     if (calls.isEmpty() || calls.size() > CallLog.MAX_CALLS || !held.isAdmitted()) {
       held.end();
       if (calls.size() > CallLog.MAX_CALLS) {
         throw new IllegalArgumentException(
-            "at most " + CallLog.MAX_CALLS + " calls a ticket, not " + calls.size());
+            "a ticket has at most " + CallLog.MAX_CALLS + " calls, but got " + calls.size());
       }
       return CompletableFuture.completedFuture(
           refuse(Recorded.Reason.CLOSING, "the node is stopping", calls.size()));
@@ -193,7 +197,10 @@ public final class CallRecorder {
       return CompletableFuture.completedFuture(
           refuse(
               Recorded.Reason.WRITE_FAILED,
-              "a line has " + append.longestLineBytes() + " bytes, more than " + MAX_LINE_BYTES,
+              "a line has "
+                  + append.longestLineBytes()
+                  + " bytes, more than the maximum of "
+                  + MAX_LINE_BYTES,
               calls.size()));
     }
     CompletableFuture<List<Recorded>> recorded =
@@ -254,16 +261,18 @@ public final class CallRecorder {
   // -- the recording thread
 
   /**
-   * Makes one pass: processes Kafka's results, seals what is due, sends, sends heartbeats when they
-   * are due, and frees space. Does not wait for results.
+   * Makes one pass: processes Kafka's results, seals and sends the due batches, sends due
+   * heartbeats, and frees space. Does not wait for results.
    *
-   * @return the pause until the next pass, in nanoseconds, unless woken
+   * @return the pause until the next pass, in nanoseconds, unless woken earlier
    */
   public long runOnce() {
     return runOnce(closing);
   }
 
-  /** Makes one pass; with {@code draining}, all pending lines are due, since no more can follow. */
+  /**
+   * Makes one pass; with {@code draining}, all pending lines are due, because no more can follow.
+   */
   long runOnce(boolean draining) {
     isIdle = false;
     try {
@@ -271,7 +280,7 @@ public final class CallRecorder {
         isProducerSuspect = false;
         sender.replaceProducer("after a fault");
       }
-      boolean unused = connector.connect(); // also in a pass that fails below
+      boolean unused = connector.connect(); // even in a pass that fails below
       sender.processResults();
       JournalException unsealed = seal(draining);
       sender.sendBatches();
@@ -279,9 +288,9 @@ public final class CallRecorder {
       if (nowNanos - nextHeartbeatNanos >= 0 && connector.connect()) {
         nextHeartbeatNanos = nowNanos + heartbeatNanos;
         sender.sendHeartbeats(watermark.advance(), false);
-        isIntroducing = true;
-      } else if (isIntroducing && connector.connect() && !sender.isHeartbeatInFlight()) {
-        isIntroduced = true;
+        isRegistering = true;
+      } else if (isRegistering && connector.connect() && !sender.isHeartbeatInFlight()) {
+        isRegistered = true;
       }
       if (nowNanos - nextTrimNanos >= 0) {
         nextTrimNanos = nowNanos + TRIM_NANOS;
@@ -294,18 +303,20 @@ public final class CallRecorder {
       return draining ? tickNanos : pauseNanos(nowNanos);
     } catch (JournalException broken) {
       if (failurePace.isDue()) {
-        LOG.error("journal_failed detail=\"{}\"; it is tried again", broken.getMessage(), broken);
+        LOG.error("journal_failed detail=\"{}\"; Weir retries", broken.getMessage(), broken);
       }
       return FAILURE_NANOS;
     } catch (RuntimeException | Error fault) {
-      // what is in flight may never be answered: it is abandoned, and sent again
+      // batches in flight may never be answered, so they are abandoned and sent again
       isProducerSuspect = true;
       threads.faults().handle("the record loop", fault);
       return FAILURE_NANOS;
     }
   }
 
-  /** Returns the failure instead of throwing it, since batches sealed earlier are sent anyway. */
+  /**
+   * Returns the failure instead of throwing it, because earlier sealed batches must still be sent.
+   */
   private @Nullable JournalException seal(boolean draining) {
     try {
       sealer.seal(draining);
@@ -316,10 +327,10 @@ public final class CallRecorder {
   }
 
   private long pauseNanos(long nowNanos) {
-    // set before the buffers are read: either a line appended meanwhile is seen here, or its caller
-    // sees this and wakes the recording thread
+    // Set before reading the buffers: either this method sees a line appended meanwhile, or its
+    // caller sees this flag and wakes the recording thread.
     isIdle = true;
-    if (isIntroduced && connector.connect() && !sender.isHeartbeatInFlight() && isDrained()) {
+    if (isRegistered && connector.connect() && !sender.isHeartbeatInFlight() && isDrained()) {
       return Math.max(tickNanos, Math.min(nextHeartbeatNanos - nowNanos, nextTrimNanos - nowNanos));
     }
     isIdle = false;
@@ -352,8 +363,8 @@ public final class CallRecorder {
   }
 
   /** Returns whether Kafka has acknowledged a first heartbeat of every idle partition. */
-  public boolean isIntroduced() {
-    return isIntroduced;
+  public boolean isRegistered() {
+    return isRegistered;
   }
 
   /** Returns whether Kafka has acknowledged every appended line. */
@@ -361,12 +372,12 @@ public final class CallRecorder {
     return buffers.stream().allMatch(PartitionBuffer::isDrained);
   }
 
-  /** Sends the goodbye, a last heartbeat, to the drained partitions that have none in flight. */
-  public void sendGoodbye() {
+  /** Sends the final heartbeat to the drained partitions that have no heartbeat in flight. */
+  public void sendFinalHeartbeats() {
     sender.sendHeartbeats(watermark.advance(), true);
   }
 
-  /** Processes Kafka's results; returns whether no heartbeat is in flight any more. */
+  /** Processes Kafka's results; returns whether no heartbeat is in flight. */
   boolean areHeartbeatsAnswered() throws JournalException {
     sender.processResults();
     return !sender.isHeartbeatInFlight();
@@ -381,14 +392,14 @@ public final class CallRecorder {
     }
   }
 
-  /** Returns the usual pause between two passes, in nanoseconds. */
+  /** Returns the normal pause between two passes, in nanoseconds. */
   long tickNanos() {
     return tickNanos;
   }
 
   // -- any thread
 
-  /** From now on calls that begin are refused, and passes send everything that is held. */
+  /** Refuses calls that begin from now on, and makes passes send all pending lines. */
   public void beginClosing() {
     closing = true;
   }

@@ -19,38 +19,38 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Describes the calls topic, as Kafka knows it. Never creates it. Stateless. */
+/** Describes the calls topic from Kafka's metadata. Never creates the topic. Stateless. */
 final class CallsTopic {
-  /** Bound on one request. */
-  private static final Duration PATIENCE = Duration.ofSeconds(5);
+  /** Timeout of one request. */
+  private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   private static final Logger LOG = LoggerFactory.getLogger(CallsTopic.class);
 
   private CallsTopic() {}
 
-  /** What is known of the topic. */
+  /** The result of a request for the topic's description. */
   sealed interface Description {}
 
   /** The topic exists. */
   record Known(int partitions) implements Description {}
 
-  /** The topic does not exist, or Kafka did not answer. */
+  /** The topic does not exist, or Kafka did not reply. */
   record Unknown(String detail, Throwable cause) implements Description {}
 
-  /** Asks Kafka once; blocks for some seconds at most. */
+  /** Sends one request to Kafka; blocks for some seconds at most. */
   static Description describe(RecordConfig config) {
     Map<String, Object> settings = new HashMap<>();
-    settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) PATIENCE.toMillis());
-    settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) PATIENCE.toMillis());
+    settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) TIMEOUT.toMillis());
+    settings.put(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) TIMEOUT.toMillis());
     try (Admin admin = config.kafka().admin(settings)) {
       Map<String, TopicDescription> topics =
           admin
               .describeTopics(List.of(Topics.CALLS.name()))
               .allTopicNames()
-              .get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+              .get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
       TopicDescription topic = topics == null ? null : topics.get(Topics.CALLS.name());
       if (topic == null) {
-        throw new IllegalStateException("Kafka answered without the topic it was asked for");
+        throw new IllegalStateException("Kafka's reply does not contain the requested topic");
       }
       return new Known(topic.partitions().size());
     } catch (ExecutionException failed) {
@@ -67,7 +67,7 @@ final class CallsTopic {
   /**
    * Waits until Kafka knows the topic, and returns its number of partitions.
    *
-   * @throws CallLogStartException when it does not within the start timeout
+   * @throws CallLogStartException if Kafka does not know it within the start timeout
    */
   static int awaitPartitions(RecordConfig config) {
     LocalClock clock = LocalClock.ofSystem();
@@ -89,12 +89,12 @@ final class CallsTopic {
                         + "; create the topics with 'weir topics create'"
                     : "Kafka (WEIR_KAFKA) at "
                         + config.kafka()
-                        + " did not tell of topic "
+                        + " did not describe topic "
                         + Topics.CALLS.name()
                         + " within "
                         + config.startTimeout().toSeconds()
                         + " s")
-                + "; there is no journal yet that knows its partitions ("
+                + "; no journal exists yet that stores its number of partitions ("
                 + unknown.detail()
                 + ")",
             unknown.cause());
@@ -114,7 +114,7 @@ final class CallsTopic {
   /**
    * Requires that a known topic has as many partitions as the journal was created for.
    *
-   * @throws CallLogStartException when it has another number
+   * @throws CallLogStartException if the number differs
    */
   static void requireSamePartitions(RecordConfig config, Description found, int partitions) {
     if (found instanceof Known known && known.partitions() != partitions) {
@@ -125,11 +125,11 @@ final class CallsTopic {
               + known.partitions()
               + " partitions, but the journal in "
               + config.journalFolder()
-              + " was made for "
+              + " was created for "
               + partitions
-              + ": a client's calls would change their partition; give the topic "
+              + " partitions, and another number moves clients to other partitions; create the topic with "
               + partitions
-              + " partitions again");
+              + " partitions");
     }
   }
 }

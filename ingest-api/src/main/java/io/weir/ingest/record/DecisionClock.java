@@ -8,53 +8,53 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * An estimate of the decision cache's clock: the local clock plus the largest offset observed in
- * the last 10 to 20 seconds. Of a cache in several servers, each of which dates what it decides,
- * the estimate is that of the slowest clock: no server dates a call before it. Thread-safe.
+ * the last 10 to 20 seconds. If the cache has several servers, each dates its own decisions; the
+ * estimate then follows the slowest clock, so that no server dates a call before it. Thread-safe.
  *
- * <p>An observation compares the time that the cache stamped on a decision with the local time at
- * its receipt. The decision was made before its receipt, so the difference is at most the true
- * offset. The largest of such lower bounds is the best, and the estimate never runs ahead of the
- * cache. Observations expire, so that a cache clock that was set back is followed. Before the first
- * observation the two clocks are taken as equal, and again when the local clock has been set by
- * more than {@value #STEP_MILLIS} ms since the last one: an offset from the wrong local clock is no
- * offset from the right one.
+ * <p>An observation compares the time that the cache stamped on a decision with the local time of
+ * its receipt. The decision preceded its receipt, so the difference is at most the true offset. The
+ * largest of such lower bounds is the best, and the estimate never runs ahead of the cache.
+ * Observations expire, so that the estimate follows a cache clock that was set back. Before the
+ * first observation the clocks are assumed equal. The same holds after the local clock was set by
+ * more than {@value #STEP_MILLIS} ms since the last observation, which makes earlier offsets
+ * invalid.
  */
 public final class DecisionClock {
-  /** Least time for which an observation counts; it counts for at most twice as long. */
+  /** Minimum time for which an observation counts; the maximum is twice as long. */
   static final long WINDOW_MILLIS = 10_000;
 
-  /** More than clocks drift from one observation to the next. */
+  /** A larger change between two observations is a clock step and not drift. */
   static final long STEP_MILLIS = 1_000;
 
   private static final long NONE = Long.MIN_VALUE;
 
-  /** Stands for the server of a cache that has one, before that was named. */
+  /** Name of the only server of a cache, before it was named. */
   private static final String ANY_SERVER = "";
 
   private static final Offsets NOTHING = new Offsets(NONE, NONE, NONE);
   private static final long NANOS_PER_MILLI = 1_000_000;
 
   private final LocalClock local;
-  // written without a guard: an observation that is lost to a concurrent one does no harm
+  // written without a lock: losing an observation to a concurrent one does no harm
   private final Map<String, Offsets> offsets = new ConcurrentHashMap<>();
 
   /** Local wall clock minus the local monotonic clock, at the last observation. */
   private volatile long originMillis;
 
-  /** Creates an estimate from a local clock. */
+  /** Creates an estimate based on the given local clock. */
   public DecisionClock(LocalClock local) {
     this.local = local;
     this.originMillis = originMillis(local.nowEpochMillis());
   }
 
-  /** Creates an estimate from the system's clock. */
+  /** Creates an estimate based on the system's clock. */
   public static DecisionClock ofSystem() {
     return new DecisionClock(LocalClock.ofSystem());
   }
 
   /**
-   * Returns the current time or slightly less by the decision cache's clock, in milliseconds since
-   * the epoch.
+   * Returns the current time, or slightly less, by the decision cache's clock, in milliseconds
+   * since the epoch.
    */
   public long nowEpochMillis() {
     long localMillis = local.nowEpochMillis();
@@ -62,8 +62,8 @@ public final class DecisionClock {
   }
 
   /**
-   * Returns by how many milliseconds, at least, the cache's clock is ahead of the local clock;
-   * negative when it is behind, 0 when unknown.
+   * Returns the minimum number of milliseconds by which the cache's clock is ahead of the local
+   * clock; negative when it is behind, 0 when unknown.
    */
   public long offsetMillis() {
     return offsetMillis(local.nowEpochMillis());
@@ -81,7 +81,7 @@ public final class DecisionClock {
       if (isRecent == isAnyRecent) {
         slowest = slowest == NONE ? each.bestMillis() : Math.min(slowest, each.bestMillis());
       } else if (isRecent) {
-        // servers that tell nothing any more do not count beside one that does
+        // servers without recent observations are ignored if another server has one
         isAnyRecent = true;
         slowest = each.bestMillis();
       }
@@ -90,8 +90,8 @@ public final class DecisionClock {
   }
 
   /**
-   * Observes a time, in milliseconds since the epoch, that the cache's clock showed before now.
-   * Without effect if the cache has several servers, since then it is not known whose clock it is.
+   * Records a time that the cache's clock showed before now, in milliseconds since the epoch. Has
+   * no effect if the cache has several servers, because then it is unknown whose clock it is.
    */
   public void observe(long decidedAtEpochMillis) {
     Iterator<String> known = offsets.keySet().iterator();
@@ -102,12 +102,12 @@ public final class DecisionClock {
   }
 
   /**
-   * Observes a time, in milliseconds since the epoch, that the clock of a server of the cache
-   * showed before now.
+   * Records a time that the clock of a server of the cache showed before now, in milliseconds since
+   * the epoch.
    */
   public void observe(String server, long decidedAtEpochMillis) {
     long localMillis = local.nowEpochMillis();
-    // one less, since both clocks are truncated to whole milliseconds
+    // minus one, because both clocks are truncated to whole milliseconds
     long offsetMillis = decidedAtEpochMillis - localMillis - 1;
     long origin = originMillis(localMillis);
     if (isStepped(origin)) {
@@ -133,7 +133,7 @@ public final class DecisionClock {
   }
 
   /**
-   * The largest offsets of the current and of the previous window.
+   * The largest offsets of the current and the previous window.
    *
    * @param windowEndLocalMillis local time at which the current window ends
    * @param currentMillis largest offset of the current window
@@ -141,7 +141,7 @@ public final class DecisionClock {
    */
   private record Offsets(long windowEndLocalMillis, long currentMillis, long previousMillis) {
     Offsets with(long offsetMillis, long local) {
-      // a local clock that was set back by much begins a new window, too
+      // a local clock that was set back by a large step also begins a new window
       boolean within =
           local < windowEndLocalMillis && local >= windowEndLocalMillis - 2 * WINDOW_MILLIS;
       if (within) {
@@ -154,7 +154,7 @@ public final class DecisionClock {
       return new Offsets(local + WINDOW_MILLIS, offsetMillis, adjacent ? currentMillis : NONE);
     }
 
-    /** Returns whether an observation is not older than two windows. */
+    /** Returns whether the observation is at most two windows old. */
     boolean isRecent(long local) {
       return local < windowEndLocalMillis + WINDOW_MILLIS;
     }

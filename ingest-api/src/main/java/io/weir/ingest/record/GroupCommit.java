@@ -22,11 +22,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Appends the lines of all callers to the journal, those that wait together in one write.
- * Thread-safe.
+ * Appends the lines of all callers to the journal; lines that wait at the same time share one
+ * write. Thread-safe.
  *
  * <p>A caller puts its lines into a queue and does not wait. While lines wait, the writer's thread
- * writes, one group after the other: the longer a write takes, the larger is the next group.
+ * writes one group after the other: the longer a write takes, the larger the next group.
  */
 final class GroupCommit {
   private static final Append.NotKept UNFINISHED =
@@ -34,12 +34,12 @@ final class GroupCommit {
   private static final Append.NotKept STOPPING =
       new Append.NotKept(Reason.CLOSING, "the node is stopping");
 
-  /** Bounds one write, and with it how long its callers wait for one another. */
+  /** Bounds one write, and so the time for which its callers wait for each other. */
   private static final int MAX_GROUP_LINES = 1_000;
 
   private static final int MAX_GROUP_BYTES = 1024 * 1024;
 
-  /** A write that takes longer is that of a disk which stands still. */
+  /** Duration after which a write counts as stalled, as on a disk that does not respond. */
   private static final long STALLED_NANOS = 2_000_000_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(GroupCommit.class);
@@ -56,7 +56,7 @@ final class GroupCommit {
 
   private final Queue<Append> queue = new ConcurrentLinkedQueue<>();
 
-  /** Whether the writing of what waits is scheduled, or in progress. */
+  /** Whether writing the queue is scheduled or in progress. */
   private final AtomicBoolean writing = new AtomicBoolean();
 
   private final ReentrantLock writeLock = new ReentrantLock();
@@ -78,8 +78,8 @@ final class GroupCommit {
    * Creates a group commit.
    *
    * @param buffers the buffers of all partitions, by partition
-   * @param threads its writer writes; woken when a buffer has a full batch, or when the recording
-   *     thread is idle; given unexpected exceptions after all callers have been answered
+   * @param threads provides the writer; woken when a buffer has a full batch, or when the recording
+   *     thread is idle; receives unexpected exceptions after all callers were answered
    * @param isIdle whether the recording thread may be in a long pause
    */
   GroupCommit(
@@ -105,7 +105,7 @@ final class GroupCommit {
     this.clock = clock;
   }
 
-  /** Submits the lines; their outcome is completed when the journal has them or refuses them. */
+  /** Submits the lines; their outcome completes when the journal has stored or refused them. */
   void commit(Append append) {
     queue.add(append);
     writeSoon();
@@ -120,13 +120,13 @@ final class GroupCommit {
     } catch (RejectedExecutionException ended) {
       refuseQueue(STOPPING);
     } catch (RuntimeException | Error fault) {
-      // the thread could not be started: with the next lines it is tried again
+      // the thread could not be started; the next lines cause a retry
       refuseQueue(UNFINISHED);
       noteFault(fault);
     }
   }
 
-  /** Refuses what waits, since nothing writes it. */
+  /** Refuses the queue, because nothing writes it. */
   private void refuseQueue(Append.NotKept why) {
     writing.set(false);
     for (Append append = queue.poll(); append != null; append = queue.poll()) {
@@ -141,7 +141,7 @@ final class GroupCommit {
       }
     } finally {
       writing.set(false);
-      // lines that came meanwhile have seen that they were being written
+      // callers that queued meanwhile saw writing in progress and did not start it
       if (!queue.isEmpty()) {
         writeSoon();
       }
@@ -149,8 +149,9 @@ final class GroupCommit {
   }
 
   /**
-   * Returns why the last write failed, or that one does not end; empty when it succeeded, or when
-   * it failed so long ago that an unready node should get calls again to try.
+   * Returns why the last write failed, or that a write is stalled. Returns the empty string after a
+   * successful write. Also returns it when the failure is so old that an unready node should get
+   * calls to retry.
    */
   String writeFailure() {
     if (isWriting && clock.nowNanos() - writeBegunNanos >= STALLED_NANOS) {
@@ -165,7 +166,7 @@ final class GroupCommit {
   /**
    * Refuses all lines from now on, and waits for the write in progress.
    *
-   * @return whether no write is in progress any more
+   * @return whether no write is in progress
    */
   boolean close(Duration atMost) throws InterruptedException {
     closed = true;
@@ -206,7 +207,8 @@ final class GroupCommit {
         append.refuse(STOPPING);
       } else if (statistics.journalBytes() + bytes + append.bytes() > maxHeldBytes) {
         append.refuse(
-            new Append.NotKept(Reason.FULL, "the journal holds its " + maxHeldBytes + " bytes"));
+            new Append.NotKept(
+                Reason.FULL, "the journal is at its limit of " + maxHeldBytes + " bytes"));
       } else {
         group.add(append);
         place(append);
@@ -302,7 +304,7 @@ final class GroupCommit {
 
   /** The lines of one partition in the group. Reused for every group. */
   private static final class PartitionGroup {
-    /** Room for some lines; the array grows to what a group needs and keeps that size. */
+    /** Initial size; the array grows to the size that a group needs and keeps it. */
     private static final int INITIAL_BYTES = 4 * 1024;
 
     private final PartitionBuffer buffer;
@@ -327,7 +329,7 @@ final class GroupCommit {
     /**
      * Adds a line and returns its number.
      *
-     * @param decidedSinceEpochMillis a time that is not after the call was decided
+     * @param decidedSinceEpochMillis a time not later than the call's decision
      */
     long add(byte[] line, long decidedSinceEpochMillis) {
       if (isEmpty()) {
@@ -372,7 +374,7 @@ final class GroupCommit {
       clearLines();
     }
 
-    /** Moves the lines, which the journal has, to the buffer; returns whether it is full then. */
+    /** Moves the stored lines to the buffer; returns whether the buffer is then full. */
     boolean moveToBuffer(long nowNanos) {
       buffer.append(chunks, waiters, nowNanos);
       clear();

@@ -26,25 +26,25 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A batch producer over one idempotent {@link KafkaProducer} that retries without end and so keeps
- * the order of a partition's batches. Batches behind one that is refused for good may overtake it;
- * the aggregator then ignores their low watermarks until the missing lines have arrived.
+ * the order of a partition's batches. Batches behind a permanently refused one may overtake it; the
+ * aggregator then ignores their low watermarks until the missing lines have arrived.
  */
 final class KafkaBatchProducer implements BatchProducer {
-  /** A request without a response for this long is retried over a new connection. */
+  /** Time without a response after which a request is retried over a new connection. */
   private static final int REQUEST_TIMEOUT_MILLIS = 10_000;
 
-  /** Bound on blocking the recording thread while the topic's metadata are fetched again. */
+  /** Maximum time for which fetching the topic's metadata again may block the recording thread. */
   private static final int MAX_BLOCK_MILLIS = 1_000;
 
-  /** Attempts to fetch the metadata when a producer is opened, each bounded by the above. */
+  /**
+   * Number of attempts to fetch the metadata when a producer is opened, each with the bound above.
+   */
   private static final int METADATA_ATTEMPTS = 10;
 
-  /**
-   * Longest pause between two attempts, and so the delay after which a broker's return is noticed.
-   */
+  /** Maximum pause between two attempts, and so the delay until a broker's return is noticed. */
   private static final int MAX_BACKOFF_MILLIS = 1_000;
 
-  /** Above the bound on bytes in flight, so that {@code send} never blocks for buffer space. */
+  /** Exceeds the bound on bytes in flight, so that {@code send} never blocks for buffer space. */
   private static final long BUFFER_BYTES = 2 * Sender.MAX_IN_FLIGHT_BYTES;
 
   private final KafkaProducer<byte[], byte[]> producer;
@@ -81,7 +81,7 @@ final class KafkaBatchProducer implements BatchProducer {
   }
 
   /**
-   * Fetches the metadata here, where blocking does no harm: with a slow network it takes seconds.
+   * Fetches the metadata at open, where blocking does no harm; on a slow network it takes seconds.
    */
   private static void fetchMetadata(KafkaProducer<byte[], byte[]> producer) {
     for (int attempt = 1; ; attempt++) {
@@ -107,7 +107,7 @@ final class KafkaBatchProducer implements BatchProducer {
     settings.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, MAX_BLOCK_MILLIS);
     settings.put(ProducerConfig.RETRY_BACKOFF_MAX_MS_CONFIG, MAX_BACKOFF_MILLIS);
     settings.put(ProducerConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, MAX_BACKOFF_MILLIS);
-    settings.put(ProducerConfig.LINGER_MS_CONFIG, 0); // each record is a batch already
+    settings.put(ProducerConfig.LINGER_MS_CONFIG, 0); // each record already is a batch
     settings.put(ProducerConfig.BUFFER_MEMORY_CONFIG, BUFFER_BYTES);
     settings.put(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, Topic.MAX_RECORD_BYTES);
     settings.put(ProducerConfig.COMPRESSION_TYPE_CONFIG, "lz4");

@@ -26,12 +26,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The call log whose calls end up in Kafka: a {@link CallRecorder} and its recording thread.
+ * The call log that sends its calls to Kafka: a {@link CallRecorder} and its recording thread.
  * Thread-safe.
  */
 public final class KafkaCallLog implements CallLog {
-  /** How long a start waits until Kafka has acknowledged the first heartbeats. */
-  private static final Duration INTRODUCTION_PATIENCE = Duration.ofSeconds(5);
+  /** Maximum time for which a start waits until Kafka has acknowledged the first heartbeats. */
+  private static final Duration REGISTRATION_TIMEOUT = Duration.ofSeconds(5);
 
   private static final long POLL_NANOS = 2_000_000;
 
@@ -44,13 +44,13 @@ public final class KafkaCallLog implements CallLog {
   private final CallRecorder recorder;
 
   /**
-   * The recording thread. Not a {@link io.weir.topics.process.SupervisedThread}: a stop must
-   * neither interrupt it nor give it up, since it then sends what is held and still uses the
-   * journal, and {@link CallRecorder#runOnce()} recovers from failures by itself.
+   * The recording thread. Not a {@link io.weir.topics.process.SupervisedThread}, because a stop
+   * must neither interrupt nor abandon it: it then sends the pending lines and still uses the
+   * journal. {@link CallRecorder#runOnce()} itself recovers from failures.
    */
   private final Thread thread = new Thread(this::run, "weir-record");
 
-  /** Its thread writes the journal, so that a disk that stalls holds up no other work. */
+  /** Writes the journal on its own thread, so that a stalled disk delays no other work. */
   private final ExecutorService writer =
       Executors.newSingleThreadExecutor(KafkaCallLog::writerThread);
 
@@ -59,7 +59,7 @@ public final class KafkaCallLog implements CallLog {
   private volatile boolean draining;
   private volatile long drainDeadlineNanos;
 
-  /** Why the recording thread ended prematurely; empty unless it has. */
+  /** Why the recording thread ended prematurely; empty if it has not. */
   private volatile String threadFailure = "";
 
   /** Creates a log over a journal, which is closed with the log, and starts its thread. */
@@ -77,7 +77,7 @@ public final class KafkaCallLog implements CallLog {
     thread.start();
   }
 
-  /** Opens a call log whose metrics nobody reads, without an objection to creating its journal. */
+  /** Opens a call log without exported metrics, and without an objection to a new journal. */
   public static KafkaCallLog open(RecordConfig config, DecisionClock clock) {
     return open(config, clock, () -> "", new SimpleMeterRegistry());
   }
@@ -87,11 +87,11 @@ public final class KafkaCallLog implements CallLog {
    * leaves no journal behind. Blocks until Kafka has acknowledged the first heartbeats, or for some
    * seconds. Needs Kafka only when there is no journal yet.
    *
-   * @param clock observes the time of every decision of the cache; others may use it, too
+   * @param clock receives the time of every decision of the cache; may be shared
    * @param objection returns why a new journal must not be created, or the empty string; called
    *     after Kafka has described the topic
    * @param registry receives the metrics of the log and of its Kafka producer
-   * @throws CallLogStartException when the folder or the topic cannot be used
+   * @throws CallLogStartException if the folder or the topic cannot be used
    */
   public static KafkaCallLog open(
       RecordConfig config,
@@ -109,7 +109,7 @@ public final class KafkaCallLog implements CallLog {
                 + identity.node()
                 + "', not to '"
                 + config.node()
-                + "': set WEIR_NODE to that name, or WEIR_DATA to a folder of its own");
+                + "': set WEIR_NODE to that name, or WEIR_DATA to a separate folder");
       }
       CallsTopic.Description topic = CallsTopic.describe(config);
       CallsTopic.requireSamePartitions(config, topic, identity.partitions());
@@ -121,7 +121,7 @@ public final class KafkaCallLog implements CallLog {
               () -> KafkaBatchProducer.open(config, identity.partitions(), registry),
               registry);
       if (topic instanceof CallsTopic.Known) {
-        log.awaitIntroduction();
+        log.awaitRegistration();
       }
       LOG.info(
           "call_log_open node={} epoch={} partitions={} durability={} found_lines={}",
@@ -185,13 +185,13 @@ public final class KafkaCallLog implements CallLog {
   }
 
   /** Waits until Kafka has acknowledged a first heartbeat of every idle partition. */
-  private void awaitIntroduction() throws InterruptedException {
-    if (!introduced.await(INTRODUCTION_PATIENCE.toNanos(), TimeUnit.NANOSECONDS)) {
-      LOG.warn("first_heartbeats_pending waited_ms={}", INTRODUCTION_PATIENCE.toMillis());
+  private void awaitRegistration() throws InterruptedException {
+    if (!introduced.await(REGISTRATION_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS)) {
+      LOG.warn("first_heartbeats_pending waited_ms={}", REGISTRATION_TIMEOUT.toMillis());
     }
   }
 
-  /** Returns the counters of this log. */
+  /** Returns the metrics of this log. */
   public RecordStatistics statistics() {
     return recorder.statistics();
   }
@@ -258,7 +258,7 @@ public final class KafkaCallLog implements CallLog {
     try {
       awaitCallsInProgress();
       if (!recorder.commit().close(config.callsTimeout())) {
-        LOG.warn("journal_write_stalled; what is held stays in the journal");
+        LOG.warn("journal_write_stalled; unsent calls stay in the journal");
         return; // the journal is in use
       }
       drainDeadlineNanos = localClock.nowNanos() + config.drainTimeout().toNanos();
@@ -267,7 +267,7 @@ public final class KafkaCallLog implements CallLog {
       thread.join();
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
-      LOG.warn("close_interrupted; what is held stays in the journal");
+      LOG.warn("close_interrupted; unsent calls stay in the journal");
       return; // the thread still runs and uses the journal
     }
     writer.shutdown();
@@ -287,7 +287,7 @@ public final class KafkaCallLog implements CallLog {
     try {
       while (!isOver()) {
         long pauseNanos = recorder.runOnce(draining);
-        if (introduced.getCount() > 0 && recorder.isIntroduced()) {
+        if (introduced.getCount() > 0 && recorder.isRegistered()) {
           introduced.countDown();
         }
         if (!isOver()) {
@@ -297,7 +297,7 @@ public final class KafkaCallLog implements CallLog {
       depart();
     } catch (RuntimeException | Error broken) {
       threadFailure = "the record loop stopped: " + broken;
-      LOG.error("record_loop_stopped; calls are kept, but not sent until a restart", broken);
+      LOG.error("record_loop_stopped; calls are journaled but not sent until a restart", broken);
     } finally {
       recorder.connector().close();
     }
@@ -308,10 +308,10 @@ public final class KafkaCallLog implements CallLog {
   }
 
   private void depart() {
-    long deadlineNanos = localClock.nowNanos() + config.goodbyeTimeout().toNanos();
-    // those in flight first, since a partition has one heartbeat in flight at a time
+    long deadlineNanos = localClock.nowNanos() + config.finalHeartbeatTimeout().toNanos();
+    // first await those in flight, because a partition has at most one heartbeat in flight
     awaitHeartbeats(deadlineNanos);
-    recorder.sendGoodbye();
+    recorder.sendFinalHeartbeats();
     awaitHeartbeats(deadlineNanos);
     recorder.trim();
     if (recorder.isDrained()) {
@@ -336,8 +336,8 @@ public final class KafkaCallLog implements CallLog {
   }
 
   /**
-   * Logs unexpected exceptions, after which the failed part starts anew, and keeps the last one for
-   * the health check for a while. Thread-safe.
+   * Logs unexpected exceptions, after which the failed part restarts, and keeps the last one for a
+   * while for the health check. Thread-safe.
    */
   static final class RecentFault implements RecorderThreads.FaultHandler {
     private final LocalClock clock;
@@ -347,7 +347,7 @@ public final class KafkaCallLog implements CallLog {
     private record Fault(String text, long nanos) {}
 
     /**
-     * Creates a keeper without a fault.
+     * Creates an object without a fault.
      *
      * @param stands how long a fault makes the log unhealthy
      */
@@ -364,11 +364,11 @@ public final class KafkaCallLog implements CallLog {
       if (repeated) {
         LOG.debug("record_fault part={}", part, fault);
       } else {
-        LOG.error("record_fault part={}; it begins anew", part, fault);
+        LOG.error("record_fault part={}; it restarts", part, fault);
       }
     }
 
-    /** Returns the last fault, or the empty string when there was none for a while. */
+    /** Returns the last fault, or the empty string if there was none recently. */
     String recent() {
       Fault fault = last;
       return clock.nowNanos() - fault.nanos < standsNanos ? fault.text : "";

@@ -3,7 +3,7 @@ package io.weir.ingest.record;
 
 import io.weir.ingest.clock.LocalClock;
 
-/** Limits how often a lasting condition is logged; the first time is at once. Not thread-safe. */
+/** Limits how often a lasting condition is logged; the first time is immediate. Not thread-safe. */
 final class LogPace {
   private final LocalClock clock;
   private final long pauseNanos;
@@ -12,7 +12,7 @@ final class LogPace {
   /**
    * Creates a pace.
    *
-   * @param pauseNanos least time between two log lines, in nanoseconds
+   * @param pauseNanos minimum time between two log lines, in nanoseconds
    */
   LogPace(LocalClock clock, long pauseNanos) {
     this.clock = clock;

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
- * The low watermark: a time before which no call is in progress any more. Thread-safe, lock-free.
+ * The low watermark: a time before which no call is in progress. Thread-safe, lock-free.
  *
  * <p>Calls in progress are counted in a ring of {@value #BUCKETS} buckets of {@value
  * #BUCKET_MILLIS} ms, by the time at which they began. The watermark is the start of the oldest
@@ -15,8 +15,8 @@ import java.util.function.LongSupplier;
  * that began at 12:00:03.480 is in progress; the watermark is 12:00:03.400. When that call ends, it
  * is 12:00:05.200.
  *
- * <p>A call in progress for longer than the ring spans (102 s) does not hold the watermark back any
- * more: should it be recorded after all, it is late, and counted by an adjustment.
+ * <p>A call in progress for longer than the ring's span (102 s) no longer holds the watermark back.
+ * If it is recorded later, it is late, and an adjustment counts it.
  */
 final class LowWatermark {
   /*
@@ -47,9 +47,9 @@ final class LowWatermark {
   /**
    * Counts a call as in progress.
    *
-   * @return the time at which it is counted, to be passed to {@link #end}: the clock's, or the
-   *     watermark where that is ahead of the clock. It does not date the call: after the clock was
-   *     ahead once, the watermark stays ahead for as long
+   * @return the time at which the call is counted, to be passed to {@link #end}: the clock's time,
+   *     or the watermark if that is ahead of the clock. This is not the call's timestamp: after the
+   *     clock was ahead once, the watermark stays ahead until the clock catches up
    */
   long begin() {
     while (true) {
@@ -63,7 +63,7 @@ final class LowWatermark {
     }
   }
 
-  /** Counts another call of the same time as one in progress, which holds the watermark there. */
+  /** Counts another call at the same time, which also holds the watermark there. */
   void beginAgain(long begun) {
     inProgress.incrementAndGet(bucket(begun));
   }
@@ -74,9 +74,8 @@ final class LowWatermark {
   }
 
   /**
-   * Advances the watermark as far as the calls in progress allow, and returns it: every call that
-   * began before it has ended, and none that begins from now on will have begun before it. It never
-   * decreases.
+   * Advances the watermark as far as the calls in progress allow, and returns it. Every call that
+   * began before it has ended, and no call will begin before it from now on. It never decreases.
    */
   long advance() {
     long now =
@@ -121,10 +120,10 @@ final class LowWatermark {
     /**
      * Creates a ticket.
      *
-     * @param heldAtEpochMillis what {@link LowWatermark#begin} returned
+     * @param heldAtEpochMillis the result of {@link LowWatermark#begin}
      * @param begunAtEpochMillis when the call began by the decision clock; not after {@code
-     *     heldAtEpochMillis}, and before it when the clock was ahead once and has been set right
-     * @param admitted false when the node is stopping: such a ticket does not hold the watermark
+     *     heldAtEpochMillis}, and before it if the clock was ahead once and was then corrected
+     * @param admitted false when the node is stopping: the ticket then does not hold the watermark
      */
     HeldTicket(
         LowWatermark watermark, long heldAtEpochMillis, long begunAtEpochMillis, boolean admitted) {
@@ -142,7 +141,7 @@ final class LowWatermark {
     @Override
     public Ticket again() {
       if (used) {
-        throw new IllegalStateException("a ticket that is used up is of no time any more");
+        throw new IllegalStateException("the ticket is already used");
       }
       if (admitted) {
         watermark.beginAgain(heldAtEpochMillis);
@@ -171,7 +170,7 @@ final class LowWatermark {
 
     void use() {
       if (used) {
-        throw new IllegalStateException("a ticket is used once only");
+        throw new IllegalStateException("the ticket is already used");
       }
       used = true;
     }

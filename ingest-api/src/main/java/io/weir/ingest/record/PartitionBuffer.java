@@ -13,20 +13,20 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lines and batches of one partition that Kafka has not acknowledged, in three stages: lines
- * that are pending, batches that are sealed, and the oldest of these, which are in flight.
+ * The lines and batches of one partition that Kafka has not acknowledged. They are in three stages:
+ * pending lines, sealed batches, and the oldest sealed batches, which are in flight.
  *
  * <p>When a batch fails, no more are sent until the others in flight are answered. Then the failed
- * one is in flight alone until Kafka has acknowledged it, and those behind it follow, although
- * Kafka may have them already. Batches of two epochs are never in flight together, nor is anything
- * behind a goodbye: the aggregator knows an order of lines within an epoch only.
+ * batch is in flight alone until Kafka has acknowledged it, and the later ones follow, although
+ * Kafka may already have them. Batches of two epochs are never in flight together, and nothing is
+ * in flight behind a final heartbeat: the aggregator knows the order of lines only within an epoch.
  *
- * <p>The pending lines are shared between the callers, who append, and the recording thread, which
- * seals; a lock guards them. The number of appended lines is confined to the leader of the group
- * commit, all other state to the recording thread.
+ * <p>The pending lines are shared between the callers, which append, and the recording thread,
+ * which seals; a lock guards them. The number of appended lines is confined to the leader of the
+ * group commit, and all other state to the recording thread.
  */
 final class PartitionBuffer {
-  /** Most batches in flight: as many as an idempotent producer keeps in order. */
+  /** Maximum number of batches in flight: as many as an idempotent producer keeps in order. */
   static final int MAX_IN_FLIGHT = 5;
 
   private final int partition;
@@ -61,14 +61,16 @@ final class PartitionBuffer {
 
   private long heartbeatSinceNanos;
 
-  /** Number of the goodbye before which Kafka knows the new epoch; 0 when there is none. */
+  /** Number of the final heartbeat before which Kafka knows the new epoch; 0 when there is none. */
   private long announcedBefore;
 
-  /** Number of the goodbye before which the new epoch's announcement is in flight; 0 when none. */
+  /**
+   * Number of the final heartbeat before which the new epoch's announcement is in flight; else 0.
+   */
   private long announcingBefore;
 
   /**
-   * Creates a buffer with the recovered content of the journal.
+   * Creates a buffer with the journal's recovered content.
    *
    * @param epoch the current epoch of the journal
    */
@@ -111,7 +113,7 @@ final class PartitionBuffer {
     return appendedLines;
   }
 
-  /** Appends lines that the journal has. */
+  /** Appends lines that the journal has stored. */
   void append(List<Chunk> chunks, List<Waiter> added, long nowNanos) {
     lock.lock();
     try {
@@ -167,7 +169,7 @@ final class PartitionBuffer {
 
   // -- confined to the recording thread: pending lines become sealed batches
 
-  /** Returns when the pending lines began to wait; meaningless when there are none. */
+  /** Returns when the pending lines began to wait; undefined when there are none. */
   long pendingSinceNanos() {
     lock.lock();
     try {
@@ -187,7 +189,7 @@ final class PartitionBuffer {
     }
   }
 
-  /** Moves the oldest pending lines, of which the batch consists, to the sealed batches. */
+  /** Moves the oldest pending lines, which form the batch, to the sealed batches. */
   void seal(SealedBatch batch, long nowNanos) {
     BatchManifest manifest = batch.manifest();
     lock.lock();
@@ -248,7 +250,7 @@ final class PartitionBuffer {
 
   // -- confined to the recording thread: batches in flight
 
-  /** Returns the sealed batch to send next, or null when there is none or it has to wait. */
+  /** Returns the sealed batch to send next; null when there is none or it must wait. */
   @Nullable SealedBatch nextToSend() {
     int most = failuresInARow > 0 ? 1 : MAX_IN_FLIGHT;
     if (isRetryDue || inFlight >= most || inFlight == sealed.size()) {
@@ -259,7 +261,7 @@ final class PartitionBuffer {
     for (int i = 0; i < inFlight; i++) {
       BatchManifest previous = next.manifest();
       next = batches.next();
-      if (next.manifest().isGoodbye() || next.manifest().epoch() != previous.epoch()) {
+      if (next.manifest().isFinalHeartbeat() || next.manifest().epoch() != previous.epoch()) {
         return null;
       }
     }
@@ -285,7 +287,7 @@ final class PartitionBuffer {
   /**
    * Records that Kafka has a batch that was in flight, and notifies the callers of its lines.
    *
-   * @return whether Kafka has all earlier batches, too; otherwise the batch is sent again
+   * @return whether Kafka also has all earlier batches; otherwise the batch is sent again
    */
   boolean batchAcked(SealedBatch batch) {
     BatchManifest manifest = batch.manifest();
@@ -327,7 +329,7 @@ final class PartitionBuffer {
     }
   }
 
-  /** Abandons what is in flight, heartbeats included: it will not be answered. */
+  /** Abandons everything in flight, including heartbeats, because no answer will come. */
   void abandonInFlight() {
     isHeartbeatInFlight = false;
     announcingBefore = 0;
@@ -336,7 +338,7 @@ final class PartitionBuffer {
   }
 
   /**
-   * Counts a failed attempt that {@link #batchFailed} does not cover: until Kafka has acknowledged
+   * Counts a failed attempt that {@link #batchFailed} does not cover. Until Kafka has acknowledged
    * something, one batch at a time is sent.
    */
   void attemptFailed() {
@@ -348,7 +350,7 @@ final class PartitionBuffer {
     return failuresInARow;
   }
 
-  /** Returns the time before which nothing is sent, since the last attempt failed. */
+  /** Returns the time before which nothing is sent after a failed attempt. */
   long notBeforeNanos() {
     return notBeforeNanos;
   }
@@ -363,15 +365,15 @@ final class PartitionBuffer {
     return isHeartbeatInFlight;
   }
 
-  /** Records that a heartbeat is in flight, and the low watermark that it carries. */
+  /** Records that a heartbeat is in flight, and its low watermark. */
   void heartbeatSent(long carriedEpochMillis, long nowNanos) {
     lowWatermarkEpochMillis = carriedEpochMillis;
     awaitHeartbeat(nowNanos);
   }
 
-  /** Records that the announcement of the current epoch before a goodbye is in flight. */
-  void announcementSent(BatchManifest goodbye, long nowNanos) {
-    announcingBefore = goodbye.batchSequence();
+  /** Records that the announcement of the current epoch before a final heartbeat is in flight. */
+  void announcementSent(BatchManifest finalHeartbeat, long nowNanos) {
+    announcingBefore = finalHeartbeat.batchSequence();
     awaitHeartbeat(nowNanos);
   }
 
@@ -383,9 +385,9 @@ final class PartitionBuffer {
     }
   }
 
-  /** Returns whether Kafka has the announcement of the current epoch before a goodbye. */
-  boolean isAnnounced(BatchManifest goodbye) {
-    return announcedBefore == goodbye.batchSequence();
+  /** Returns whether Kafka has the announcement of the current epoch before a final heartbeat. */
+  boolean isAnnounced(BatchManifest finalHeartbeat) {
+    return announcedBefore == finalHeartbeat.batchSequence();
   }
 
   /** Records that Kafka has the heartbeat or announcement that was in flight. */
@@ -406,7 +408,7 @@ final class PartitionBuffer {
     announcingBefore = 0;
   }
 
-  /** Returns how long the oldest line, or without lines the oldest heartbeat, has waited. */
+  /** Returns how long the oldest line has waited; without lines, the oldest heartbeat. */
   long oldestUnackedNanos(long nowNanos) {
     SealedBatch oldest = sealed.peekFirst();
     if (oldest != null) {

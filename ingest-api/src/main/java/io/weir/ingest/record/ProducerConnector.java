@@ -10,18 +10,18 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * Provides the current {@link BatchProducer}: opens one in the background, since that may take
- * seconds, and another one when it has failed for good. Confined to the recording thread, except
+ * Provides the current {@link BatchProducer}. Opens a producer in the background, because that may
+ * take seconds, and a new one after a permanent failure. Confined to the recording thread, except
  * for {@link #detail} and {@link #isRefused}.
  */
 final class ProducerConnector {
-  /** Pause between two attempts to reach Kafka. */
+  /** Pause between two attempts to connect to Kafka. */
   private static final long RETRY_NANOS = 500_000_000;
 
-  /** Bounds the pause between two producers that fail in a row: 16 s. */
+  /** Bounds the pause between two successive failing producers: 16 s. */
   private static final int MAX_DOUBLINGS = 5;
 
-  /** A lasting failure is logged once per interval. */
+  /** Interval at which a lasting failure is logged. */
   private static final long LOG_NANOS = 30_000_000_000L;
 
   private static final Logger LOG = LoggerFactory.getLogger(ProducerConnector.class);
@@ -34,7 +34,7 @@ final class ProducerConnector {
   private @Nullable CompletableFuture<BatchProducer> opening;
   private long notBeforeNanos;
 
-  /** Producers replaced since Kafka last acknowledged everything it was sent. */
+  /** Number of producers replaced since Kafka last acknowledged all sent batches. */
   private int replacedInARow;
 
   /** Whether a failure was logged as a warning and its end has not been logged. */
@@ -43,7 +43,7 @@ final class ProducerConnector {
   private volatile String detail = "connecting to Kafka";
   private volatile boolean refused;
 
-  /** Creates a connector; the first attempt is made by {@link #producer}. */
+  /** Creates a connector; {@link #producer} makes the first attempt. */
   ProducerConnector(BatchProducer.Factory factory, RecorderThreads threads, LocalClock clock) {
     this.factory = factory;
     this.threads = threads;
@@ -52,7 +52,7 @@ final class ProducerConnector {
     this.logPace = new LogPace(clock, LOG_NANOS);
   }
 
-  /** Returns the producer, or null while there is none; makes no attempt to open one. */
+  /** Returns the producer, or null while there is none; does not try to open one. */
   @Nullable BatchProducer current() {
     return producer;
   }
@@ -114,7 +114,7 @@ final class ProducerConnector {
       if (cause instanceof CallLogStartException) {
         refused = true;
         detail = String.valueOf(cause.getMessage());
-        LOG.error("kafka_refused detail=\"{}\"; nothing is sent until a restart", detail);
+        LOG.error("kafka_refused detail=\"{}\"; no calls are sent until a restart", detail);
       } else {
         reportFailure(String.valueOf(cause.getMessage()));
         if (!(cause instanceof BatchProducer.UnavailableException)) {
@@ -124,7 +124,7 @@ final class ProducerConnector {
     }
   }
 
-  /** Sets what {@link #detail} reports until Kafka acknowledges everything again. */
+  /** Sets the text of {@link #detail} until Kafka acknowledges everything again. */
   void setDetail(String reason) {
     detail = reason;
   }
@@ -134,7 +134,7 @@ final class ProducerConnector {
     detail = reason;
     if (logPace.isDue()) {
       isWarned = true;
-      LOG.warn("kafka_unavailable detail=\"{}\"; calls are held", reason);
+      LOG.warn("kafka_unavailable detail=\"{}\"; calls are kept until Kafka is available", reason);
     }
   }
 
@@ -143,7 +143,7 @@ final class ProducerConnector {
     return replacedInARow > 0 || !detail.isEmpty();
   }
 
-  /** Ends the reported failure, since Kafka acknowledges batches again. */
+  /** Ends the reported failure, because Kafka acknowledges batches again. */
   void reportRecovery() {
     replacedInARow = 0;
     if (!detail.isEmpty()) {
@@ -152,19 +152,19 @@ final class ProducerConnector {
     }
   }
 
-  /** A recovery is logged at the level of its failure, so that whoever saw one sees the other. */
+  /** Returns the level of the failure's log event; the recovery is logged at the same level. */
   private Level recoveryLevel() {
     Level level = isWarned ? Level.WARN : Level.INFO;
     isWarned = false;
     return level;
   }
 
-  /** Closes the producer; another one is opened after a pause that doubles with each in a row. */
+  /** Closes the producer. The next one is opened after a pause that doubles with each in a row. */
   void replace(String reason) {
     BatchProducer failed = producer;
     detail = reason;
     if (failed == null) {
-      return; // one is being opened already
+      return; // one is already being opened
     }
     producer = null;
     notBeforeNanos = clock.nowNanos() + (RETRY_NANOS << Math.min(replacedInARow, MAX_DOUBLINGS));
@@ -176,7 +176,7 @@ final class ProducerConnector {
     failed.close();
   }
 
-  /** Returns what keeps batches from being acknowledged; empty when nothing does. Thread-safe. */
+  /** Returns why batches are not acknowledged; empty if they are. Thread-safe. */
   String detail() {
     return detail;
   }

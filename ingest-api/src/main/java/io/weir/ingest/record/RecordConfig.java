@@ -11,25 +11,25 @@ import java.time.Duration;
 /**
  * The configuration of a {@link KafkaCallLog}. Immutable; created with {@link #builder}.
  *
- * @param node name of this ingest node, unique among all nodes and the same after a restart
- * @param kafka how to reach Kafka
- * @param journalFolder folder of the journal, used by this process only; unused with {@link
+ * @param node name of this ingest node, unique among all nodes and unchanged by a restart
+ * @param kafka the connection to Kafka
+ * @param journalFolder folder of the journal, used only by this process; unused with {@link
  *     Durability#ACKED}
- * @param durability what a call waits for before it is answered
- * @param fsync whether an append waits for the disk, so that a loss of power loses nothing
- * @param maxJournalBytes bound on the bytes of lines that Kafka has not acknowledged
- * @param whenFull what becomes of a call at that bound
+ * @param durability how durable a call's record must be before the call is answered
+ * @param fsync whether an append waits for the disk, so that a power loss loses nothing
+ * @param maxJournalBytes maximum number of bytes of lines that Kafka has not acknowledged
+ * @param whenFull the treatment of a call at that limit
  * @param linger how long a line waits for others before its batch is sealed
- * @param maxBatchLines number of lines at which a batch is sealed at once
- * @param maxBatchBytes number of bytes at which a batch is sealed at once
+ * @param maxBatchLines number of lines at which a batch is sealed immediately
+ * @param maxBatchBytes number of bytes at which a batch is sealed immediately
  * @param heartbeatInterval time between two heartbeats, which carry the low watermark of an idle
  *     partition
  * @param ackTimeout how long a caller waits for Kafka with {@link Durability#ACKED}
  * @param startTimeout how long a start waits for Kafka
- * @param drainTimeout how long a stop waits until Kafka has acknowledged what is held
- * @param callsTimeout how long a stop waits for calls in progress; longer than a request may take
- * @param goodbyeTimeout how long a stop waits for the last heartbeats; only how soon windows close
- *     depends on them
+ * @param drainTimeout how long a stop waits until Kafka has acknowledged the pending lines
+ * @param callsTimeout how long a stop waits for calls in progress; longer than any request may take
+ * @param finalHeartbeatTimeout how long a stop waits for the final heartbeats; affects only how
+ *     soon windows close
  * @param failureStands how long a failed write or another fault makes the log unhealthy. An
  *     unhealthy node gets no calls, so no later write would show that it works again
  */
@@ -49,17 +49,17 @@ public record RecordConfig(
     Duration startTimeout,
     Duration drainTimeout,
     Duration callsTimeout,
-    Duration goodbyeTimeout,
+    Duration finalHeartbeatTimeout,
     Duration failureStands) {
 
-  /** Least {@code maxJournalBytes}: room for some batches of every partition. */
+  /** Minimum of {@code maxJournalBytes}: room for some batches of every partition. */
   public static final long MIN_JOURNAL_BYTES = 1024 * 1024;
 
-  /** Bound on the bytes held with {@link Durability#ACKED}, where there is only memory. */
+  /** Bound on the pending bytes with {@link Durability#ACKED}, where lines are only in memory. */
   public static final long MAX_MEMORY_JOURNAL_BYTES = 64L * 1024 * 1024;
 
   public RecordConfig {
-    require(BatchHeader.isNodeName(node), "node must be 1 to 64 of A-Za-z0-9._-", node);
+    require(BatchHeader.isNodeName(node), "node must be 1 to 64 characters of A-Za-z0-9._-", node);
     require(
         maxJournalBytes >= MIN_JOURNAL_BYTES,
         "maxJournalBytes must be at least " + MIN_JOURNAL_BYTES,
@@ -82,7 +82,10 @@ public record RecordConfig(
     require(!startTimeout.isNegative(), "startTimeout must not be negative", startTimeout);
     require(!drainTimeout.isNegative(), "drainTimeout must not be negative", drainTimeout);
     require(!callsTimeout.isNegative(), "callsTimeout must not be negative", callsTimeout);
-    require(!goodbyeTimeout.isNegative(), "goodbyeTimeout must not be negative", goodbyeTimeout);
+    require(
+        !finalHeartbeatTimeout.isNegative(),
+        "finalHeartbeatTimeout must not be negative",
+        finalHeartbeatTimeout);
     require(!failureStands.isNegative(), "failureStands must not be negative", failureStands);
   }
 
@@ -108,11 +111,11 @@ public record RecordConfig(
     return new Builder(node, kafka, journalFolder);
   }
 
-  /** What becomes of a call when the journal has reached its bound. */
+  /** The treatment of a call when the journal is at its limit. */
   public enum WhenFull {
-    /** The call is refused; nothing is lost. */
+    /** The call is refused; no record is lost. */
     REJECT,
-    /** The call is answered but not recorded; the loss is counted. */
+    /** The call is answered but not recorded; metrics count the loss. */
     DROP
   }
 
@@ -134,7 +137,7 @@ public record RecordConfig(
     private Duration startTimeout = Duration.ofSeconds(15);
     private Duration drainTimeout = Duration.ofSeconds(30);
     private Duration callsTimeout = Duration.ofSeconds(5);
-    private Duration goodbyeTimeout = Duration.ofSeconds(3);
+    private Duration finalHeartbeatTimeout = Duration.ofSeconds(3);
     private Duration failureStands = Duration.ofSeconds(10);
 
     Builder(String node, KafkaConnection kafka, Path journalFolder) {
@@ -203,8 +206,8 @@ public record RecordConfig(
       return this;
     }
 
-    Builder goodbyeTimeout(Duration length) {
-      goodbyeTimeout = length;
+    Builder finalHeartbeatTimeout(Duration length) {
+      finalHeartbeatTimeout = length;
       return this;
     }
 
@@ -230,7 +233,7 @@ public record RecordConfig(
           startTimeout,
           drainTimeout,
           callsTimeout,
-          goodbyeTimeout,
+          finalHeartbeatTimeout,
           failureStands);
     }
   }

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 public final class RecordStatistics {
   final Counter appendedLines;
 
-  /** Writes that appended them; fewer when callers share a write. */
+  /** Writes that appended the calls; fewer than calls when callers share a write. */
   final Counter groupCommits;
 
   final Counter sealedBatches;
@@ -41,10 +41,10 @@ public final class RecordStatistics {
 
   final Counter heartbeats;
 
-  /** Calls that were answered but not recorded, since there was no room. */
+  /** Calls that were answered but not recorded for lack of room. */
   final Counter droppedCalls;
 
-  /** Unexpected exceptions, after which the failed parts started anew. */
+  /** Unexpected exceptions, after which the failed parts restarted. */
   final Counter faults;
 
   /** Calls that earlier processes left in the journal. */
@@ -58,7 +58,10 @@ public final class RecordStatistics {
   private final AtomicLongArray lowWatermarks;
   private final LocalClock clock;
 
-  /** Since when the oldest call or heartbeat has waited, by the clock's nanoseconds; null: none. */
+  /**
+   * When the oldest waiting call or heartbeat began to wait, by the clock's nanoseconds; null for
+   * none.
+   */
   private volatile @Nullable Long oldestUnackedSince;
 
   private volatile LongSupplier oldestPendingNanos = () -> 0;
@@ -67,27 +70,27 @@ public final class RecordStatistics {
     this.clock = clock;
     lowWatermarks = new AtomicLongArray(partitions);
     appendedLines = counter(registry, "weir.log.appended.calls", "calls written to the journal");
-    groupCommits =
-        counter(registry, "weir.log.group.commits", "writes that brought calls to the journal");
+    groupCommits = counter(registry, "weir.log.group.commits", "writes of calls to the journal");
     sealedBatches =
-        counter(registry, "weir.log.sealed.batches", "batches made ready to be sent to Kafka");
-    ackedBatches = counter(registry, "weir.log.acked.batches", "batches that Kafka confirmed");
-    ackedLines = counter(registry, "weir.log.acked.calls", "calls that Kafka confirmed");
+        counter(registry, "weir.log.sealed.batches", "batches sealed to be sent to Kafka");
+    ackedBatches = counter(registry, "weir.log.acked.batches", "batches that Kafka acknowledged");
+    ackedLines = counter(registry, "weir.log.acked.calls", "calls that Kafka acknowledged");
     retriedBatches =
-        counter(registry, "weir.log.retried.batches", "batches handed to the Kafka client again");
-    heartbeats = counter(registry, "weir.log.heartbeats", "heartbeats that Kafka confirmed");
+        counter(registry, "weir.log.retried.batches", "batches passed to the Kafka client again");
+    heartbeats = counter(registry, "weir.log.heartbeats", "heartbeats that Kafka acknowledged");
     droppedCalls =
         counter(
             registry,
             "weir.log.dropped.calls",
-            "calls answered but not kept (WEIR_WHEN_FULL=drop)");
+            "calls answered but not recorded (WEIR_WHEN_FULL=drop)");
     faults =
         counter(
             registry,
             "weir.log.faults",
-            "exceptions that nothing expected, in the threads that record; these began anew");
+            "exceptions that were unexpected, in the recording threads; the failed part restarted");
     foundLines =
-        counter(registry, "weir.log.found.calls", "calls an earlier process left in the journal");
+        counter(
+            registry, "weir.log.found.calls", "calls that an earlier process left in the journal");
     for (Recorded.Reason reason : Recorded.Reason.values()) {
       refusedCalls.put(
           reason,
@@ -98,31 +101,31 @@ public final class RecordStatistics {
     }
     batchCalls =
         DistributionSummary.builder("weir.log.batch.calls")
-            .description("calls in a sealed batch")
+            .description("calls per sealed batch")
             .register(registry);
     batchBytes =
         DistributionSummary.builder("weir.log.batch.bytes")
-            .description("bytes of a sealed batch's calls")
+            .description("bytes per sealed batch")
             .register(registry);
     gauge(
         registry,
         "weir.log.held.calls",
-        "calls Kafka does not have yet",
+        "calls that Kafka has not acknowledged",
         RecordStatistics::heldLines);
     gauge(
         registry,
         "weir.log.journal.bytes",
-        "bytes of the calls that Kafka does not have yet",
+        "bytes of the calls that Kafka has not acknowledged",
         RecordStatistics::journalBytes);
     gauge(
         registry,
         "weir.log.oldest.unacked.ms",
-        "age of the oldest call or heartbeat that Kafka does not have yet, in milliseconds",
+        "age of the oldest call or heartbeat that Kafka has not acknowledged, in milliseconds",
         RecordStatistics::oldestUnackedMillis);
     gauge(
         registry,
         "weir.topic.partitions",
-        "partitions of the topic of calls",
+        "partitions of the calls topic",
         RecordStatistics::partitions);
     for (int partition = 0; partition < partitions; partition++) {
       int each = partition;
@@ -130,7 +133,7 @@ public final class RecordStatistics {
               "weir.log.low.watermark.ms",
               this,
               statistics -> statistics.lowWatermarkEpochMillis(each))
-          .description("newest promise made for a partition, in milliseconds since 1970")
+          .description("newest low watermark of a partition, in milliseconds since 1970")
           .tag("partition", Integer.toString(partition))
           .register(registry);
     }
@@ -153,15 +156,15 @@ public final class RecordStatistics {
     return heldLines.get();
   }
 
-  /** Returns the bytes of those calls, which the journal's bound limits. */
+  /** Returns the bytes of the unacknowledged calls, which the journal's bound limits. */
   long journalBytes() {
     return heldBytes.get();
   }
 
   /**
-   * Returns how long the oldest of those calls, or the heartbeat of a partition without calls, has
-   * waited in this process until now, in milliseconds; 0 when Kafka has acknowledged everything. It
-   * grows also while the record loop stands still.
+   * Returns how long the oldest unacknowledged call, or the heartbeat of a partition without calls,
+   * has waited in this process, in milliseconds; 0 when Kafka has acknowledged everything. Grows
+   * even while the record loop is stalled.
    */
   long oldestUnackedMillis() {
     Long since = oldestUnackedSince;
@@ -218,20 +221,20 @@ public final class RecordStatistics {
   }
 
   /**
-   * Asks for the age of the oldest call of no batch yet whenever the oldest age is asked for: the
-   * record loop may stand still before it has seen the call.
+   * Sets the source of the age of the oldest call that is in no batch. The source is read whenever
+   * the oldest age is read, because the record loop may stall before it has seen the call.
    *
-   * @param nanos its age in nanoseconds, 0 when there is none; asked by any thread
+   * @param nanos returns its age in nanoseconds, 0 when there is none; called by any thread
    */
   void watchPending(LongSupplier nanos) {
     oldestPendingNanos = nanos;
   }
 
   /**
-   * Notes how long the oldest call or heartbeat has waited.
+   * Records how long the oldest call or heartbeat has waited.
    *
    * @param ageNanos 0 when none waits
-   * @param nowNanos when it was looked at, by the clock
+   * @param nowNanos the time of this measurement, by the clock
    */
   void oldestUnacked(long ageNanos, long nowNanos) {
     oldestUnackedSince = ageNanos == 0 ? null : nowNanos - ageNanos;

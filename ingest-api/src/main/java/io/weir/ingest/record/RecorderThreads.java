@@ -4,9 +4,9 @@ package io.weir.ingest.record;
 import java.util.concurrent.Executor;
 
 /**
- * What a {@link CallRecorder} needs of the threads around it.
+ * The threads and callbacks that a {@link CallRecorder} needs.
  *
- * @param opener runs the opening of a producer, which may take seconds
+ * @param opener opens producers, which may take seconds
  * @param wakeUp requests a pass without delay; called on any thread
  * @param writer runs one write of the journal at a time
  * @param faults receives unexpected exceptions after the failed part has recovered
@@ -23,12 +23,12 @@ record RecorderThreads(Executor opener, Runnable wakeUp, Executor writer, FaultH
     void handle(String part, Throwable fault);
   }
 
-  /** Everything happens on the caller's thread, which makes the passes; exceptions are rethrown. */
+  /** Returns threads that run everything on the calling thread; exceptions are thrown again. */
   static RecorderThreads none() {
     return new RecorderThreads(Runnable::run, () -> {}, Runnable::run, RecorderThreads::rethrow);
   }
 
-  /** Returns the same threads, whose faults are also counted. */
+  /** Returns the same threads, with faults also counted. */
   RecorderThreads countingFaults(Runnable counter) {
     return new RecorderThreads(
         opener,

@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A sealed batch that Kafka has not acknowledged.
  *
- * @param manifest its description, as journaled
- * @param lines its bytes; null when they are to be read from the journal
+ * @param manifest the batch's description, as journaled
+ * @param lines the batch's bytes; null when they must be read from the journal
  * @param sinceNanos time since which its oldest line has waited, by {@link LocalClock#nowNanos}
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared

@@ -16,16 +16,17 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Sends the sealed batches of all partitions, and heartbeats, and retries without end. Confined to
- * the recording thread; the producer's callbacks, which may run on any thread, only put their
- * results into a queue.
+ * the recording thread. The producer's callbacks may run on any thread; they only put their results
+ * into a queue.
  */
 final class Sender {
   /** Bound on bytes in flight; further batches wait in the journal. */
   static final long MAX_IN_FLIGHT_BYTES = 32L * 1024 * 1024;
 
   /**
-   * Pause after a failure, doubled with each that follows, up to 1.6 s: by then a single batch is
-   * tried, and windows wait for it. Failures that can be retried quickly are retried by the client.
+   * Pause after a failure, doubled with each further one, up to 1.6 s. With longer pauses windows
+   * would wait for the single batch that is retried. The client itself retries failures that allow
+   * a quick retry.
    */
   private static final long RETRY_NANOS = 200_000_000;
 
@@ -71,8 +72,8 @@ final class Sender {
    *
    * @param producer the producer that was used
    * @param batch the batch; null for a heartbeat
-   * @param bytes size of what was in flight
-   * @param failure null when Kafka has acknowledged it
+   * @param bytes size in flight
+   * @param failure null when Kafka has acknowledged the send
    */
   private record Result(
       BatchProducer producer,
@@ -87,7 +88,7 @@ final class Sender {
     boolean isAnyAcked = false;
     for (Result result = results.poll(); result != null; result = results.poll()) {
       if (result.producer() != connector.current()) {
-        continue; // abandoned with its producer; it is sent again
+        continue; // abandoned with its producer; will be sent again
       }
       inFlightBytes -= result.bytes();
       BatchProducer.Failure failure = result.failure();
@@ -136,7 +137,9 @@ final class Sender {
     buffer.notBefore(clock.nowNanos() + (RETRY_NANOS << doublings));
   }
 
-  /** Replaces the producer; all that is in flight is abandoned and sent again by the next one. */
+  /**
+   * Replaces the producer. Everything in flight is abandoned, and the next producer sends it again.
+   */
   void replaceProducer(String reason) {
     for (PartitionBuffer buffer : buffers) {
       statistics.retriedBatches.increment(buffer.inFlight());
@@ -146,13 +149,14 @@ final class Sender {
     connector.replace(reason);
   }
 
-  /** Sends the sealed batches that are due, one of each partition in turn. */
+  /** Sends the due sealed batches, one of each partition in turn. */
   void sendBatches() {
     BatchProducer producer = connector.producer();
     if (producer == null) {
       return;
     }
-    // starts with another partition each time, so that none starves when few bytes may be sent
+    // starts with another partition each time, so that no partition starves when few bytes may be
+    // sent
     firstBuffer = (firstBuffer + 1) % buffers.size();
     boolean isAnySent = true;
     while (isAnySent) {
@@ -161,7 +165,8 @@ final class Sender {
         if (sendNext(producer, buffers.get((firstBuffer + i) % buffers.size()))) {
           isAnySent = true;
           if (hasFailure()) {
-            return; // at once, as when the topic is not known yet: the next must not overtake it
+            return; // failed immediately, for example for an unknown topic: the next batch must not
+            // overtake it
           }
         }
       }
@@ -186,7 +191,7 @@ final class Sender {
     if (inFlightBytes > 0 && inFlightBytes + manifest.bytes() > MAX_IN_FLIGHT_BYTES) {
       return false;
     }
-    if (manifest.isGoodbye() && !buffer.isAnnounced(manifest)) {
+    if (manifest.isFinalHeartbeat() && !buffer.isAnnounced(manifest)) {
       if (buffer.isHeartbeatInFlight()) {
         return false;
       }
@@ -202,7 +207,7 @@ final class Sender {
         buffer.notBefore(clock.nowNanos() + UNREADABLE_NANOS);
         connector.setDetail("partition " + buffer.partition() + ": " + unreadable.getMessage());
         LOG.error(
-            "journal_failed partition={} detail=\"{}\"; it is tried again",
+            "journal_failed partition={} detail=\"{}\"; Weir retries",
             buffer.partition(),
             unreadable.getMessage(),
             unreadable);
@@ -215,29 +220,29 @@ final class Sender {
   }
 
   /**
-   * Announces the current epoch, with the low watermark of the old one, before the goodbye of the
-   * old one is sent. From then on the aggregator waits for the new epoch's low watermark, which
-   * holds windows open for what is yet to be sent. The goodbye waits for the acknowledgement.
+   * Announces the current epoch, with the old epoch's low watermark, before the old epoch's final
+   * heartbeat is sent. From then on the aggregator waits for the new epoch's low watermark, which
+   * keeps windows open for unsent lines. The final heartbeat is sent after the acknowledgement.
    */
   private void announceEpoch(
-      BatchProducer producer, PartitionBuffer buffer, BatchManifest goodbye) {
-    buffer.announcementSent(goodbye, clock.nowNanos());
+      BatchProducer producer, PartitionBuffer buffer, BatchManifest finalHeartbeat) {
+    buffer.announcementSent(finalHeartbeat, clock.nowNanos());
     sendHeartbeat(
         producer,
         buffer,
-        goodbye.batchSequence() - 1,
-        goodbye.lowWatermarkEpochMillis(),
+        finalHeartbeat.batchSequence() - 1,
+        finalHeartbeat.lowWatermarkEpochMillis(),
         buffer.linesBeforeEpoch(),
         false);
   }
 
   /**
-   * Sends a heartbeat to every partition of which Kafka has acknowledged every line and that has no
-   * heartbeat in flight.
+   * Sends a heartbeat to every partition whose lines Kafka has all acknowledged, unless one is in
+   * flight.
    *
-   * @param advancedEpochMillis the low watermark, taken before this call: lines that it does not
-   *     cover may be pending by now, and then there is no heartbeat
-   * @param departing whether these are the last ones, the goodbye
+   * @param advancedEpochMillis the low watermark, taken before this call. Lines that it does not
+   *     cover may be pending by now; their partition gets no heartbeat
+   * @param departing whether these are the final heartbeats
    */
   void sendHeartbeats(long advancedEpochMillis, boolean departing) {
     BatchProducer producer = connector.producer();

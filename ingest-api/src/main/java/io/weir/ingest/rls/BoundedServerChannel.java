@@ -12,10 +12,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A listening socket with a maximum of open connections. At the maximum, a new connection replaces
- * the one that has been silent the longest, if that has been silent for a minimum time. Otherwise
- * the new connection is closed at once, before anything is read from it. Called by its event loop
- * only; connections may be read and closed in any thread.
+ * A listening socket with a maximum number of open connections. At the maximum, a new connection
+ * replaces the one that has been silent the longest, if it was silent for a minimum time. Otherwise
+ * the new connection is closed immediately, before anything is read from it. Called only by its
+ * event loop; connections may be read and closed in any thread.
  */
 final class BoundedServerChannel extends NioServerSocketChannel {
   private final int maxConnections;
@@ -27,7 +27,7 @@ final class BoundedServerChannel extends NioServerSocketChannel {
     this.minIdleNanos = minIdle.toNanos();
   }
 
-  /** Keeps the time at which a connection last sent something. */
+  /** Stores the time at which a connection last sent something. */
   private static final class LastRead extends ChannelInboundHandlerAdapter {
     private volatile long nanos = System.nanoTime();
 

@@ -19,23 +19,25 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the descriptors of a request as calls. Values of entries come from callers, so none is
- * refused: a request that was refused for its values would pass where Envoy lets requests pass
- * whose limits are not known. Thread-safe.
+ * Reads the descriptors of a request as calls. Accepts every value of an entry, because values come
+ * from callers. If Weir refused a request for its values, Envoy could let it pass without a limit.
+ * Thread-safe.
  */
 final class DescriptorReader {
-  /** Most descriptors of a request. */
+  /** Maximum number of descriptors of a request. */
   static final int MAX_DESCRIPTORS = 64;
 
-  /** Most entries of a descriptor; as many as a call may have attributes. */
+  /**
+   * Maximum number of entries of a descriptor; equals the maximum number of attributes of a call.
+   */
   static final int MAX_ENTRIES = 64;
 
-  /** The entry by which Envoy tells the caller's address. */
+  /** The entry in which Envoy sends the caller's address. */
   private static final String REMOTE_ADDRESS = "remote_address";
 
   /**
-   * Number of the field {@code is_negative_hits}, which is younger than the messages that this is
-   * compiled with.
+   * Number of the field {@code is_negative_hits}, which is newer than the message classes of this
+   * build.
    */
   private static final int IS_NEGATIVE_HITS = 4;
 
@@ -46,7 +48,7 @@ final class DescriptorReader {
    * Creates a reader.
    *
    * @param clientKeys keys of entries whose value is the name of the client
-   * @param givesBack whether hits may be given back
+   * @param givesBack whether clients may give hits back
    */
   DescriptorReader(List<String> clientKeys, boolean givesBack) {
     this.clientKeys = Set.copyOf(clientKeys);
@@ -54,20 +56,20 @@ final class DescriptorReader {
   }
 
   /**
-   * A descriptor as it is asked about.
+   * A descriptor as a request contains it.
    *
-   * @param call the call for which it stands; of cost 1, if it takes nothing
-   * @param isPeek whether nothing is to be taken and nothing to be recorded
-   * @param negativeHits how many hits are to be given back; 0 if none
+   * @param call the call that represents it; its cost is 1 if it takes no tokens
+   * @param isPeek whether to take no tokens and record nothing
+   * @param negativeHits number of hits to give back; 0 for none
    */
   record Asked(Call call, boolean isPeek, long negativeHits) {
-    /** Returns the same about a call that stands beside others. */
-    Asked of(Call beside) {
-      return new Asked(beside, isPeek, negativeHits);
+    /** Returns the same descriptor with another call. */
+    Asked of(Call replacement) {
+      return new Asked(replacement, isPeek, negativeHits);
     }
   }
 
-  /** Reads all descriptors of a request, in their order. */
+  /** Reads all descriptors of a request, in order. */
   List<Asked> read(RateLimitRequest request) throws InvalidRequestException {
     String violation = Names.violation(request.getDomain());
     if (violation != null) {
@@ -146,7 +148,7 @@ final class DescriptorReader {
     return keys;
   }
 
-  /** Returns the index of the first entry that names a client; −1 if none does. */
+  /** Returns the index of the first entry that names a client; −1 if there is none. */
   private int client(RateLimitDescriptor descriptor) {
     for (int i = 0; i < descriptor.getEntriesCount(); i++) {
       RateLimitDescriptor.Entry entry = descriptor.getEntries(i);
@@ -157,7 +159,7 @@ final class DescriptorReader {
     return -1;
   }
 
-  /** Returns whether hits are given back; of a field that is sent twice the last one holds. */
+  /** Returns whether hits are given back; if the field is repeated, the last value applies. */
   private boolean isNegative(RateLimitDescriptor descriptor, String path)
       throws InvalidRequestException {
     List<Long> sent = descriptor.getUnknownFields().getField(IS_NEGATIVE_HITS).getVarintList();
@@ -171,12 +173,12 @@ final class DescriptorReader {
     }
     if (descriptor.hasLimit()) {
       throw new InvalidRequestException(
-          field, "must not stand beside limit: what such a limit has counted is in no record");
+          field, "must not be used together with limit: hits of such a limit are not recorded");
     }
     return true;
   }
 
-  /** Returns a descriptor whose hits are to be given back. */
+  /** Returns a descriptor that gives its hits back. */
   static RateLimitDescriptor negative(RateLimitDescriptor descriptor) {
     return descriptor.toBuilder()
         .mergeUnknownFields(

@@ -10,13 +10,13 @@ import io.weir.ingest.gate.LimitStatus;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells the verdict on a call as the status of a descriptor. Of several policies it tells the one
- * that the record names: of those that deny the call the one with the longest wait, else the one
- * with the smallest part of its limit left. Numbers above 2^32 − 1 are told as 2^32 − 1. Stateless
+ * Converts the verdict on a call to the status of a descriptor. Of several policies it reports the
+ * recorded one: among denying policies the one with the longest wait, else the one with the
+ * smallest fraction of its limit left. Numbers above 2^32 − 1 are reported as 2^32 − 1. Stateless
  * and thread-safe.
  */
 final class DescriptorStatuses {
-  /** Greatest number of a 32-bit field without a sign. */
+  /** Maximum of an unsigned 32-bit field. */
   static final long MAX_UINT32 = 0xffff_ffffL;
 
   private static final long MICROS_PER_MILLI = 1_000;
@@ -28,18 +28,18 @@ final class DescriptorStatuses {
   static DescriptorStatus of(CheckOutcome.Decided decided) {
     DescriptorStatus.Builder status =
         DescriptorStatus.newBuilder().setCode(decided.call().allowed() ? Code.OK : Code.OVER_LIMIT);
-    LimitStatus told = told(decided);
-    if (told != null) {
+    LimitStatus reported = recordedLimit(decided);
+    if (reported != null) {
       status
-          .setCurrentLimit(limit(told))
-          .setLimitRemaining(uint32(told.remainingTokens()))
-          .setDurationUntilReset(duration(told.reply().resetMicros()));
+          .setCurrentLimit(limit(reported))
+          .setLimitRemaining(uint32(reported.remainingTokens()))
+          .setDurationUntilReset(duration(reported.reply().resetMicros()));
     }
     return status.build();
   }
 
-  /** Returns the limit of the policy that the record names; null if it promises nothing. */
-  static @Nullable LimitStatus told(CheckOutcome.Decided decided) {
+  /** Returns the limit of the recorded policy; null if it is not enforced. */
+  static @Nullable LimitStatus recordedLimit(CheckOutcome.Decided decided) {
     for (LimitStatus limit : decided.limits()) {
       if (limit.enforced() && limit.policy().name().equals(decided.call().policy())) {
         return limit;
@@ -48,26 +48,26 @@ final class DescriptorStatuses {
     return null;
   }
 
-  private static RateLimit limit(LimitStatus told) {
+  private static RateLimit limit(LimitStatus reported) {
     return RateLimit.newBuilder()
-        .setName(told.policy().name())
-        .setRequestsPerUnit(uint32(told.limit().capacityTokens()))
+        .setName(reported.policy().name())
+        .setRequestsPerUnit(uint32(reported.limit().capacityTokens()))
         .setUnit(
             Units.of(
-                told.policy().limit(),
-                told.period(),
-                told.limit().capacityTokens() == 0
+                reported.policy().limit(),
+                reported.period(),
+                reported.limit().capacityTokens() == 0
                     ? 0
-                    : told.limit().windowMicros(told.limit().arithmetic())))
+                    : reported.limit().windowMicros(reported.limit().arithmetic())))
         .build();
   }
 
-  /** Returns the bits of a number as a field of 32 bits without a sign has them. */
+  /** Returns the bits of a number in an unsigned 32-bit field. */
   static int uint32(long value) {
     return (int) Math.min(Math.max(0, value), MAX_UINT32);
   }
 
-  /** Returns a length of time in milliseconds, rounded up. */
+  /** Returns a duration in milliseconds, rounded up. */
   static Duration duration(long micros) {
     long millis = micros / MICROS_PER_MILLI + (micros % MICROS_PER_MILLI > 0 ? 1 : 0);
     return Duration.newBuilder()

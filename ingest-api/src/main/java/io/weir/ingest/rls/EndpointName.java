@@ -11,11 +11,11 @@ import java.util.Base64;
 import java.util.Locale;
 
 /**
- * Builds the endpoint of a call from a descriptor: the domain and the entries in their order,
- * separated by semicolons, as in {@code shop;generic_key=slow;path=/v1/items}. No two descriptors
- * have the same endpoint, since characters that separate are percent-encoded in names and values,
- * and so are those with a meaning in patterns. An endpoint that would be longer than a name may be
- * is replaced by {@code h:} and 192 bits of its SHA-256. Used by one thread.
+ * Builds the endpoint of a call from a descriptor: the domain and the entries in order, separated
+ * by semicolons, as in {@code shop;generic_key=slow;path=/v1/items}. Separators and characters with
+ * a meaning in patterns are percent-encoded in names and values, so that no two descriptors have
+ * the same endpoint. An endpoint longer than the maximum of a name is replaced by {@code h:} and
+ * 192 bits of its SHA-256. Used by one thread.
  */
 public final class EndpointName {
   /** Bytes of SHA-256 kept: 192 bits, as in the keys of buckets. */
@@ -36,12 +36,12 @@ public final class EndpointName {
     return with(key).append("=", value);
   }
 
-  /** Adds an entry whose value is told elsewhere. */
+  /** Adds an entry without its value. */
   public EndpointName with(String key) {
     return append(";", key);
   }
 
-  /** Adds an entry of any value that begins in a way, for the name of what is for all of them. */
+  /** Adds an entry with a value prefix, for the name of a policy that matches all such values. */
   public EndpointName withBeginning(String key, String beginning) {
     with(key, beginning);
     text.append('*');
@@ -72,7 +72,7 @@ public final class EndpointName {
     return nameOf(text.toString());
   }
 
-  /** Returns a text that may be a name: itself, or its hash if it may not. */
+  /** Returns the text if it is a valid name, else its hash. */
   static String nameOf(String text) {
     return Names.violation(text) == null ? text : HASHED + hash(text);
   }
@@ -87,8 +87,8 @@ public final class EndpointName {
   }
 
   /**
-   * Returns the UTF-8 of a text; an unpaired surrogate, which has none, is three bytes that are in
-   * no UTF-8, so that no two texts have the same bytes.
+   * Returns the UTF-8 of a text. An unpaired surrogate has no UTF-8; it becomes three bytes that
+   * occur in no UTF-8 text, so that no two texts have the same bytes.
    */
   private static byte[] bytes(String text) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream(text.length());

@@ -9,13 +9,14 @@ import java.util.Set;
 
 /**
  * Names the attributes that hold the values of a descriptor's entries: each has the name of its
- * key. The second entry of a key has {@code #2} behind it, the third {@code #3}; so has the first
- * one whose key is the name of another attribute of descriptors. Stateless and thread-safe.
+ * key. The second entry of a key gets the suffix {@code #2}, the third {@code #3}. The first entry
+ * also gets a suffix if its key is the name of another attribute of descriptors. Stateless and
+ * thread-safe.
  */
 public final class EntryNames {
   private EntryNames() {}
 
-  /** Returns the name of each entry's attribute, by their keys in their order. */
+  /** Returns the name of each entry's attribute, given the keys in order. */
   public static List<String> of(List<String> keys) {
     Set<String> used = new HashSet<>(Set.of(Descriptor.DOMAIN, Descriptor.KEYS));
     List<String> names = new ArrayList<>(keys.size());
@@ -29,12 +30,12 @@ public final class EntryNames {
     return names;
   }
 
-  /** Returns the value of the attribute that tells the keys of a descriptor. */
+  /** Returns the value of the attribute that lists the keys of a descriptor. */
   public static String joined(List<String> keys) {
     return String.join(";", keys);
   }
 
-  /** Returns the keys of a descriptor, of which none has a semicolon, by their joined form. */
+  /** Returns the keys of a descriptor from their joined form; no key contains a semicolon. */
   public static List<String> split(String joined) {
     return List.of(joined.split(";", -1));
   }

@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the gRPC health of the server, and of one service, as the node's readiness is: those who
- * watch it are told within a fraction of a second. Thread-safe.
+ * Keeps the gRPC health of the server, and of one service, equal to the node's readiness. Watching
+ * clients are notified within a fraction of a second. Thread-safe.
  */
 public final class HealthUpdates implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(HealthUpdates.class);
@@ -32,9 +32,9 @@ public final class HealthUpdates implements AutoCloseable {
             return thread;
           });
 
-  /** Tells whether the node is ready. */
+  /** Reports whether the node is ready. */
   public interface Readiness {
-    /** Returns whether calls would be kept. */
+    /** Returns whether the node would record calls. */
     boolean isReady();
   }
 
@@ -44,7 +44,7 @@ public final class HealthUpdates implements AutoCloseable {
     this.readiness = readiness;
   }
 
-  /** Tells the health once, and then again and again. */
+  /** Publishes the health once, then at a fixed interval. */
   static HealthUpdates start(HealthStatusManager status, String service, Readiness readiness) {
     HealthUpdates updates = new HealthUpdates(status, service, readiness);
     updates.update();
@@ -59,13 +59,13 @@ public final class HealthUpdates implements AutoCloseable {
     try {
       now = readiness.isReady() ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
     } catch (RuntimeException failed) {
-      LOG.error("readiness could not be told", failed);
+      LOG.error("publishing readiness failed", failed);
     }
     status.setStatus(HealthStatusManager.SERVICE_NAME_ALL_SERVICES, now);
     status.setStatus(service, now);
   }
 
-  /** Tells that nothing is served, for good. A second call does nothing. */
+  /** Publishes permanently that nothing is served. A second call does nothing. */
   @Override
   public void close() {
     if (closed.compareAndSet(false, true)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.rls;
 
-/** Thrown if a request is not one that can be decided, whatever the policies are. */
+/** Thrown if a request cannot be decided, whatever the policies are. */
 public final class InvalidRequestException extends Exception {
   private static final long serialVersionUID = 1L;
 
@@ -11,8 +11,8 @@ public final class InvalidRequestException extends Exception {
   /**
    * Creates the exception.
    *
-   * @param field the path of the field that is wrong; empty for the whole request
-   * @param rule what is wrong with it, worded to follow the field's name
+   * @param field path of the invalid field; empty for the whole request
+   * @param rule the violated rule, worded to follow the field's name
    */
   InvalidRequestException(String field, String rule) {
     super((field + " " + rule).strip(), null, false, false);
@@ -20,12 +20,12 @@ public final class InvalidRequestException extends Exception {
     this.rule = rule;
   }
 
-  /** Returns the path of the field that is wrong; empty for the whole request. */
+  /** Returns the path of the invalid field; empty for the whole request. */
   public String field() {
     return field;
   }
 
-  /** Returns what is wrong with the field. */
+  /** Returns the rule that the field violates. */
   public String rule() {
     return rule;
   }

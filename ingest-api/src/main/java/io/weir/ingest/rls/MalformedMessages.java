@@ -19,8 +19,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Answers messages that are none of a method {@code INVALID_ARGUMENT}. The library would log each
- * of them with a stack trace, so that whoever reaches the port could fill the log. Stateless and
+ * Answers messages that do not belong to the method with {@code INVALID_ARGUMENT}. The library
+ * would log each of them with a stack trace, so that any sender could fill the log. Stateless and
  * thread-safe.
  */
 final class MalformedMessages {
@@ -29,7 +29,7 @@ final class MalformedMessages {
 
   private MalformedMessages() {}
 
-  /** Returns a service that answers as another one does, but for malformed messages. */
+  /** Returns a service that behaves like the given one, except for malformed messages. */
   static ServerServiceDefinition refusedBy(ServerServiceDefinition service) {
     ServiceDescriptor.Builder descriptor =
         ServiceDescriptor.newBuilder(service.getServiceDescriptor().getName())
@@ -55,7 +55,7 @@ final class MalformedMessages {
             new Refusing<>(call, handler.startCall(call, headers), tolerant.malformed));
   }
 
-  /** Reads messages; never throws, but returns a message of its own for one that is malformed. */
+  /** Reads messages. Never throws; returns a special message for a malformed one. */
   private static final class Tolerant<Q> implements Marshaller<Q> {
     private final Marshaller<Q> marshaller;
     private final Q malformed;
@@ -65,13 +65,13 @@ final class MalformedMessages {
       this.malformed = anotherMessage(marshaller);
     }
 
-    /** Returns a message that no one who reads messages returns, whatever it says. */
+    /** Returns a message instance that differs by identity from every parsed message. */
     private static <Q> Q anotherMessage(Marshaller<Q> marshaller) {
       if (marshaller instanceof PrototypeMarshaller<Q> known
           && known.getMessagePrototype() instanceof Message message) {
         return known.getMessageClass().cast(message.newBuilderForType().build());
       }
-      throw new IllegalArgumentException("its messages are not of Protocol Buffers");
+      throw new IllegalArgumentException("its messages must be Protocol Buffers messages");
     }
 
     @Override
@@ -89,7 +89,7 @@ final class MalformedMessages {
     }
   }
 
-  /** Ends a call by its malformed message, of which the service does not hear. */
+  /** Ends a call after its malformed message, without passing the message to the service. */
   private static final class Refusing<Q, A> extends SimpleForwardingServerCallListener<Q> {
     private final ServerCall<Q, A> call;
     private final Q malformed;
@@ -102,7 +102,7 @@ final class MalformedMessages {
     }
 
     @Override
-    @SuppressWarnings("ReferenceEquality") // a message that is equal may have been sent
+    @SuppressWarnings("ReferenceEquality") // a client may have sent an equal message
     public void onMessage(Q message) {
       if (message == malformed) {
         isRefused = true;

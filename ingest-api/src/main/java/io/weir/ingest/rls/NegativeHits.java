@@ -15,13 +15,13 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Gives hits back by settling the newest calls of the same descriptor that this node has recorded.
- * What it does not know is not given back, and counted. No call gives more back than it cost: each
- * is handed out once, and the aggregator lets the first settlement of a call stand. Thread-safe;
- * blocks no thread.
+ * Gives hits back by settling the newest calls of the same descriptor that this node recorded. Hits
+ * of unknown calls are not given back, but counted. No call gives back more than it cost: each call
+ * is used once, and the aggregator accepts only the first settlement of a call. Thread-safe; blocks
+ * no thread.
  *
- * <p>Of all hits that are to be given back: asked = settled + unknown + not-recorded; the refused
- * ones are among the settled.
+ * <p>Invariant for all requested hits: requested = settled + unknown + not-recorded; the refused
+ * hits are part of the settled ones.
  */
 final class NegativeHits {
   private final RecentCalls calls = new RecentCalls();
@@ -44,12 +44,12 @@ final class NegativeHits {
 
   private static Counter counter(MeterRegistry registry, String outcome) {
     return Counter.builder("weir.negative.hits")
-        .description("hits that were to be given back")
+        .description("hits that requests gave back, by the result")
         .tag("outcome", outcome)
         .register(registry);
   }
 
-  /** Remembers a call whose hits may be given back later; passes over any other outcome. */
+  /** Stores a call whose hits may be given back later; ignores any other outcome. */
   void remember(CheckOutcome outcome) {
     if (outcome instanceof CheckOutcome.Decided decided
         && decided.call().allowed()
@@ -59,12 +59,12 @@ final class NegativeHits {
   }
 
   /**
-   * Gives hits of a descriptor back, as far as they are known, and returns without waiting.
+   * Gives back hits of a descriptor as far as their calls are known, and returns without waiting.
    *
    * @param hits at least 1
-   * @return completed, by a thread that must not be blocked, with why the settlements could not be
-   *     recorded, in which case those calls are not tried again; empty if they are recorded, or no
-   *     call is known
+   * @return completes with the reason why the settlements could not be recorded; those calls are
+   *     not tried again. Completes with empty if they were recorded, or no call is known. The
+   *     completing thread must not be blocked
    */
   CompletableFuture<Optional<Recorded.Refused>> giveBack(CallFacts facts, long hits) {
     RecentCalls.Found found = calls.take(RecentCalls.Owner.of(facts), hits, System.nanoTime());
@@ -73,7 +73,7 @@ final class NegativeHits {
       return CompletableFuture.completedFuture(Optional.empty());
     }
     return settler
-        .submit(found.calls(), this::told)
+        .submit(found.calls(), this::countRefused)
         .thenApply(results -> count(results, found.hits()));
   }
 
@@ -88,7 +88,7 @@ final class NegativeHits {
     return Optional.empty();
   }
 
-  private void told(Settler.KnownCall call, SettlementVerdict verdict) {
+  private void countRefused(Settler.KnownCall call, SettlementVerdict verdict) {
     if (verdict.outcome() != Outcome.STANDS) {
       refused.increment((double) (call.call().cost() - call.actualCost()));
     }

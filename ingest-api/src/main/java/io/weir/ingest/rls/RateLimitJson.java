@@ -20,7 +20,7 @@ import java.util.Set;
 
 /**
  * Reads requests and writes answers in the JSON form of Protocol Buffers: names in camel case or as
- * in the messages, 64-bit numbers as numbers or as texts. Stateless and thread-safe.
+ * in the messages, 64-bit numbers as numbers or as strings. Stateless and thread-safe.
  */
 final class RateLimitJson {
   private static final int MAX_NESTING = 32;
@@ -40,8 +40,8 @@ final class RateLimitJson {
   /**
    * Reads a request.
    *
-   * @param ignoresUnknown whether members that are not known are passed over
-   * @throws InvalidRequestException if the body is not such a request
+   * @param ignoresUnknown whether unknown members are ignored
+   * @throws InvalidRequestException if the body is not a valid request
    */
   static RateLimitRequest read(byte[] body, boolean ignoresUnknown) throws InvalidRequestException {
     JsonNode tree;
@@ -63,7 +63,7 @@ final class RateLimitJson {
       (ignoresUnknown ? parser.ignoringUnknownFields() : parser).merge(request.toString(), read);
     } catch (InvalidProtocolBufferException invalid) {
       throw new InvalidRequestException(
-          "", "the body is no RateLimitRequest: " + invalid.getMessage());
+          "", "the body is not a RateLimitRequest: " + invalid.getMessage());
     }
     for (int index : negative) {
       read.setDescriptors(index, DescriptorReader.negative(read.getDescriptors(index)));
@@ -72,9 +72,9 @@ final class RateLimitJson {
   }
 
   /**
-   * Takes out a member that is younger than the messages that this is compiled with.
+   * Removes a member that is newer than the message classes of this build.
    *
-   * @return the descriptors of which it is true, by their numbers from 0
+   * @return the descriptors in which it is true, by index from 0
    */
   private static Set<Integer> takeNegativeHits(ObjectNode request) throws InvalidRequestException {
     Set<Integer> negative = new HashSet<>();

@@ -29,58 +29,58 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The gRPC port: Envoy's rate limit service, health and reflection. Health is that of readiness:
- * {@code SERVING} while calls would be kept, for the whole server and for the service.
+ * The gRPC port: Envoy's rate limit service, health and reflection. Health equals readiness: {@code
+ * SERVING} while the node would record calls, for the whole server and for the service.
  */
 public final class RateLimitServer implements AutoCloseable {
   /**
-   * Largest request. Envoy takes 60 KiB of header fields of its callers, unless it is configured
-   * otherwise, and may copy them to several descriptors: what it sends must not become an error.
+   * Maximum size of a request. By default Envoy accepts 60 KiB of header fields from its callers,
+   * and it may copy them to several descriptors; such a request must not fail.
    */
   private static final int MAX_REQUEST_BYTES = 1024 * 1024;
 
-  /** Largest metadata of a request; tokens of issuers may have some kilobytes. */
+  /** Maximum size of a request's metadata; tokens of issuers may have some kilobytes. */
   private static final int MAX_METADATA_BYTES = 16 * 1024;
 
   /**
-   * Most requests at once of one connection; Envoy has one connection for each of its threads, and
-   * opens another one when a connection has as many.
+   * Maximum number of concurrent requests of one connection. Envoy has one connection for each of
+   * its threads, and opens another one when a connection is at this maximum.
    */
-  private static final int MAX_CALLS_OF_A_CONNECTION = 128;
+  private static final int MAX_CALLS_PER_CONNECTION = 128;
 
-  /** Most bytes of a connection that have arrived and that no request has read. */
-  private static final int UNREAD_BYTES_OF_A_CONNECTION = 128 * 1024;
+  /** Maximum number of received bytes of a connection that no request has read. */
+  private static final int UNREAD_BYTES_PER_CONNECTION = 128 * 1024;
 
-  /** A request must be whole after this time; as the body of a check. */
+  /** Time within which a request must arrive completely; the same as for the body of a check. */
   private static final Duration WHOLE_LIMIT = Duration.ofSeconds(10);
 
-  /** Most bytes of all requests that are not whole; as of the bodies of checks. */
+  /** Maximum number of bytes of all incomplete requests; the same as for the bodies of checks. */
   private static final long MAX_UNFINISHED_BYTES = 64L * 1024 * 1024;
 
-  /** The bound on connections is never lower, whatever that of the check API is. */
-  private static final int FEWEST_CONNECTIONS = 100;
+  /** Minimum of the bound on connections, whatever the bound of the check API is. */
+  private static final int MIN_CONNECTIONS = 100;
 
-  /** After this time without a sign of life the peer is asked for one. */
+  /** Idle time after which the server pings the peer. */
   private static final Duration KEEP_ALIVE = Duration.ofMinutes(1);
 
-  /** The peer of a connection is gone if it gives no sign of life for so long. */
+  /** Time without an answer to a ping after which the connection is closed. */
   private static final Duration KEEP_ALIVE_TIMEOUT = Duration.ofSeconds(20);
 
-  /** A peer that asks for signs of life more often than that is disconnected. */
-  private static final Duration SHORTEST_KEEP_ALIVE_OF_PEERS = Duration.ofSeconds(10);
+  /** Minimum interval of the peer's pings; peers that ping more often are disconnected. */
+  private static final Duration MIN_PEER_KEEP_ALIVE = Duration.ofSeconds(10);
 
-  /** A connection without a request ends after this time; its peer opens another one. */
+  /** Time after which a connection without a request is closed; its peer opens another one. */
   private static final Duration IDLE_LIMIT = Duration.ofMinutes(5);
 
   /**
    * When the port is full, a new connection replaces the one that has been silent the longest, if
-   * that has been silent for at least this time.
+   * it was silent for at least this time.
    */
   private static final Duration IDLE_LIMIT_OF_FULL_PORT = Duration.ofSeconds(30);
 
   /**
-   * A connection that resets more requests than this in {@link #RESETS_WINDOW} is closed (rapid
-   * reset, CVE-2023-44487). Envoy resets each request that reaches its deadline.
+   * Number of reset requests within {@link #RESETS_WINDOW} above which a connection is closed
+   * (rapid reset, CVE-2023-44487). Envoy resets each request that reaches its deadline.
    */
   private static final int MAX_RESETS = 5_000;
 
@@ -88,13 +88,15 @@ public final class RateLimitServer implements AutoCloseable {
 
   private static final Duration HANDSHAKE_LIMIT = Duration.ofSeconds(10);
 
-  /** Requests block no thread. */
+  /** Number of threads; requests do not block them. */
   private static final int THREADS = 8;
 
-  /** Threads that may wait for the keys of an issuer of tokens. */
+  /** Number of threads that may wait for the keys of a token issuer. */
   private static final int VERIFYING_THREADS = 4;
 
-  /** As long as a call may wait for Kafka. */
+  /**
+   * Maximum time to wait for calls in progress: the longest time that a call may wait for Kafka.
+   */
   private static final Duration FINISH_LIMIT = Duration.ofSeconds(5);
 
   private final Server server;
@@ -120,14 +122,14 @@ public final class RateLimitServer implements AutoCloseable {
   }
 
   /**
-   * What the server is made of.
+   * The components of the server.
    *
    * @param limits decides the requests
-   * @param access who may ask
-   * @param tls how the port speaks TLS; null if it does not
-   * @param readiness tells whether calls would be kept
-   * @param maxUnderWay most requests that are accepted and not yet answered
-   * @param maxConnections most open connections; one more is closed at once
+   * @param access the access rules
+   * @param tls the TLS configuration of the port; null for no TLS
+   * @param readiness reports whether the node would record calls
+   * @param maxUnderWay maximum number of requests that are accepted and not yet answered
+   * @param maxConnections maximum number of open connections; a further one is closed immediately
    * @param traces decides which requests are traced
    */
   public record Parts(
@@ -144,7 +146,7 @@ public final class RateLimitServer implements AutoCloseable {
    * Starts the server.
    *
    * @param host the address to bind
-   * @param port the port; 0 takes any free one
+   * @param port the port; 0 for any free port
    * @throws UncheckedIOException if the port cannot be bound
    */
   public static RateLimitServer start(String host, int port, Parts parts) {
@@ -166,14 +168,14 @@ public final class RateLimitServer implements AutoCloseable {
             .callExecutor(tokens)
             .maxInboundMessageSize(MAX_REQUEST_BYTES)
             .maxInboundMetadataSize(MAX_METADATA_BYTES)
-            .maxConcurrentCallsPerConnection(MAX_CALLS_OF_A_CONNECTION)
+            .maxConcurrentCallsPerConnection(MAX_CALLS_PER_CONNECTION)
             .maxRstFramesPerWindow(MAX_RESETS, (int) RESETS_WINDOW.toSeconds())
-            .flowControlWindow(UNREAD_BYTES_OF_A_CONNECTION)
+            .flowControlWindow(UNREAD_BYTES_PER_CONNECTION)
             .addStreamTracerFactory(unfinished)
             .intercept(unfinished)
             .keepAliveTime(KEEP_ALIVE.toSeconds(), TimeUnit.SECONDS)
             .keepAliveTimeout(KEEP_ALIVE_TIMEOUT.toSeconds(), TimeUnit.SECONDS)
-            .permitKeepAliveTime(SHORTEST_KEEP_ALIVE_OF_PEERS.toSeconds(), TimeUnit.SECONDS)
+            .permitKeepAliveTime(MIN_PEER_KEEP_ALIVE.toSeconds(), TimeUnit.SECONDS)
             .permitKeepAliveWithoutCalls(true)
             .maxConnectionIdle(IDLE_LIMIT.toSeconds(), TimeUnit.SECONDS)
             .handshakeTimeout(HANDSHAKE_LIMIT.toSeconds(), TimeUnit.SECONDS)
@@ -215,14 +217,14 @@ public final class RateLimitServer implements AutoCloseable {
   }
 
   /**
-   * Returns how many connections the port has, by those of the check API: fewer, since each carries
-   * many requests at once and a proxy has one for each of its threads.
+   * Returns the maximum number of connections, given that of the check API. It is lower, because
+   * each connection carries many concurrent requests, and a proxy has one for each of its threads.
    */
   public static int shareOf(int maxConnections) {
-    return Math.max(FEWEST_CONNECTIONS, maxConnections / 10);
+    return Math.max(MIN_CONNECTIONS, maxConnections / 10);
   }
 
-  /** Returns threads that read and write; 0 is as many as the library thinks fit. */
+  /** Returns threads that read and write; for 0 the library chooses the number. */
   private static EventLoopGroup loops(int count, String name) {
     return new MultiThreadIoEventLoopGroup(
         count, new DefaultThreadFactory(name, true), NioIoHandler.newFactory());
@@ -235,8 +237,9 @@ public final class RateLimitServer implements AutoCloseable {
   }
 
   /**
-   * Returns threads for calls. Each call waits for them once at most, so that what waits is bounded
-   * by the connections and their calls; long before, calls are answered that they are too many.
+   * Returns the threads of calls. Each call waits for them at most once, so the bounds on
+   * connections and their calls also bound the queue. Long before that, further calls are answered
+   * as overload.
    */
   private static ThreadPoolExecutor threads(int count, ThreadFactory factory) {
     return new ThreadPoolExecutor(
@@ -259,21 +262,21 @@ public final class RateLimitServer implements AutoCloseable {
     return server.getPort();
   }
 
-  /** Counts the requests from now on: those before were of the node itself. */
+  /** Counts the requests from now on; earlier requests came from the node itself. */
   public void beginCounting() {
     statistics.begin();
   }
 
   /**
-   * Tells health as not serving from now on, so that traffic moves to other nodes. Calls are still
-   * served.
+   * Reports "not serving" in health from now on, so that traffic moves to other nodes. Calls are
+   * still served.
    */
   public void beginStop() {
     health.close();
   }
 
-  /** Takes no new calls, and tells the callers to use other connections. */
-  public void turnAway() {
+  /** Accepts no new calls, and lets the callers use other connections. */
+  public void refuseNewCalls() {
     server.shutdown();
   }
 
@@ -281,7 +284,7 @@ public final class RateLimitServer implements AutoCloseable {
   @Override
   public void close() {
     beginStop();
-    turnAway();
+    refuseNewCalls();
     boolean isInterrupted = false;
     try {
       if (!server.awaitTermination(FINISH_LIMIT.toSeconds(), TimeUnit.SECONDS)) {

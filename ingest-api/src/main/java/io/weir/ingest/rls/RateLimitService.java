@@ -25,19 +25,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The gRPC service. A request that cannot be decided is answered {@code INVALID_ARGUMENT}; one that
- * the node cannot decide now, {@code UNAVAILABLE}, of which Envoy's {@code failure_mode_deny} makes
- * a verdict. Thread-safe.
+ * The gRPC service. Answers a request that can never be decided with {@code INVALID_ARGUMENT}, and
+ * one that the node cannot decide now with {@code UNAVAILABLE}. For the latter, Envoy's {@code
+ * failure_mode_deny} determines the verdict. Thread-safe.
  */
 final class RateLimitService {
   private static final Logger LOG = LoggerFactory.getLogger(RateLimitService.class);
 
-  /** Time that Envoy gives a service, unless it is configured. */
+  /** Envoy's default deadline for a rate limit service. */
   private static final Duration USUAL_DEADLINE = Duration.ofMillis(20);
 
   /**
-   * The part of a deadline for which the cache is waited for, in percent; the rest is for the
-   * record, the answer and its way.
+   * The part of a deadline for the cache's reply, in percent; the rest is for the record and the
+   * answer.
    */
   private static final int PERCENT_OF_DEADLINE = 60;
 
@@ -63,9 +63,9 @@ final class RateLimitService {
   /**
    * Creates the service.
    *
-   * @param traces tells whether requests may have traces
-   * @param maxUnderWay most requests that are accepted and not yet answered
-   * @param waiting tells how many of them wait for a thread
+   * @param traces decides whether requests may have traces
+   * @param maxUnderWay maximum number of requests that are accepted and not yet answered
+   * @param waiting returns how many of them wait for a thread
    */
   RateLimitService(
       RateLimits limits,
@@ -80,7 +80,7 @@ final class RateLimitService {
     this.waiting = waiting;
   }
 
-  /** Returns the service as a server takes it. */
+  /** Returns the definition of the service for a server. */
   ServerServiceDefinition definition() {
     return ServerServiceDefinition.builder(SERVICE)
         .addMethod(METHOD, ServerCalls.asyncUnaryCall(this::shouldRateLimit))
@@ -91,7 +91,7 @@ final class RateLimitService {
       ReceivedRequest received, StreamObserver<RateLimitResponse> observer) {
     ServerCallStreamObserver<RateLimitResponse> answer =
         (ServerCallStreamObserver<RateLimitResponse>) observer;
-    // without one, an answer that comes too late would throw
+    // without a handler, a late answer would throw
     answer.setOnCancelHandler(() -> {});
     if (underWay.incrementAndGet() + waiting.getAsInt() > maxUnderWay) {
       underWay.decrementAndGet();
@@ -99,7 +99,7 @@ final class RateLimitService {
       answer.onError(
           Status.UNAVAILABLE
               .withDescription(
-                  "as many requests as the node takes are under way; nothing was decided")
+                  "the node is at its limit of concurrent requests; nothing was decided")
               .asRuntimeException());
       return;
     }
@@ -107,9 +107,10 @@ final class RateLimitService {
     try {
       RateLimitRequest request = received.request();
       if (request == null) {
-        throw new InvalidRequestException("", "the message is no RateLimitRequest");
+        throw new InvalidRequestException("", "the message is not a RateLimitRequest");
       }
-      pending = limits.decide(request, patience(), traces.isOn() ? RequestTraces.current() : null);
+      pending =
+          limits.decide(request, cacheTimeout(), traces.isOn() ? RequestTraces.current() : null);
     } catch (InvalidRequestException invalid) {
       underWay.decrementAndGet();
       statistics.count(RateLimitStatistics.Outcome.INVALID);
@@ -128,8 +129,8 @@ final class RateLimitService {
             });
   }
 
-  /** Returns how long the cache may take, by the caller's deadline. */
-  private static Duration patience() {
+  /** Returns the timeout of the cache's reply, derived from the caller's deadline. */
+  private static Duration cacheTimeout() {
     Deadline deadline = Context.current().getDeadline();
     Duration left =
         deadline == null
@@ -142,13 +143,13 @@ final class RateLimitService {
       ServerCallStreamObserver<RateLimitResponse> answer,
       RateLimits.@Nullable Verdict verdict,
       @Nullable Throwable failed) {
-    if (verdict instanceof RateLimits.Verdict.Told told) {
-      statistics.count(told.response().getOverallCode());
-      answer.onNext(told.response());
+    if (verdict instanceof RateLimits.Verdict.Answered answered) {
+      statistics.count(answered.response().getOverallCode());
+      answer.onNext(answered.response());
       answer.onCompleted();
       return;
     }
-    if (verdict instanceof RateLimits.Verdict.NotTold not) {
+    if (verdict instanceof RateLimits.Verdict.NotAnswered not) {
       statistics.count(RateLimitStatistics.Outcome.UNAVAILABLE);
       answer.onError(
           Status.UNAVAILABLE.withDescription(description(not.outcome())).asRuntimeException());

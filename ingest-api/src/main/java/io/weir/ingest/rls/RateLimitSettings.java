@@ -10,32 +10,32 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How Envoy's rate limit service is served. Immutable.
+ * The settings of Envoy's rate limit service. Immutable.
  *
  * @param host the address that the gRPC port binds
- * @param port the gRPC port, 0 for any free one; null if there is none
+ * @param port the gRPC port, 0 for any free port; null for none
  * @param clientKeys keys of descriptor entries whose value is the name of the client
- * @param negativeHits whether hits are given back
+ * @param negativeHits whether clients may give hits back
  */
 public record RateLimitSettings(
     String host, @Nullable Integer port, List<String> clientKeys, boolean negativeHits) {
-  /** No gRPC port, and no keys that name clients. */
+  /** Settings without a gRPC port, and without keys that name clients. */
   public static final RateLimitSettings OFF =
       new RateLimitSettings("127.0.0.1", null, List.of(), false);
 
-  /** Sets the port. */
+  /** The variable with the port. */
   public static final String PORT = "WEIR_GRPC_PORT";
 
-  /** Sets the address. */
+  /** The variable with the address. */
   public static final String HOST = "WEIR_GRPC_HOST";
 
-  /** Names the keys of entries that name clients. */
+  /** The variable with the keys of entries that name clients. */
   public static final String CLIENT_KEYS = "WEIR_RLS_CLIENT_KEYS";
 
-  /** Says whether hits are given back. */
+  /** The variable that controls whether hits may be given back. */
   public static final String NEGATIVE_HITS = "WEIR_RLS_NEGATIVE_HITS";
 
-  /** Whether something is done. */
+  /** The values of an on/off setting. */
   private enum Switch {
     ON,
     OFF
@@ -48,7 +48,7 @@ public record RateLimitSettings(
   /**
    * Reads the settings.
    *
-   * @throws InvalidSettingException if a variable is wrong; the message names it
+   * @throws InvalidSettingException if a variable is invalid; the message names it
    */
   public static RateLimitSettings of(Settings settings, AccessSettings access) {
     boolean isOn = !settings.text(PORT, "").isEmpty();

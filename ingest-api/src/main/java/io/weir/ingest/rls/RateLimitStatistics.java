@@ -8,18 +8,18 @@ import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** Counts the requests of the gRPC port by their outcome, once it has begun. Thread-safe. */
+/** Counts the requests of the gRPC port by their outcome, after {@link #begin}. Thread-safe. */
 final class RateLimitStatistics {
   private final Map<Outcome, Counter> counters = new EnumMap<>(Outcome.class);
   private volatile boolean hasBegun;
 
-  /** What became of a request. */
+  /** The outcome of a request. */
   enum Outcome {
     /** All of its descriptors are within their limits. */
     OK,
-    /** One of them is not. */
+    /** At least one descriptor is over its limit. */
     OVER_LIMIT,
-    /** It cannot be decided, whatever the policies are. */
+    /** The request cannot be decided, whatever the policies are. */
     INVALID,
     /** Too many requests were in progress. */
     OVERLOADED,
@@ -38,7 +38,7 @@ final class RateLimitStatistics {
     }
   }
 
-  /** Counts from now on. */
+  /** Begins to count. */
   void begin() {
     hasBegun = true;
   }

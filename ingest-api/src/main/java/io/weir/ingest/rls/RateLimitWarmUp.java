@@ -21,13 +21,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Sends peeks to the gRPC port of a starting node until its code is loaded: the first call of a
- * cold JVM takes some tenths of a second, and Envoy waits for 20 ms. Peeks take no tokens and are
+ * cold JVM takes some tenths of a second, and Envoy waits only 20 ms. Peeks take no tokens and are
  * not recorded. A failed peek has no effect on the node.
  */
 public final class RateLimitWarmUp {
   private static final Logger LOG = LoggerFactory.getLogger(RateLimitWarmUp.class);
 
-  /** The first few load the code; the others show the compiler which code is hot. */
+  /** Number of peeks: the first few load the code; the others let the compiler find hot code. */
   private static final int PEEKS = 200;
 
   private static final Duration LIMIT = Duration.ofSeconds(2);
@@ -49,9 +49,9 @@ public final class RateLimitWarmUp {
   /**
    * Sends peeks until the code is warm, for at most two seconds.
    *
-   * @param tls whether the port speaks TLS; then nothing is sent, since its certificate need not be
-   *     for the address
-   * @param token of this process
+   * @param tls whether the port uses TLS; nothing is sent then, because the certificate may not
+   *     match the address
+   * @param token the token of this process
    */
   public static void run(String boundHost, int port, boolean tls, String token) {
     if (tls) {

@@ -23,10 +23,10 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides requests of Envoy's rate limit service. Each descriptor is a call of its own, decided and
- * recorded as one of {@code POST /v1/check}; a request is over the limit if one of them is. A
- * descriptor whose hits are given back is none: calls that took them are settled. Thread-safe;
- * blocks no thread.
+ * Decides requests of Envoy's rate limit service. Each descriptor is a separate call, decided and
+ * recorded like one of {@code POST /v1/check}. A request is over the limit if one of its calls is.
+ * A descriptor that gives hits back is not a call: it settles earlier calls. Thread-safe; blocks no
+ * thread.
  */
 public final class RateLimits {
   private final CheckGate gate;
@@ -34,16 +34,16 @@ public final class RateLimits {
   private final HeaderFields fields;
   private final @Nullable NegativeHits negativeHits;
 
-  /** Returns what an answer's header fields tell of a decided call. */
+  /** Provides the header fields of the answer to a decided call. */
   public interface HeaderFields {
-    /** Returns the fields' names, in lower case, with their values. */
+    /** Returns the names of the fields, in lower case, with their values. */
     Map<String, String> of(CheckOutcome.Decided decided);
   }
 
-  /** What becomes of a request. */
+  /** The result of a request. */
   public sealed interface Verdict {
     /** The request was decided. */
-    record Told(RateLimitResponse response) implements Verdict {
+    record Answered(RateLimitResponse response) implements Verdict {
       /** Returns whether one of the calls was denied. */
       public boolean isOverLimit() {
         return response.getOverallCode() != Code.OK;
@@ -56,17 +56,17 @@ public final class RateLimits {
     }
 
     /**
-     * A call of the request was not decided, or its decision could not be kept: the node is
-     * overloaded or cannot record. The others were charged and recorded.
+     * A call of the request was not decided, or its decision could not be recorded, because the
+     * node is overloaded or cannot record. The other calls were charged and recorded.
      */
-    record NotTold(CheckOutcome outcome) implements Verdict {}
+    record NotAnswered(CheckOutcome outcome) implements Verdict {}
   }
 
   /**
    * Creates the service.
    *
-   * @param settler settles calls whose hits are given back
-   * @param fields tells the header fields that Envoy adds to the answer to its caller
+   * @param settler settles the calls whose hits are given back
+   * @param fields provides the header fields that Envoy adds to the answer to its caller
    */
   public RateLimits(
       CheckGate gate,
@@ -83,51 +83,51 @@ public final class RateLimits {
   /**
    * Decides a request, and returns without waiting.
    *
-   * @param patience how long the cache may take, before the failure modes of the policies decide;
-   *     null for as long as it is set to
-   * @param trace is told of the steps of the first calls; null if the request is not traced
-   * @return completed by a thread that must not be blocked; exceptionally only by a fault of this
-   *     process
+   * @param cacheTimeout maximum time for the cache's reply, after which the policies' failure modes
+   *     decide; null for the cache's own timeout
+   * @param trace receives the steps of the first calls; null if the request is not traced
+   * @return completes on a thread that must not be blocked; exceptionally only after a fault of
+   *     this process
    * @throws InvalidRequestException if the request cannot be decided; nothing was recorded
    */
   public CompletableFuture<Verdict> decide(
-      RateLimitRequest request, @Nullable Duration patience, @Nullable RequestTrace trace)
+      RateLimitRequest request, @Nullable Duration cacheTimeout, @Nullable RequestTrace trace)
       throws InvalidRequestException {
-    List<DescriptorReader.Asked> asked = besideEachOther(reader.read(request));
+    List<DescriptorReader.Asked> asked = applyReplacements(reader.read(request));
     List<CompletableFuture<CheckOutcome>> pending = new ArrayList<>(asked.size());
     for (DescriptorReader.Asked each : asked) {
       CallTrace ofCall = trace == null ? null : trace.ofCall(pending.size(), asked.size());
-      pending.add(submit(each, patience, ofCall));
+      pending.add(submit(each, cacheTimeout, ofCall));
     }
     return CompletableFuture.allOf(pending.toArray(CompletableFuture[]::new))
         .thenApply(all -> verdict(asked, pending.stream().map(CompletableFuture::join).toList()));
   }
 
   @SuppressWarnings("ReferenceEquality") // the gate returns the same list if nothing is replaced
-  private List<DescriptorReader.Asked> besideEachOther(List<DescriptorReader.Asked> asked) {
+  private List<DescriptorReader.Asked> applyReplacements(List<DescriptorReader.Asked> asked) {
     if (asked.size() < 2) {
       return asked;
     }
     List<Call> alone = asked.stream().map(one -> one.call()).toList();
-    List<Call> calls = gate.besideEachOther(alone);
+    List<Call> calls = gate.applyReplacements(alone);
     if (calls == alone) {
       return asked;
     }
-    List<DescriptorReader.Asked> beside = new ArrayList<>(asked.size());
+    List<DescriptorReader.Asked> replaced = new ArrayList<>(asked.size());
     for (int i = 0; i < asked.size(); i++) {
-      beside.add(asked.get(i).of(calls.get(i)));
+      replaced.add(asked.get(i).of(calls.get(i)));
     }
-    return beside;
+    return replaced;
   }
 
   private CompletableFuture<CheckOutcome> submit(
-      DescriptorReader.Asked asked, @Nullable Duration patience, @Nullable CallTrace trace) {
+      DescriptorReader.Asked asked, @Nullable Duration cacheTimeout, @Nullable CallTrace trace) {
     if (asked.isPeek()) {
-      return gate.submitPeek(asked.call(), patience, trace);
+      return gate.submitPeek(asked.call(), cacheTimeout, trace);
     }
     NegativeHits negative = negativeHits;
     if (negative == null) {
-      return gate.submit(asked.call(), patience, trace);
+      return gate.submit(asked.call(), cacheTimeout, trace);
     }
     if (asked.negativeHits() > 0) {
       return negative
@@ -135,11 +135,11 @@ public final class RateLimits {
           .thenCompose(
               refused ->
                   refused.isEmpty()
-                      ? gate.submitPeek(asked.call(), patience, trace)
+                      ? gate.submitPeek(asked.call(), cacheTimeout, trace)
                       : CompletableFuture.completedFuture(new CheckOutcome.NotKept(refused.get())));
     }
-    CompletableFuture<CheckOutcome> decided = gate.submit(asked.call(), patience, trace);
-    // what a limit of the request has counted is in no record, so it cannot be given back
+    CompletableFuture<CheckOutcome> decided = gate.submit(asked.call(), cacheTimeout, trace);
+    // hits of a limit in the request are not recorded, so they cannot be given back
     return hasOwnLimit(asked.call())
         ? decided
         : decided.thenApply(
@@ -155,10 +155,10 @@ public final class RateLimits {
   }
 
   /**
-   * Decides a request in JSON as {@link #decide} does, with the cache's own patience.
+   * Decides a request in JSON as {@link #decide} does, with the cache's own timeout.
    *
-   * @param ignoresUnknown whether members that are not known are passed over
-   * @param trace as there
+   * @param ignoresUnknown whether unknown members are ignored
+   * @param trace as in {@link #decide}
    */
   public CompletableFuture<Verdict> decideJson(
       byte[] body, boolean ignoresUnknown, @Nullable RequestTrace trace)
@@ -176,7 +176,7 @@ public final class RateLimits {
         continue;
       }
       if (!(outcome instanceof CheckOutcome.Decided decided)) {
-        return new Verdict.NotTold(outcome);
+        return new Verdict.NotAnswered(outcome);
       }
       response.addStatuses(DescriptorStatuses.of(decided));
       if (!decided.call().allowed()) {
@@ -192,12 +192,12 @@ public final class RateLimits {
                   response.addResponseHeadersToAdd(
                       HeaderValue.newBuilder().setKey(name).setValue(value)));
     }
-    return new Verdict.Told(response.build());
+    return new Verdict.Answered(response.build());
   }
 
   /**
-   * Returns the status of a descriptor whose hits are given back: it is within its limits, whatever
-   * is left of them, also if that is not known.
+   * Returns the status of a descriptor that gives hits back: it is always within its limits,
+   * whether or not their rest is known.
    */
   private static DescriptorStatus givenBack(CheckOutcome peeked) {
     return peeked instanceof CheckOutcome.Decided decided
@@ -206,9 +206,9 @@ public final class RateLimits {
   }
 
   /**
-   * Returns whether a call tells the caller more than another: a denied one more than an allowed
-   * one, of denied ones the one with the longer wait, of others the one with less of its limit
-   * left.
+   * Returns whether a call is more relevant to the caller than another. A denied call is more
+   * relevant than an allowed one, a longer wait of a denied call than a shorter one, and less of a
+   * limit left than more.
    */
   private static boolean isNearer(CheckOutcome.Decided call, CheckOutcome.Decided other) {
     if (call.call().allowed() != other.call().allowed()) {
@@ -220,10 +220,10 @@ public final class RateLimits {
   }
 
   private static double partLeft(CheckOutcome.Decided call) {
-    LimitStatus told = DescriptorStatuses.told(call);
-    return told == null
+    LimitStatus limit = DescriptorStatuses.recordedLimit(call);
+    return limit == null
         ? Double.MAX_VALUE
-        : (double) told.remainingTokens() / Math.max(1, told.limit().capacityTokens());
+        : (double) limit.remainingTokens() / Math.max(1, limit.limit().capacityTokens());
   }
 
   private static long waitMicros(CheckOutcome.Decided call) {

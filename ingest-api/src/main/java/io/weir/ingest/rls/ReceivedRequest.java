@@ -19,20 +19,20 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request as it arrived, of which texts need not be UTF-8: proxies copy the bytes of header
- * fields, and a request that was refused for them would pass where Envoy lets requests pass whose
- * limits are not known. Each byte that is not part of a character becomes an unpaired surrogate,
- * U+DC80 to U+DCFF by its lower 8 bits, so that no two texts become the same. Immutable.
+ * A request as received, whose texts need not be UTF-8, because proxies copy the bytes of header
+ * fields. If Weir refused such a request, Envoy could let it pass without a limit. Each byte that
+ * is not part of a character becomes an unpaired surrogate, U+DC80 to U+DCFF by its lower 8 bits,
+ * so that different texts stay different. Immutable.
  *
- * @param request what was asked; null if the message is not a request at all
+ * @param request the request; null if the message is not a request
  */
 record ReceivedRequest(@Nullable RateLimitRequest request) {
-  /** Reads requests from the wire; never throws, since the library would log that. */
+  /** Reads requests from the wire; never throws, because the library would log the exception. */
   static final MethodDescriptor.Marshaller<ReceivedRequest> MARSHALLER =
       new MethodDescriptor.Marshaller<>() {
         @Override
         public InputStream stream(ReceivedRequest request) {
-          throw new IllegalStateException("a server sends no requests");
+          throw new IllegalStateException("a server does not send requests");
         }
 
         @Override
@@ -69,7 +69,7 @@ record ReceivedRequest(@Nullable RateLimitRequest request) {
     }
   }
 
-  /** Returns the number that stands before a text or a message. */
+  /** Returns the tag of a text or message field. */
   private static int textTag(int field) {
     return field << 3 | LENGTH_DELIMITED;
   }
@@ -120,11 +120,11 @@ record ReceivedRequest(@Nullable RateLimitRequest request) {
     return entry.build();
   }
 
-  /** Takes a field that holds no text; what it means is read as the messages say. */
+  /** Reads a field that is not a text; its meaning is as defined in the messages. */
   private static void take(UnknownFieldSet.Builder others, int tag, CodedInputStream input)
       throws IOException {
     if (!others.mergeFieldFrom(tag, input)) {
-      throw new InvalidProtocolBufferException("the end of a group that has not begun");
+      throw new InvalidProtocolBufferException("end of a group that was not begun");
     }
   }
 

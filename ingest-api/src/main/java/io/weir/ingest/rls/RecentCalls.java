@@ -17,42 +17,45 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The newest calls of this node whose hits may be given back, by descriptor. A call leaves when any
- * of its hits are given back, since a call is settled only once; so no call is handed out twice.
- * Bounded in number, bytes and time: the oldest calls are forgotten. Thread-safe.
+ * The newest calls of this node whose hits may be given back, by descriptor. A call is removed when
+ * any of its hits are given back, because a call is settled only once. So no call is used twice.
+ * Bounded in number, bytes and time: the oldest calls are removed first. Thread-safe.
  */
 final class RecentCalls {
-  /** Most calls of one descriptor; those of one request to give back are recorded together. */
-  static final int MAX_CALLS_OF_A_DESCRIPTOR = CallLog.MAX_CALLS;
+  /**
+   * Maximum number of calls of one descriptor; the settlements of one request are recorded
+   * together.
+   */
+  static final int MAX_CALLS_PER_DESCRIPTOR = CallLog.MAX_CALLS;
 
-  /** Most calls of all descriptors. */
+  /** Maximum number of calls of all descriptors. */
   static final int MAX_CALLS = 100_000;
 
-  /** Most bytes of all calls, as they are estimated. */
+  /** Maximum estimated number of bytes of all calls. */
   static final long MAX_BYTES = 64L << 20;
 
-  /** How long a call is remembered. */
+  /** How long a call is kept. */
   static final long MAX_AGE_NANOS = TimeUnit.HOURS.toNanos(1);
 
   /** Estimated bytes of a call without its texts and charges. */
-  private static final int BYTES_OF_A_CALL = 700;
+  private static final int BYTES_PER_CALL = 700;
 
   /** Estimated bytes of a charge without its texts. */
-  private static final int BYTES_OF_A_CHARGE = 250;
+  private static final int BYTES_PER_CHARGE = 250;
 
   private static final int BYTES_OF_A_CHARACTER = 2;
 
   private final int maxCalls;
   private final long maxBytes;
 
-  /** All calls, the oldest first, by consecutive numbers. */
+  /** All calls, oldest first, by consecutive numbers. */
   private final NavigableMap<Long, Kept> all = new TreeMap<>();
 
   private final Map<Owner, NavigableMap<Long, Kept>> byOwner = new HashMap<>();
   private long lastNumber;
   private long bytes;
 
-  /** A descriptor, by the call for which it stands. */
+  /** A descriptor, identified by the call that represents it. */
   record Owner(String client, String endpoint, String meter) {
     static Owner of(CallFacts facts) {
       return new Owner(facts.client(), facts.endpoint(), facts.meter());
@@ -63,7 +66,7 @@ final class RecentCalls {
     }
   }
 
-  /** A call that is remembered. */
+  /** A stored call. */
   private record Kept(Owner owner, CallEvent call, UsagePosition position, long sinceNanos) {
     long bytes() {
       long characters = 0;
@@ -71,8 +74,8 @@ final class RecentCalls {
         characters += charge.bucket().length();
       }
       characters += call.id().length() + call.client().length() + call.endpoint().length();
-      return BYTES_OF_A_CALL
-          + (long) BYTES_OF_A_CHARGE * call.charges().size()
+      return BYTES_PER_CALL
+          + (long) BYTES_PER_CHARGE * call.charges().size()
           + BYTES_OF_A_CHARACTER * characters;
     }
 
@@ -82,11 +85,11 @@ final class RecentCalls {
   }
 
   /**
-   * What was found in order to give hits back.
+   * The calls found to give hits back.
    *
-   * @param calls the calls with the costs at which they are to be settled, the newest first; at
-   *     most {@value CallLog#MAX_CALLS}
-   * @param hits how many hits that gives back
+   * @param calls the calls with their new costs for the settlement, newest first; at most {@value
+   *     CallLog#MAX_CALLS}
+   * @param hits number of hits that these settlements give back
    */
   record Found(List<Settler.KnownCall> calls, long hits) {}
 
@@ -94,17 +97,17 @@ final class RecentCalls {
     this(MAX_CALLS, MAX_BYTES);
   }
 
-  /** Creates a memory with other bounds. */
+  /** Creates a store with other bounds. */
   RecentCalls(int maxCalls, long maxBytes) {
     this.maxCalls = maxCalls;
     this.maxBytes = maxBytes;
   }
 
   /**
-   * Remembers a call.
+   * Stores a call.
    *
-   * @param call an allowed call as it was recorded
-   * @param nowNanos as of {@link System#nanoTime}
+   * @param call an allowed call, as recorded
+   * @param nowNanos the current {@link System#nanoTime}
    */
   synchronized void add(CallEvent call, UsagePosition position, long nowNanos) {
     forget(nowNanos);
@@ -115,7 +118,7 @@ final class RecentCalls {
     ofOwner.put(number, kept);
     all.put(number, kept);
     bytes += kept.bytes();
-    if (ofOwner.size() > MAX_CALLS_OF_A_DESCRIPTOR) {
+    if (ofOwner.size() > MAX_CALLS_PER_DESCRIPTOR) {
       remove(ofOwner.firstKey());
     }
     while (all.size() > maxCalls || bytes > maxBytes) {
@@ -124,14 +127,14 @@ final class RecentCalls {
   }
 
   /**
-   * Takes calls of a descriptor out that make up a number of hits. From the newest to the oldest,
-   * each call that costs no more than is still to be given back is given back whole. If hits are
-   * left then, each other call costs more than they are, and the cheapest of them, of equals the
-   * newest, is given back in part. So at most one call is given back in part, which cannot give the
-   * rest of its hits back later.
+   * Removes calls of a descriptor that make up a number of hits. From the newest to the oldest,
+   * each call is given back completely if it costs no more than the remaining hits. If hits then
+   * remain, every other call costs more. The cheapest of these, and the newest of equal ones, is
+   * given back in part. So at most one call is given back in part, and it cannot give back its rest
+   * later.
    *
    * @param hits at least 1
-   * @param nowNanos as of {@link System#nanoTime}
+   * @param nowNanos the current {@link System#nanoTime}
    */
   synchronized Found take(Owner owner, long hits, long nowNanos) {
     forget(nowNanos);
@@ -165,10 +168,10 @@ final class RecentCalls {
   }
 
   /**
-   * Returns how many calls are remembered, and forgets those that are too old, so that a node which
-   * is not asked any more does not keep the last ones.
+   * Returns the number of stored calls, and removes calls that are too old. So a node that gets no
+   * more requests does not keep the last calls.
    *
-   * @param nowNanos as of {@link System#nanoTime}
+   * @param nowNanos the current {@link System#nanoTime}
    */
   synchronized int size(long nowNanos) {
     forget(nowNanos);
@@ -186,7 +189,7 @@ final class RecentCalls {
   private void remove(Long number) {
     Kept kept = all.remove(number);
     if (kept == null) {
-      throw new IllegalStateException("call " + number + " is not remembered");
+      throw new IllegalStateException("call " + number + " is not stored");
     }
     bytes -= kept.bytes();
     NavigableMap<Long, Kept> ofOwner = byOwner.get(kept.owner);

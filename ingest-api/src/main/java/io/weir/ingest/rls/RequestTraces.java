@@ -20,7 +20,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Begins the traces of requests with their metadata, and ends them with their statuses.
+ * Begins the traces of requests from their metadata, and ends them with their statuses.
  * Thread-safe.
  */
 final class RequestTraces implements ServerInterceptor {
@@ -32,14 +32,14 @@ final class RequestTraces implements ServerInterceptor {
     this.traces = traces;
   }
 
-  /** Returns a service whose requests may be traced; the service itself if none ever is. */
+  /** Returns a service whose requests may be traced; the service itself if tracing is off. */
   static ServerServiceDefinition of(Traces traces, ServerServiceDefinition service) {
     return traces.isConfigured()
         ? ServerInterceptors.intercept(service, new RequestTraces(traces))
         : service;
   }
 
-  /** Returns the trace of the request that this thread begins to serve; null if it has none. */
+  /** Returns the trace of the request that this thread begins to serve; null for none. */
   static @Nullable RequestTrace current() {
     return KEY.get();
   }
@@ -76,7 +76,7 @@ final class RequestTraces implements ServerInterceptor {
     };
   }
 
-  /** {@link RequestHeaders} over metadata, in which names of binary values would be refused. */
+  /** Implements {@link RequestHeaders} for metadata, which rejects names of binary values. */
   private static List<String> values(Metadata headers, String name) {
     Iterable<String> given =
         headers.getAll(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER));
@@ -87,7 +87,7 @@ final class RequestTraces implements ServerInterceptor {
     return values;
   }
 
-  /** Returns whether a code tells a failure of the server, by OpenTelemetry's conventions. */
+  /** Returns whether a code means a failure of the server, by OpenTelemetry's conventions. */
   private static boolean isFailure(Status.Code code) {
     return switch (code) {
       case UNKNOWN, DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS -> true;

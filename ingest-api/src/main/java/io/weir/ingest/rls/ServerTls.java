@@ -16,8 +16,8 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLSessionContext;
 
 /**
- * The TLS of the gRPC port: as that of the other ports, with HTTP/2. A new connection has the
- * certificate that the files hold then. Thread-safe.
+ * The TLS of the gRPC port: like that of the other ports, with HTTP/2. A new connection uses the
+ * certificate that the files currently contain. Thread-safe.
  */
 final class ServerTls extends SslContext {
   private static final ApplicationProtocolConfig HTTP_2 =
@@ -30,7 +30,7 @@ final class ServerTls extends SslContext {
   private final Tls tls;
   private volatile Current current;
 
-  /** What new connections have, and of what it was made. */
+  /** The contexts for new connections. */
   private record Current(SSLContext of, JdkSslContext context) {}
 
   ServerTls(Tls tls) {
@@ -79,7 +79,7 @@ final class ServerTls extends SslContext {
   }
 
   @Override
-  @SuppressWarnings("deprecation") // the only type that Netty's method may return
+  @SuppressWarnings("deprecation") // Netty's method can return only this type
   public ApplicationProtocolNegotiator applicationProtocolNegotiator() {
     return current().applicationProtocolNegotiator();
   }

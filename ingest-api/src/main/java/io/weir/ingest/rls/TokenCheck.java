@@ -18,20 +18,23 @@ import java.util.concurrent.ThreadPoolExecutor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets calls in whose token has the scope check, as the check API does: the metadata {@code
- * authorization} holds it. Health is told to everybody. Thread-safe.
+ * Admits calls whose token has the check scope, as the check API does. The metadata {@code
+ * authorization} contains the token. Health needs no token. Thread-safe.
  */
 final class TokenCheck implements ServerInterceptor, ServerCallExecutorSupplier {
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
-  /** Most calls that wait until their tokens are verified; one more is answered at once. */
+  /**
+   * Maximum number of calls that wait for the verification of their tokens; further calls are
+   * refused.
+   */
   private static final int MAX_WAITING = 1_000;
 
   private final Access access;
   private final ThreadPoolExecutor verifying;
 
-  /** A thread that may wait for the keys of an issuer. */
+  /** A thread that may wait for the keys of a token issuer. */
   static final class VerifyingThread extends Thread {
     VerifyingThread(Runnable task) {
       super(task, "weir-grpc-tokens");
@@ -42,15 +45,15 @@ final class TokenCheck implements ServerInterceptor, ServerCallExecutorSupplier 
   /**
    * Creates a check.
    *
-   * @param verifying runs the calls whose tokens have to be verified first, which may wait for the
-   *     keys of an issuer; its threads are made by {@link VerifyingThread}
+   * @param verifying runs the calls whose tokens must first be verified, which may wait for the
+   *     keys of a token issuer; its threads are {@link VerifyingThread}s
    */
   TokenCheck(Access access, ThreadPoolExecutor verifying) {
     this.access = access;
     this.verifying = verifying;
   }
 
-  /** Keeps calls whose tokens are known from waiting behind others. */
+  /** Keeps calls with known tokens from waiting behind other calls. */
   @Override
   public <Q, A> @Nullable Executor getExecutor(ServerCall<Q, A> call, Metadata headers) {
     return access.isKnown(authorization(headers)) || verifying.getQueue().size() >= MAX_WAITING
@@ -78,7 +81,7 @@ final class TokenCheck implements ServerInterceptor, ServerCallExecutorSupplier 
     if (values != null) {
       values.forEach(given::add);
     }
-    // of two it is not known which one others have looked at
+    // of two tokens it is unknown which one other components checked
     return given.size() == 1 ? given.get(0) : null;
   }
 
@@ -86,7 +89,7 @@ final class TokenCheck implements ServerInterceptor, ServerCallExecutorSupplier 
     String authorization = authorization(headers);
     if (!access.isKnown(authorization) && !(Thread.currentThread() instanceof VerifyingThread)) {
       return Status.UNAVAILABLE.withDescription(
-          "as many tokens as the node takes wait to be verified; nothing was decided");
+          "the node is at its limit of tokens to verify; nothing was decided");
     }
     Access.Verdict verdict = access.of(authorization);
     if (verdict instanceof Access.Refused refused) {
@@ -96,6 +99,6 @@ final class TokenCheck implements ServerInterceptor, ServerCallExecutorSupplier 
     return grant.scopes().contains(Scope.CHECK)
         ? null
         : Status.PERMISSION_DENIED.withDescription(
-            "the token has not the scope " + Scope.CHECK.word());
+            "the token does not have the scope " + Scope.CHECK.word());
   }
 }

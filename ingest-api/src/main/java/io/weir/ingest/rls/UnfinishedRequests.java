@@ -20,14 +20,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bounds what requests hold that have begun and are not whole, of all connections together: one
- * that is not whole in time is cancelled, and so are the oldest ones while all of them hold too
- * much. A request is whole when its caller has ended it and a thread has taken it up; of a stream
- * of requests, each message is looked at by itself. Thread-safe.
+ * Bounds the memory of incomplete requests of all connections. A request that does not arrive in
+ * time is cancelled; so are the oldest incomplete ones while all together hold too much. A request
+ * is complete when its caller has ended it and a thread has begun to process it. In a stream of
+ * requests each message is treated separately. Thread-safe.
  */
 final class UnfinishedRequests extends ServerStreamTracer.Factory
     implements ServerInterceptor, AutoCloseable {
-  /** What a request is taken to hold before its first byte: its metadata, and its stream. */
+  /** Assumed size of a request before its first byte: its metadata and its stream. */
   static final int BYTES_OF_METADATA = 8 * 1024;
 
   private static final Context.Key<Unfinished> KEY = Context.key("weir-unfinished-request");
@@ -51,10 +51,10 @@ final class UnfinishedRequests extends ServerStreamTracer.Factory
   }
 
   /**
-   * Begins to look after requests.
+   * Begins to watch requests.
    *
-   * @param limit how long a request may take until it is whole
-   * @param maxBytes most bytes of all requests that are not whole
+   * @param limit time within which a request must arrive completely
+   * @param maxBytes maximum number of bytes of all incomplete requests
    */
   static UnfinishedRequests start(Duration limit, long maxBytes) {
     UnfinishedRequests started = new UnfinishedRequests(limit, maxBytes);
@@ -65,7 +65,7 @@ final class UnfinishedRequests extends ServerStreamTracer.Factory
     return started;
   }
 
-  /** A request, from its first byte; the library calls it in the order of what arrives. */
+  /** A request, from its first byte; the library calls it in order of arrival. */
   private final class Unfinished extends ServerStreamTracer {
     private final long number = numbers.incrementAndGet();
     private final AtomicLong held = new AtomicLong();
@@ -125,7 +125,7 @@ final class UnfinishedRequests extends ServerStreamTracer.Factory
       end();
       Context.CancellableContext cancelled = context;
       if (cancelled != null) {
-        // the library ends the streams of calls whose time is over, and of no others
+        // the library ends the streams only of calls that time out
         cancelled.cancel(new TimeoutException(why));
       }
     }
@@ -149,7 +149,9 @@ final class UnfinishedRequests extends ServerStreamTracer.Factory
       if (oldest == null) {
         return;
       }
-      oldest.getValue().cancel("requests that are not whole hold too much; this was the oldest");
+      oldest
+          .getValue()
+          .cancel("incomplete requests exceeded their memory limit; this was the oldest");
     }
   }
 
@@ -157,7 +159,7 @@ final class UnfinishedRequests extends ServerStreamTracer.Factory
     long now = System.nanoTime();
     for (Unfinished request : requests.values()) {
       if (request.isWaitedFor && now - request.sinceNanos > limit.toNanos()) {
-        request.cancel("the request was not whole in time");
+        request.cancel("the request did not arrive completely in time");
       }
     }
   }
@@ -167,7 +169,8 @@ final class UnfinishedRequests extends ServerStreamTracer.Factory
       ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
     Unfinished request = KEY.get();
     if (request == null) {
-      throw new IllegalStateException("the server must be given this as a tracer, too");
+      throw new IllegalStateException(
+          "this object must also be registered as a tracer of the server");
     }
     if (!call.getMethodDescriptor().getType().clientSendsOneMessage()) {
       request.beStream();

@@ -13,8 +13,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The units of time of Envoy's limits. Each is a number of seconds, a month 30 days and a year 365,
- * as Envoy's own service counts them; windows are aligned to the epoch. Stateless and thread-safe.
+ * The units of time of Envoy's limits. Each is a number of seconds; a month has 30 days and a year
+ * 365, as in Envoy's own service. Windows are aligned to the epoch. Stateless and thread-safe.
  */
 public final class Units {
   private static final long DAY = 86_400;
@@ -39,10 +39,10 @@ public final class Units {
   private Units() {}
 
   /**
-   * Returns the seconds of a unit.
+   * Returns the number of seconds of a unit.
    *
    * @param unit its name in lower case, as in the configuration of Envoy's own service
-   * @return 0 if there is no such unit
+   * @return 0 if the unit is unknown
    */
   public static long seconds(String unit) {
     for (Map.Entry<Unit, Long> each : SECONDS.entrySet()) {
@@ -54,11 +54,11 @@ public final class Units {
   }
 
   /**
-   * Returns the limit of a number of requests in a unit; one of 0 requests denies every call.
+   * Returns the limit for a number of requests per unit; 0 requests deny every call.
    *
    * @param requests 0 to 2^32 − 1
    * @param unit the number of the unit
-   * @return null if there is no such unit
+   * @return null if the unit is unknown
    */
   static @Nullable PolicyLimit limit(long requests, int unit) {
     Unit known = Unit.forNumber(unit);
@@ -72,11 +72,11 @@ public final class Units {
   }
 
   /**
-   * Returns the unit in which a limit gives its tokens; {@link Unit#UNKNOWN} if that is none.
+   * Returns the unit in which a limit gives its tokens; {@link Unit#UNKNOWN} if no unit fits.
    *
    * @param limit the limit of the policy
-   * @param period the running period; null if the bucket lasts
-   * @param windowMicros of a bucket that lasts, the time from empty to full
+   * @param period the current period; null if the bucket is not periodic
+   * @param windowMicros for a bucket that is not periodic, the time from empty to full
    */
   static Unit of(PolicyLimit limit, PeriodicLimit.@Nullable Span period, long windowMicros) {
     if (limit instanceof CalendarQuota quota) {

@@ -103,7 +103,8 @@ final class RouteTemplatesTest {
                 () -> RouteTemplates.parse("GET /a/{b}\n\nGET /%61/{c}\n"))
             .getMessage();
 
-    assertEquals("line 3: the paths are those of line 1; give each template once", told);
+    assertEquals(
+        "line 3: the template matches the same paths as line 1; give each template once", told);
   }
 
   @Test

@@ -555,16 +555,16 @@ final class SlotsTest {
 
   @Test
   void manySlotsThatAreOwed_areReleasedBeforeTheNodeStops_ifTheCacheDecides() {
-    int many = 3 * OwedReleases.AT_ONCE;
+    int many = 3 * PendingReleases.AT_ONCE;
     policies =
         matcher(policy("reports", new ConcurrencyLimit(many, 60_000_000), FailureMode.CLOSED));
     loseAnswers(many);
     cache.cause = Cause.TIMEOUT;
     gate.slots().drain();
-    assertEquals(OwedReleases.AT_ONCE, cache.released);
+    assertEquals(PendingReleases.AT_ONCE, cache.released);
     cache.cause = null;
     gate.slots().drain();
-    assertEquals(many + OwedReleases.AT_ONCE, cache.released);
+    assertEquals(many + PendingReleases.AT_ONCE, cache.released);
     assertEquals(many, count("weir.slots", "change", "released"));
   }
 

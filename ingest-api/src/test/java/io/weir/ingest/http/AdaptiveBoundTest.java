@@ -65,11 +65,11 @@ final class AdaptiveBoundTest {
     AdaptiveBound bound = new AdaptiveBound(MOST);
     Admission admission = new Admission(MOST, bound, null, () -> now, () -> 0.5);
     for (int i = 0; i < AdaptiveBound.INITIAL; i++) {
-      assertEquals(null, admission.askCompared());
+      assertEquals(null, admission.tryAdmitMeasured());
     }
-    assertEquals(HttpStatistics.Shed.CALLS_UNDER_WAY, admission.askCompared());
+    assertEquals(HttpStatistics.Shed.CALLS_UNDER_WAY, admission.tryAdmitMeasured());
     // batches and settlements take none of their places
-    assertEquals(null, admission.ask());
+    assertEquals(null, admission.tryAdmit());
     admission.end();
     assertEquals(AdaptiveBound.INITIAL, admission.maxCallsUnderWay());
 
@@ -78,7 +78,7 @@ final class AdaptiveBoundTest {
         long began = now;
         now += 10 * MILLISECOND;
         admission.end(began);
-        assertEquals(null, admission.askCompared());
+        assertEquals(null, admission.tryAdmitMeasured());
       }
     }
     assertTrue(admission.maxCallsUnderWay() > AdaptiveBound.INITIAL);

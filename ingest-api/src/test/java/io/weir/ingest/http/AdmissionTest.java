@@ -17,20 +17,20 @@ final class AdmissionTest {
   void ask_maxCallsUnderWay_isRefusedUntilOneEnds() {
     Admission admission = new Admission(2, null, null, () -> now, () -> random);
 
-    assertNull(admission.ask());
-    assertNull(admission.ask());
-    assertEquals(HttpStatistics.Shed.CALLS_UNDER_WAY, admission.ask());
+    assertNull(admission.tryAdmit());
+    assertNull(admission.tryAdmit());
+    assertEquals(HttpStatistics.Shed.CALLS_UNDER_WAY, admission.tryAdmit());
     assertEquals(2, admission.underWay());
 
     admission.end();
-    assertNull(admission.ask());
+    assertNull(admission.tryAdmit());
   }
 
   @Test
   void ask_callsWaitLong_refusesTheShareToBeShed() {
     Admission admission =
         new Admission(1_000, null, new QueueDelayShedder(1, 0), () -> now, () -> random);
-    assertNull(admission.ask());
+    assertNull(admission.tryAdmit());
     long unused = admission.queue();
     for (int i = 0; i < 50; i++) {
       now += INTERVAL;
@@ -38,9 +38,9 @@ final class AdmissionTest {
     }
 
     assertEquals(QueueDelayShedder.MAX_SHARE, admission.share());
-    assertEquals(HttpStatistics.Shed.QUEUE_DELAY, admission.ask());
+    assertEquals(HttpStatistics.Shed.QUEUE_DELAY, admission.tryAdmit());
     random = 0.99;
-    assertNull(admission.ask());
+    assertNull(admission.tryAdmit());
     assertEquals(2, admission.underWay());
   }
 

@@ -121,7 +121,7 @@ final class CheckBatchIT {
       delimiter = '|',
       quoteCharacter = '`',
       value = {
-        "{\"client\":\"a\"}        | it is something else",
+        "{\"client\":\"a\"}        | it is another JSON value",
         "[]                        | it holds no element",
         "[{\"client\":\"a\"}       | it ends before the array does",
         "[{\"client\":\"a\"        | it ends before the array does",
@@ -132,7 +132,7 @@ final class CheckBatchIT {
         "[{\"client\":\"a\"}][]    | something follows the array",
         "[{\"client\":\"a\",\"client\":\"b\"}] | it holds the member client twice",
         "[{\"client\" \"a\"}]      | it is not JSON at line 1",
-        "7                         | it is something else",
+        "7                         | it is another JSON value",
         "``                        | it is empty",
       })
   void body_thatIsNoArrayOfObjects_isRefusedAsAWhole(String body, String detail) throws Exception {

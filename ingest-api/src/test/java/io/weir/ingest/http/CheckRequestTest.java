@@ -188,7 +188,7 @@ final class CheckRequestTest {
     assertBody("it ends before the object does", "{\"client\":\"a");
     assertBody("it holds the member client twice", "{\"client\":\"a\",\"client\":\"b\"}");
     assertBody("it is not JSON at line 2, column 3", "{\n  client: 1}");
-    assertBody("it is something else", "[]");
+    assertBody("it is another JSON value", "[]");
     assertBody("it is empty", "");
     assertBody("something follows the object", "{\"client\":\"a\"}{}");
     assertBody(

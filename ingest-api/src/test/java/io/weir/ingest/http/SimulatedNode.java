@@ -113,7 +113,7 @@ final class SimulatedNode {
       if (core == 0 && !unread.isEmpty()) {
         long arrived = unread.remove();
         coreFreeNanos[core] = now + readNanos;
-        if (admission.ask() == null) {
+        if (admission.tryAdmit() == null) {
           admitted.add(new long[] {arrived, admission.queue()});
         } else {
           shed++;

@@ -133,13 +133,13 @@ final class VerdictFieldsTest {
         new LimitHeaders(Set.of(Form.DRAFT_11, Form.X_EPOCH), Duration.ofSeconds(3)),
         settings("draft-11, x-epoch", "PT3S"));
     assertEquals(
-        "WEIR_LIMIT_HEADERS: x-epoch and x-delta have the same names; give one",
+        "WEIR_LIMIT_HEADERS: x-epoch and x-delta use the same names; give one of them",
         assertThrows(
                 Settings.InvalidSettingException.class, () -> settings("x-epoch,x-delta", "PT0S"))
             .getMessage());
     assertEquals(
         "WEIR_LIMIT_HEADERS must be some of draft-11, draft-06, x-epoch, x-delta, separated by"
-            + " commas, has 'x'",
+            + " commas, but has 'x'",
         assertThrows(Settings.InvalidSettingException.class, () -> settings("x", "PT0S"))
             .getMessage());
     assertThrows(Settings.InvalidSettingException.class, () -> settings("draft-11", "PT2H"));

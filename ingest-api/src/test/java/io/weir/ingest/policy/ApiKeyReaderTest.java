@@ -72,14 +72,14 @@ final class ApiKeyReaderTest {
         "[{id: k}]| [0].sha256 is missing",
         "[{id: k, sha256: 12}]| [0].sha256 must be a string",
         "[{id: k, sha256: ABCD}]| [0].sha256 must be 64 lower-case hexadecimal digits, the SHA-256"
-            + " of the whole key",
+            + " of the complete key",
         "[{id: k, sha256: HASH, expires_at: soon}]| [0].expires_at must be an RFC 3339 time such as"
             + " 2026-12-01T00:00:00Z, is 'soon'",
         "[{id: k, sha256: HASH, expires_at: 5}]| [0].expires_at must be an RFC 3339 time such as"
             + " 2026-12-01T00:00:00Z, is 5",
         "[{id: k, sha256: HASH, key: a}]| [0].key is not known here; known are expires_at, id,"
             + " sha256",
-        "[{id: k, sha256: HASH}, {id: k, sha256: OTHER}]| [1].id is that of another key of the"
+        "[{id: k, sha256: HASH}, {id: k, sha256: OTHER}]| [1].id is already the id of another key of the"
             + " client"
       })
   void read_wrong_isNamed(String list, String problem) {
@@ -132,8 +132,8 @@ final class ApiKeyReaderTest {
   void sameHash_twice_isRefused_withBothPlaces() {
     assertEquals(
         List.of(
-            "clients['b'].api_keys[1].sha256 is that of clients['a'].api_keys[0].sha256",
-            "clients['b'].api_keys[2].sha256 is that of clients['b'].api_keys[0].sha256"),
+            "clients['b'].api_keys[1].sha256 equals clients['a'].api_keys[0].sha256",
+            "clients['b'].api_keys[2].sha256 equals clients['b'].api_keys[0].sha256"),
         invalid(
             """
             clients:

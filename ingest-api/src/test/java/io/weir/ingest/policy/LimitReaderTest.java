@@ -247,7 +247,8 @@ final class LimitReaderTest {
     assertHolds(problems, "policies[1].limit.limit must be an integer from 1 to 10000");
     assertHolds(problems, "policies[1].limit.window must be an ISO 8601 duration");
     assertHolds(
-        problems, "policies[2].on_cold_cache: hold is for quotas and windows; records do not");
+        problems,
+        "policies[2].on_cold_cache: hold is for quotas and windows; sliding logs are not recorded");
     assertHolds(problems, "policies[2].debt_cap is for token buckets");
     assertHolds(problems, "policies[2].lease");
   }
@@ -300,7 +301,7 @@ final class LimitReaderTest {
     assertHolds(problems, "policies[1].limit.lease must be an ISO 8601 duration");
     assertHolds(problems, "policies[2].limit.lease must be PT0.1S to PT24H, is 'PT0.09S'");
     assertHolds(problems, "policies[3].limit.lease must be PT0.1S to PT24H");
-    assertHolds(problems, "policies[4].on_cold_cache: hold is for quotas and windows; records do");
+    assertHolds(problems, "policies[4].on_cold_cache: hold is for quotas and windows; slots are");
     assertHolds(problems, "policies[4].debt_cap is for token buckets");
     assertHolds(problems, "policies[4].lease is for token buckets");
   }

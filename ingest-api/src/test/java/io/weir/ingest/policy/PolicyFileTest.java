@@ -68,7 +68,7 @@ final class PolicyFileTest {
     assertHolds(problems, "policies[3].replaces[0] must be a string");
     assertHolds(
         invalid("policies: [{name: a, LIMIT, replaces: [none]}]".replace("LIMIT", LIMIT)),
-        "policy 'a'.replaces names 'none', which is no policy");
+        "policy 'a'.replaces names 'none', which is not a policy");
   }
 
   @Test
@@ -119,10 +119,10 @@ final class PolicyFileTest {
               ark: {limits: {day: {capacity: 5, refill_tokens: 5, refill_period: PT1S}}}
             """);
 
-    assertHolds(problems, "plans['free'].policies names 'none', which is no policy");
-    assertHolds(problems, "default_plan is 'gold', which is no plan");
-    assertHolds(problems, "clients['acme'].plan is 'silver', which is no plan");
-    assertHolds(problems, "clients['zoo'].limits['week'] is for no policy");
+    assertHolds(problems, "plans['free'].policies names 'none', which is not a policy");
+    assertHolds(problems, "default_plan is 'gold', which is not a plan");
+    assertHolds(problems, "clients['acme'].plan is 'silver', which is not a plan");
+    assertHolds(problems, "clients['zoo'].limits['week'] does not name a policy");
     assertHolds(problems, "clients['ark'].limits['day'] does not fit the policy");
   }
 
@@ -206,8 +206,7 @@ final class PolicyFileTest {
     assertEquals(
         List.of(
             "policies[0].limit.capacity is not known here; known are algorithm",
-            "policies[0].on_cache_failure: what is denied is denied without Redis, too; leave it"
-                + " out"),
+            "policies[0].on_cache_failure: a denial does not need Redis; omit this" + " field"),
         invalid(
             "policies:\n  - name: a\n    on_cache_failure: open\n    limit: {algorithm: deny,"
                 + " capacity: 1}"));
@@ -266,17 +265,17 @@ final class PolicyFileTest {
       delimiter = '|',
       value = {
         "? | line 1, column 2: a key is missing before the colon",
-        "{~: 1}| line 1, column 2: the key ~ is no text; put it in quotation marks",
-        "{[a]: 1}| line 1, column 2: a key must be a text, not a mapping or a list",
-        "x: &x [*x]| line 1, column 4: an alias stands inside what it names",
-        "x: &x {y: *x}| line 1, column 4: an alias stands inside what it names",
-        "x: &x {<<: *x}| line 1, column 4: an alias stands inside what it names",
+        "{~: 1}| line 1, column 2: the key ~ is not a string; put it in quotation marks",
+        "{[a]: 1}| line 1, column 2: a key must be a string, not a mapping or a list",
+        "x: &x [*x]| line 1, column 4: an alias is inside the node that it refers to",
+        "x: &x {y: *x}| line 1, column 4: an alias is inside the node that it refers to",
+        "x: &x {<<: *x}| line 1, column 4: an alias is inside the node that it refers to",
         "{<<: 1}| line 1, column 6: << takes a mapping or a list of mappings",
         "{<<: [{}, 1]}| line 1, column 6: << takes a mapping or a list of mappings",
-        "x: !!int 1.5| line 1, column 4: the type tag:yaml.org,2002:int is not one of a policy"
-            + " file, or not of its value",
-        "x: !!set {a}| line 1, column 4: the type tag:yaml.org,2002:set is not one of a policy file",
-        "x: !java.net.URL [a]| line 1, column 4: the type !java.net.URL is not one of a policy file",
+        "x: !!int 1.5| line 1, column 4: the type tag:yaml.org,2002:int is not allowed in a policy"
+            + " file, or does not match its value",
+        "x: !!set {a}| line 1, column 4: the type tag:yaml.org,2002:set is not allowed in a policy file",
+        "x: !java.net.URL [a]| line 1, column 4: the type !java.net.URL is not allowed in a policy file",
         "[policies]| the file must hold a mapping with a list 'policies'",
         "policies| the file must hold a mapping with a list 'policies'"
       })
@@ -294,7 +293,7 @@ final class PolicyFileTest {
 
     assertEquals(
         List.of(
-            "line 12, column 6: this holds more than 5000000 values, those of aliases counted each time"),
+            "line 12, column 6: the file has more than 5000000 values, with aliases counted at each use"),
         invalid(laughs.append("policies: []").toString()));
   }
 
@@ -385,7 +384,7 @@ final class PolicyFileTest {
                 limit: {capacity: 5, refill_tokens: 1, refill_period: PT1M}
             """);
 
-    String records = " needs the key [client] or [client, endpoint]: records tell of no other";
+    String records = " needs the key [client] or [client, endpoint]: other buckets";
     for (String expected :
         List.of(
             "policies[0].ip_prefix.v4 is not known here",
@@ -625,8 +624,8 @@ final class PolicyFileTest {
         arguments("directive", "%YAML 1.\n---\na: 1", "line 1"),
         arguments("tag that is not closed", "a: !<abc\nb: 1", "line 1"),
         arguments("control character", "a: \u0007", "special characters are not allowed"),
-        arguments("key null", "null: 1", "the key null is no text"),
-        arguments("key tilde", "~: 1", "the key ~ is no text"),
+        arguments("key null", "null: 1", "the key null is not a string"),
+        arguments("key tilde", "~: 1", "the key ~ is not a string"),
         arguments("merge by a tag", "!!merge policies: {policies: []}", "only << merges"),
         arguments("mapping called null", "!!null {policies: []}", "the type"),
         arguments(
@@ -657,6 +656,6 @@ final class PolicyFileTest {
     List<String> problems = invalid("policies: [" + "{}, ".repeat(900) + "]");
 
     assertEquals(101, problems.size());
-    assertEquals("and 1700 problems more", problems.get(100));
+    assertEquals("and 1700 more problems", problems.get(100));
   }
 }

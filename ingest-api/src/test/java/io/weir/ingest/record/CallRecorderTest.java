@@ -45,7 +45,7 @@ final class CallRecorderTest {
   void runOnce_nothingWaits_idlesUntilTheNextHeartbeatOrACall() throws Exception {
     CallRecorder recorder = open();
     long pauseNanos = recorder.runOnce();
-    while (!recorder.isIntroduced()) {
+    while (!recorder.isRegistered()) {
       assertEquals(LINGER.toNanos() / 2, pauseNanos);
       nanos.addAndGet(pauseNanos);
       pauseNanos = recorder.runOnce();

@@ -63,7 +63,7 @@ final class KafkaCallLogIT {
         .ackTimeout(Await.PATIENCE)
         .drainTimeout(Await.PATIENCE)
         .callsTimeout(Await.PATIENCE)
-        .goodbyeTimeout(Await.PATIENCE)
+        .finalHeartbeatTimeout(Await.PATIENCE)
         .failureStands(Await.PATIENCE)
         .linger(Duration.ofMillis(5))
         .heartbeatInterval(Duration.ofMillis(100));
@@ -275,7 +275,10 @@ final class KafkaCallLogIT {
   void close_kafkaAway_leavesTheCallsToTheNextProcess() throws Exception {
     startABrokerOfItsOwn();
     KafkaCallLog log =
-        open(config().drainTimeout(Duration.ofMillis(300)).goodbyeTimeout(Duration.ofSeconds(3)));
+        open(
+            config()
+                .drainTimeout(Duration.ofMillis(300))
+                .finalHeartbeatTimeout(Duration.ofSeconds(3)));
     kafka.stop();
     record(log, "a", 100);
     log.close();

@@ -448,7 +448,7 @@ final class KafkaCallLogTest {
             config()
                 .linger(Duration.ofSeconds(5))
                 .drainTimeout(Await.PATIENCE)
-                .goodbyeTimeout(Await.PATIENCE));
+                .finalHeartbeatTimeout(Await.PATIENCE));
     log.record(log.begin(), call("a"));
 
     log.close();

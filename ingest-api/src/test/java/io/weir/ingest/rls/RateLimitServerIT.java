@@ -599,7 +599,7 @@ final class RateLimitServerIT {
       assertEquals(
           "port "
               + port
-              + " for gRPC is taken; set WEIR_GRPC_PORT to another port, or to 0 for any free one",
+              + " for gRPC is in use; set WEIR_GRPC_PORT to another port, or to 0 for any free port",
           refused.getMessage());
     }
   }

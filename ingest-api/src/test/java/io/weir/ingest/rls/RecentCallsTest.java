@@ -140,10 +140,10 @@ final class RecentCallsTest {
     }
     assertEquals(List.of("3=0", "2=0"), told(two.take(PATH, 9, 0)));
 
-    for (int i = 1; i <= RecentCalls.MAX_CALLS_OF_A_DESCRIPTOR + 1; i++) {
+    for (int i = 1; i <= RecentCalls.MAX_CALLS_PER_DESCRIPTOR + 1; i++) {
       add(PATH, i, 1, 0);
     }
-    assertEquals(RecentCalls.MAX_CALLS_OF_A_DESCRIPTOR, calls.take(PATH, 1L << 53, 0).hits());
+    assertEquals(RecentCalls.MAX_CALLS_PER_DESCRIPTOR, calls.take(PATH, 1L << 53, 0).hits());
   }
 
   @Test

@@ -51,7 +51,7 @@ final class ReportMetrics {
         .description("files of tokens, keys and certificates that cannot be read or are invalid")
         .register(registry);
     Gauge.builder("weir.topic.partitions", () -> partitions)
-        .description("partitions of the topic of calls")
+        .description("partitions of the calls topic")
         .register(registry);
     Gauge.builder("weir.stopped.partitions", stopped, all -> all.all().size())
         .description("partitions stopped because a record makes the aggregator fail")

@@ -85,9 +85,9 @@ public final class Ports {
       boolean mayNot = String.valueOf(refused.getMessage()).contains("Permission denied");
       throw new ServerStartException(
           mayNot
-              ? "this user may not take port %d for %s; set %s to one above 1023"
+              ? "this user is not permitted to bind port %d for %s; set %s to one above 1023"
                   .formatted(port, owner, setting)
-              : "port %d for %s is taken; set %s to another port, or to 0 for any free one"
+              : "port %d for %s is in use; set %s to another port, or to 0 for any free port"
                   .formatted(port, owner, setting),
           refused);
     }

@@ -256,7 +256,7 @@ final class IngestProcess {
 
   boolean isReady() {
     return !stopping
-        && (recorder.isIntroduced() || world.scheduler().nowMicros() >= awaitedUntilMicros);
+        && (recorder.isRegistered() || world.scheduler().nowMicros() >= awaitedUntilMicros);
   }
 
   CheckOutcome check(Call call) {
@@ -336,7 +336,7 @@ final class IngestProcess {
       node.stopped();
     } else {
       saidGoodbye = true;
-      recorder.sendGoodbye();
+      recorder.sendFinalHeartbeats();
     }
   }
 

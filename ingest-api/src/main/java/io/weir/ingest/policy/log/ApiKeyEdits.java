@@ -24,17 +24,17 @@ public final class ApiKeyEdits {
 
   private ApiKeyEdits() {}
 
-  /** Returns the id of a key that is given none: the first digits of its hash. */
+  /** Returns the default id of a key: the first digits of its hash. */
   public static String idOf(ApiKeyHash sha256) {
     return sha256.toString().substring(0, DIGITS_OF_ID);
   }
 
   /**
-   * Adds a key to a client, as the last one. What else is set for the client stays; a client for
-   * which nothing is set becomes one that has the key alone.
+   * Adds a key to a client, as the last one. The client's other settings do not change; a client
+   * without settings gets only the key.
    *
-   * @param key as a policy file has it, with id and sha256
-   * @param seen the version of the client's entry, as of {@link PolicyEdits#put}
+   * @param key the key as in a policy file, with id and sha256
+   * @param seen the version of the client's entry, as in {@link PolicyEdits#put}
    */
   public static Change add(PolicyKey client, ObjectNode key, long seen) {
     return state -> {
@@ -49,11 +49,11 @@ public final class ApiKeyEdits {
   }
 
   /**
-   * Removes a key from a client. What else is set for the client stays, so that it is still known
-   * when its last key is removed.
+   * Removes a key from a client. The client's other settings do not change. So the client remains
+   * known when its last key is removed.
    *
-   * @param id which key
-   * @param seen the version of the client's entry, as of {@link PolicyEdits#put}
+   * @param id the id of the key
+   * @param seen the version of the client's entry, as in {@link PolicyEdits#put}
    */
   public static Change remove(PolicyKey client, String id, long seen) {
     return state -> {
@@ -62,7 +62,7 @@ public final class ApiKeyEdits {
       ObjectNode content = contentOf(present);
       List<JsonNode> kept = new ArrayList<>(keys(present));
       if (!kept.removeIf(key -> key.path("id").asText().equals(id))) {
-        // the id is not repeated: someone may have given a key by mistake
+        // the id is not repeated: the operator may have entered a key by mistake
         throw new RefusedException(Reason.NOT_FOUND, "there is no such API key of " + client);
       }
       if (kept.isEmpty()) {
@@ -77,7 +77,7 @@ public final class ApiKeyEdits {
   /**
    * Returns the keys of a client, each with id, sha256 and, if it expires, expires_at.
    *
-   * @param client what is set for the client; null for nothing
+   * @param client the settings of the client; null for none
    */
   public static List<JsonNode> keys(@Nullable PolicyEntry client) {
     List<JsonNode> keys = new ArrayList<>();
@@ -89,8 +89,8 @@ public final class ApiKeyEdits {
   }
 
   /**
-   * Returns the keys that drafts would take from their clients, each as {@code ID of client NAME};
-   * a key that has another id or expiry then is not taken.
+   * Returns the keys that the drafts would take from their clients, each as {@code ID of client
+   * NAME}. A key that only changes its id or expiry does not count.
    */
   public static List<String> revoked(PolicyState state, List<Draft> drafts) {
     List<String> revoked = new ArrayList<>();
@@ -112,7 +112,7 @@ public final class ApiKeyEdits {
     return revoked;
   }
 
-  /** Refuses a file that lacks published keys: nobody could bring them back. */
+  /** Refuses a file that lacks published keys, because these could not be recovered. */
   static void requireNoneRevoked(PolicyState state, List<Draft> drafts) throws RefusedException {
     List<String> revoked = revoked(state, drafts);
     if (!revoked.isEmpty()) {
@@ -122,7 +122,7 @@ public final class ApiKeyEdits {
           "the file lacks published API keys ("
               + String.join(", ", revoked.subList(0, Math.min(SHOWN, revoked.size())))
               + (more > 0 ? " and " + more + " more" : "")
-              + "): take them over from weir policies export, or revoke them with weir policies"
+              + "): copy them from weir policies export, or revoke them with weir policies"
               + " apply --revoke-keys");
     }
   }

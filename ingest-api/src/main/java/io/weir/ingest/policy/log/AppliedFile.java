@@ -7,11 +7,11 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /**
- * A policy file that is valid.
+ * A valid policy file.
  *
  * @param name the file's name, for the log
- * @param tree its content, as {@link io.weir.ingest.policy.PolicyFile} has read it
- * @param digest SHA-256 of the content, in hexadecimal digits: comments and layout do not count
+ * @param tree its content, as {@link io.weir.ingest.policy.PolicyFile} parsed it
+ * @param digest SHA-256 of the content, in hexadecimal digits; ignores comments and layout
  */
 public record AppliedFile(String name, JsonNode tree, String digest) {
   /** Returns a file with its digest. */
@@ -20,7 +20,8 @@ public record AppliedFile(String name, JsonNode tree, String digest) {
       byte[] digest = MessageDigest.getInstance("SHA-256").digest(PolicyEntryCodec.bytes(tree));
       return new AppliedFile(name, tree, HexFormat.of().formatHex(digest));
     } catch (NoSuchAlgorithmException missing) {
-      throw new IllegalStateException("every Java platform has SHA-256", missing);
+      throw new IllegalStateException(
+          "SHA-256 is missing, although every Java platform must have it", missing);
     }
   }
 }

@@ -30,17 +30,17 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Changes policies, one change after another over the whole fleet. All editors use one
- * transactional id: to begin a transaction fences off every other editor (KIP-98), so what is then
- * read to the end of the log is what the change applies to, or the change is not committed and
- * begun anew. A change carries an id, by which it is recognized if Kafka's answer was lost.
- * Thread-safe.
+ * Changes policies, one change after another across the whole fleet. All editors use one
+ * transactional id: beginning a transaction fences off every other editor (KIP-98). The editor then
+ * reads the log to its end and applies the change to that state. If another editor intervenes, the
+ * change is not committed and starts again. Each change has an id, by which the editor recognizes
+ * it if Kafka's answer was lost. Thread-safe.
  */
 public final class PolicyEditor {
-  /** The transactional id of all editors, for which each needs the right to write. */
+  /** The transactional id of all editors; each needs the right to write with it. */
   public static final String TRANSACTIONAL_ID = "weir-policies";
 
-  /** Longest text by which an entry tells who changed it. */
+  /** Maximum length of the text in an entry that names the person who made the change. */
   public static final int MAX_NAME_CHARS = 256;
 
   private static final int REQUEST_TIMEOUT_MILLIS = 5_000;
@@ -51,25 +51,27 @@ public final class PolicyEditor {
 
   private static final int BATCH_BYTES = 256 << 10;
 
-  /** Editors at once fence each other off in turn until one is left alone for a moment. */
+  /**
+   * Minimum pause: concurrent editors fence each other off until one of them is alone for a moment.
+   */
   private static final long MIN_PAUSE_MILLIS = 20;
 
   private static final long MAX_PAUSE_MILLIS = 2_000;
 
-  /** A producer whose transaction has ended has nothing left to do. */
+  /** Timeout for closing a producer whose transaction has ended, so that nothing is pending. */
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
   private final KafkaConnection kafka;
   private final String clientId;
   private final Clock clock;
 
-  /** Changes of one process do not fence each other off. */
+  /** Serializes the changes of one process, so that they do not fence each other off. */
   private final ReentrantLock turn = new ReentrantLock();
 
   /**
    * Creates an editor. Does not contact Kafka.
    *
-   * @param clientId the name by which brokers know its clients
+   * @param clientId the name by which brokers identify its clients
    */
   public PolicyEditor(KafkaConnection kafka, String clientId) {
     this.kafka = kafka;
@@ -78,11 +80,12 @@ public final class PolicyEditor {
   }
 
   /**
-   * How a key shall stand.
+   * The intended new entry of a key.
    *
-   * @param content null to delete it
+   * @param content the new content; null to delete the key
    * @param order the order of a policy; 0 for other kinds
-   * @param before what is in force until a later content is, if the log does not tell; else null
+   * @param before the policy in force until a later content is, if the log does not contain it;
+   *     else null
    */
   public record Draft(
       PolicyKey key, @Nullable JsonNode content, long order, @Nullable JsonNode before) {
@@ -97,18 +100,18 @@ public final class PolicyEditor {
     }
   }
 
-  /** A change, which may be tried several times, each time on a newer state. */
+  /** A change. It may be tried several times, each time on a newer state. */
   public interface Change {
     /**
-     * Returns what is to be changed; nothing if the state is as it shall be.
+     * Returns the entries to change; none if the state is already as intended.
      *
-     * @throws RefusedException if the change does not fit to this state
+     * @throws RefusedException if the change does not fit this state
      */
     List<Draft> on(PolicyState state) throws RefusedException;
 
     /**
-     * Returns whether the change says of everything how it shall stand. Only such a change may be
-     * the first one, or replace what cannot be read.
+     * Returns whether the change replaces the whole policy set. Only such a change may be the first
+     * one, or replace unreadable entries.
      */
     default boolean isWhole() {
       return false;
@@ -123,24 +126,27 @@ public final class PolicyEditor {
     }
 
     /**
-     * Reviews all that the change would write, the deletion of unreadable records included, before
-     * it is written.
+     * Reviews everything that the change would write, including deletions of unreadable records,
+     * before it is written.
      *
      * @throws RefusedException if the change must not be made
      */
     default void review(PolicyState state, List<Draft> drafts) throws RefusedException {}
 
-    /** Returns the least version that the change may have: where the log was lost, a later one. */
+    /**
+     * Returns the minimum version of the change; it is later than the old versions if the log was
+     * lost.
+     */
     default long leastVersion() {
       return 1;
     }
   }
 
   /**
-   * What became of a change.
+   * The result of a change.
    *
-   * @param before the state to which it was applied
-   * @param after the state since; the same if nothing was to be changed
+   * @param before the state to which the change was applied
+   * @param after the state after the change; the same if nothing had to change
    */
   public record Outcome(PolicyState before, PolicyState after) {
     /** Returns whether anything was changed. */
@@ -149,26 +155,26 @@ public final class PolicyEditor {
     }
   }
 
-  /** Why a change was not made. */
+  /** The reason why a change was not made. */
   public enum Reason {
     /** The policies would not be valid. */
     INVALID,
-    /** What is to be changed is not there. */
+    /** The object to change does not exist. */
     NOT_FOUND,
-    /** It was changed since the caller has seen it. */
+    /** It was changed after the caller read it. */
     CHANGED_SINCE,
-    /** Kafka does not answer, or the topics are missing. */
+    /** Kafka does not reply, or the topics are missing. */
     UNAVAILABLE
   }
 
-  /** Signals that a change was not made. */
+  /** Thrown when a change was not made. */
   public static final class RefusedException extends Exception {
     private static final long serialVersionUID = 1L;
 
     private final Reason reason;
     private final transient List<String> problems;
 
-    /** Creates the signal with one problem. */
+    /** Creates the exception with one problem. */
     public RefusedException(Reason reason, String problem) {
       this(reason, List.of(problem), null);
     }
@@ -191,20 +197,19 @@ public final class PolicyEditor {
   }
 
   /**
-   * Makes a change, or nothing of it. Blocks until Kafka has committed it.
+   * Makes a change completely or not at all. Blocks until Kafka has committed it.
    *
-   * @param changedBy who changes it, in their own words
-   * @param patience how long to try
-   * @throws RefusedException if it was not made; with {@link Reason#UNAVAILABLE} it may have been
-   *     made all the same if Kafka went away in that moment
+   * @param changedBy the person who makes the change, in free text
+   * @param timeout how long to try
+   * @throws RefusedException if the change was not made; with {@link Reason#UNAVAILABLE} it may
+   *     have been made if Kafka became unavailable during the commit
    */
-  public Outcome change(String changedBy, Duration patience, Change change)
-      throws RefusedException {
-    long deadlineNanos = System.nanoTime() + patience.toNanos();
+  public Outcome change(String changedBy, Duration timeout, Change change) throws RefusedException {
+    long deadlineNanos = System.nanoTime() + timeout.toNanos();
     Attempt attempt = new Attempt(printable(changedBy), change, deadlineNanos);
     try {
-      if (!turn.tryLock(patience.toNanos(), TimeUnit.NANOSECONDS)) {
-        throw unavailable(new TimeoutException("others have changed policies all the time"));
+      if (!turn.tryLock(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
+        throw unavailable(new TimeoutException("other editors changed policies the whole time"));
       }
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
@@ -217,7 +222,7 @@ public final class PolicyEditor {
     }
   }
 
-  /** Returns a name as one line can show it. */
+  /** Returns a name without control characters, for one line. */
   private static String printable(String name) {
     StringBuilder shown = new StringBuilder();
     name.codePoints()
@@ -240,13 +245,13 @@ public final class PolicyEditor {
     Throwable cause = failed.getCause() == null ? failed : failed.getCause();
     String why =
         isFencing(failed)
-            ? "others have changed policies all the time; try again"
+            ? "other editors changed policies the whole time; try again"
             : KafkaRefusal.explain(failed, "Write (or Read)", cause.getMessage());
     return new RefusedException(
         Reason.UNAVAILABLE, List.of("Kafka at " + kafka + " (WEIR_KAFKA): " + why), failed);
   }
 
-  /** One change, tried until it is made, refused, or the time is over. Not thread-safe. */
+  /** One change, tried until it is made or refused, or the timeout passes. Not thread-safe. */
   private final class Attempt {
     private final String changedBy;
     private final Change change;
@@ -266,7 +271,7 @@ public final class PolicyEditor {
     }
 
     Outcome run() throws RefusedException {
-      Exception last = new TimeoutException("there was no time to ask Kafka");
+      Exception last = new TimeoutException("the timeout passed before Kafka was reached");
       while (System.nanoTime() < deadlineNanos && !Thread.currentThread().isInterrupted()) {
         long beganNanos = System.nanoTime();
         try {
@@ -274,7 +279,7 @@ public final class PolicyEditor {
         } catch (PolicyLogReader.NoSuchLogException missing) {
           throw new RefusedException(
               Reason.UNAVAILABLE, List.of(String.valueOf(missing.getMessage())), missing);
-        } catch (PolicyLogReader.LogNotWholeException notWhole) {
+        } catch (PolicyLogReader.IncompleteLogException notWhole) {
           throw new RefusedException(
               Reason.INVALID, List.of(String.valueOf(notWhole.getMessage())), notWhole);
         } catch (RecordTooLargeException tooLarge) {
@@ -284,7 +289,7 @@ public final class PolicyEditor {
               tooLarge);
         } catch (PolicyState.InvalidPoliciesException invalid) {
           throw new RefusedException(Reason.INVALID, invalid.problems(), invalid);
-        } catch (KafkaException | PolicyLogReader.LogBeganAnewException failed) {
+        } catch (KafkaException | PolicyLogReader.LogReplacedException failed) {
           last = failed;
           if (KafkaRefusal.is(failed)) {
             break;
@@ -295,7 +300,10 @@ public final class PolicyEditor {
       throw unavailable(last);
     }
 
-    /** Reads the log before it begins, so that little is left to read while others wait. */
+    /**
+     * Reads the log before the transaction begins, so that little remains to read while others
+     * wait.
+     */
     private Outcome tryWithOneReader()
         throws RefusedException, PolicyState.InvalidPoliciesException {
       try (PolicyLogReader reader = PolicyLogReader.open(kafka, clientId)) {
@@ -320,14 +328,14 @@ public final class PolicyEditor {
       }
     }
 
-    /** Reads all of the log when nobody else can change it: it may not be whole, or not valid. */
+    /** Reads the whole log while no other editor can change it; it may be incomplete or invalid. */
     private Outcome tryWhole() throws RefusedException, PolicyState.InvalidPoliciesException {
       try (Transaction transaction = new Transaction();
           PolicyLogReader reader = PolicyLogReader.open(kafka, clientId)) {
         PolicyState before;
         try {
           before = reader.readToEnd(left(), this::look);
-        } catch (PolicyLogReader.LogNotWholeException notWhole) {
+        } catch (PolicyLogReader.IncompleteLogException notWhole) {
           if (change.isFirst()) {
             throw notWhole;
           }
@@ -363,7 +371,7 @@ public final class PolicyEditor {
       return new Outcome(before, after);
     }
 
-    /** Recognizes this change in the log: it was made, though Kafka's answer was lost. */
+    /** Recognizes this change in the log: it was made, but Kafka's answer was lost. */
     private void look(PolicyEntry entry) {
       wasMade |= entry.change().id().equals(id);
     }
@@ -376,7 +384,7 @@ public final class PolicyEditor {
             Reason.INVALID,
             List.of(
                 refusal,
-                "change it by the release that wrote it, or publish everything again:"
+                "change it with the release that wrote it, or publish everything again:"
                     + " weir policies apply FILE"),
             null);
       }
@@ -388,8 +396,8 @@ public final class PolicyEditor {
     }
 
     /**
-     * Deletes what cannot be read or decided by, unless it is written anew. The switch and the
-     * notes of files stay: they are not of the file.
+     * Adds deletions of the entries that are unreadable or invalid, unless the change writes them
+     * again. The switch and the notes of files stay, because they are not part of the file.
      */
     private void addBeyondTheState(PolicyLogReader reader, List<Draft> drafts) {
       Set<PolicyKey> keys = new TreeSet<>(reader.keysBeyondTheState());
@@ -443,7 +451,7 @@ public final class PolicyEditor {
       return entry == null ? reader.beyondTheState(key) : entry;
     }
 
-    /** A transaction, whose beginning ends those of all other editors. */
+    /** A transaction; beginning it ends the transactions of all other editors. */
     private final class Transaction implements AutoCloseable {
       private final KafkaProducer<byte[], byte[]> producer = producer(left());
       private final AtomicReference<@Nullable Exception> failed = new AtomicReference<>();
@@ -457,7 +465,7 @@ public final class PolicyEditor {
         }
       }
 
-      @SuppressWarnings("FutureReturnValueIgnored") // the callback is told of every failure
+      @SuppressWarnings("FutureReturnValueIgnored") // the callback receives every failure
       void commit(List<PolicyEntry> entries) {
         producer.beginTransaction();
         for (PolicyEntry entry : entries) {
@@ -503,7 +511,9 @@ public final class PolicyEditor {
     return draft.key().kind() == PolicyKey.Kind.CLIENT ? 1 : 0;
   }
 
-  /** Waits at random, up to as long as the try took: who is faster then finds nobody in its way. */
+  /**
+   * Waits for a random time, up to the duration of the attempt, so that a faster editor can finish.
+   */
   private static void pause(long tookNanos) {
     long most = Math.max(MIN_PAUSE_MILLIS, Math.min(MAX_PAUSE_MILLIS, tookNanos / 1_000_000));
     try {
@@ -513,7 +523,10 @@ public final class PolicyEditor {
     }
   }
 
-  /** Returns what stays in force until a draft is; null if the draft is at once, or nothing is. */
+  /**
+   * Returns the content in force until a draft is; null if the draft is in force now, or there is
+   * none.
+   */
   private static @Nullable JsonNode untilThen(
       @Nullable PolicyEntry present, Draft draft, long now) {
     JsonNode content = draft.content();
@@ -527,8 +540,8 @@ public final class PolicyEditor {
     return present == null ? draft.before() : present.contentAt(now);
   }
 
-  private KafkaProducer<byte[], byte[]> producer(Duration patience) {
-    int blockMillis = (int) Math.max(1, Math.min(patience.toMillis(), TRANSACTION_TIMEOUT_MILLIS));
+  private KafkaProducer<byte[], byte[]> producer(Duration timeout) {
+    int blockMillis = (int) Math.max(1, Math.min(timeout.toMillis(), TRANSACTION_TIMEOUT_MILLIS));
     int requestMillis = Math.min(REQUEST_TIMEOUT_MILLIS, blockMillis);
     return kafka.producer(
         Map.ofEntries(

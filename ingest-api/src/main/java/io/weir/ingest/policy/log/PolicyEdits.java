@@ -19,14 +19,14 @@ import org.jspecify.annotations.Nullable;
 
 /** The changes that operators make. Stateless and thread-safe. */
 public final class PolicyEdits {
-  /** Stands for a key of which no version is expected. */
+  /** The expected version of a key that may have any version. */
   public static final long ANY_VERSION = -1;
 
   /** The settings of policy files. */
   static final List<String> SETTINGS =
       List.of("default_plan", "unknown_clients", "unmatched_calls");
 
-  /** Stands for any version of a key that exists. */
+  /** The expected version of a key that must exist, with any version. */
   public static final long SOME_VERSION = -2;
 
   private static final Set<PolicyKey.Kind> OF_FILES =
@@ -46,7 +46,7 @@ public final class PolicyEdits {
     }
   }
 
-  /** A whole change that is made only if nothing is published. */
+  /** A change of the whole set that is made only if nothing is published. */
   private interface FirstChange extends WholeChange {
     @Override
     default boolean isFirst() {
@@ -54,10 +54,7 @@ public final class PolicyEdits {
     }
   }
 
-  /**
-   * Publishes what was published before, by a node that still has it, where nothing is published
-   * any more.
-   */
+  /** Publishes again the policies that a node still has, if nothing is published any more. */
   static Change restore(PolicyState known) {
     return new FirstChange() {
       @Override
@@ -79,10 +76,10 @@ public final class PolicyEdits {
   }
 
   /**
-   * Sets one key. A policy that is new comes after all others.
+   * Sets one key. A new policy is placed after all others.
    *
    * @param seen the version of the key's entry that the caller has seen; 0 if it saw none, {@link
-   *     #ANY_VERSION} if it does not matter, {@link #SOME_VERSION} if there must be one
+   *     #ANY_VERSION} if it does not matter, {@link #SOME_VERSION} if an entry must exist
    */
   public static Change put(PolicyKey key, JsonNode content, long seen) {
     JsonNode wanted = PolicyEntryCodec.normal(content);
@@ -99,7 +96,7 @@ public final class PolicyEdits {
   /**
    * Deletes one key.
    *
-   * @param seen as of {@link #put}
+   * @param seen as in {@link #put}
    */
   public static Change delete(PolicyKey key, long seen) {
     return state -> {
@@ -113,9 +110,9 @@ public final class PolicyEdits {
   }
 
   /**
-   * Sets the mode that all policies have at most.
+   * Sets the strongest mode that all policies may have.
    *
-   * @param seen as of {@link #put}
+   * @param seen as in {@link #put}
    */
   public static Change enforcement(PolicyMode mode, long seen) {
     ObjectNode content = PolicyEntryCodec.JSON.createObjectNode();
@@ -129,9 +126,9 @@ public final class PolicyEdits {
   }
 
   /**
-   * Makes policies, plans, clients and their settings those of a file, and no others. Refused if
-   * that would take API keys from clients, since a key that was created is known by its hash in the
-   * log alone, and its callers would be refused at once.
+   * Replaces all policies, plans, clients and settings with those of a file. Refused if clients
+   * would lose API keys: only the log has the hash of a created key, and its callers would be
+   * refused immediately.
    *
    * @param file the file
    */
@@ -145,9 +142,9 @@ public final class PolicyEdits {
   }
 
   /**
-   * Does the same as {@link #apply(AppliedFile)}.
+   * Does the same as {@link #apply(AppliedFile)}, but can permit the loss of API keys.
    *
-   * @param mayRevokeKeys whether clients may lose API keys by it
+   * @param mayRevokeKeys whether clients may lose API keys
    */
   public static Change apply(AppliedFile file, boolean mayRevokeKeys) {
     return (WholeChange)
@@ -160,9 +157,9 @@ public final class PolicyEdits {
         };
   }
 
-  /** Adds a note of the file's name, for the history, unless the file changes nothing. */
+  /** Adds a note with the file's name to the history, unless the file changes nothing. */
   private static List<Draft> withNote(PolicyState state, AppliedFile file, List<Draft> drafts) {
-    // an empty file is published too, as the first version
+    // an empty file is also published, as the first version
     if (!drafts.isEmpty() || state.version() == 0) {
       ObjectNode content = PolicyEntryCodec.JSON.createObjectNode();
       content.put("name", file.name());
@@ -171,7 +168,7 @@ public final class PolicyEdits {
     return drafts;
   }
 
-  /** Returns what the policies and clients of a file would change. */
+  /** Returns the changes that the policies and clients of a file would make. */
   public static List<Draft> drafts(PolicyState state, JsonNode tree) {
     List<Draft> drafts = new ArrayList<>();
     Set<PolicyKey> kept = new HashSet<>();
@@ -222,7 +219,7 @@ public final class PolicyEdits {
     }
   }
 
-  /** Returns the entry of a key that exists; null if it does not. */
+  /** Returns the entry of an existing key; null if the key does not exist. */
   static @Nullable PolicyEntry existing(PolicyState state, PolicyKey key) {
     PolicyEntry entry = state.entry(key);
     return entry == null || entry.isDeleted() ? null : entry;
@@ -235,7 +232,7 @@ public final class PolicyEdits {
     return 1 + state.policyEntries().stream().mapToLong(PolicyEntry::order).max().orElse(0);
   }
 
-  /** Refuses a change if the key has another version than the one its caller has seen. */
+  /** Refuses a change if the key's version is not the one that the caller has seen. */
   static void requireSeen(PolicyKey key, @Nullable PolicyEntry present, long seen)
       throws RefusedException {
     long version = present == null ? 0 : present.version();
@@ -245,7 +242,7 @@ public final class PolicyEdits {
           Reason.CHANGED_SINCE,
           present == null
               ? "there is no " + key
-              : key + " is of version " + version + ", changed by " + present.changedBy());
+              : key + " has version " + version + ", changed by " + present.changedBy());
     }
   }
 }

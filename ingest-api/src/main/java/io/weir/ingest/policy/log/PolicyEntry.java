@@ -7,9 +7,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How one change left one key. A change of several keys has one version and as many entries, which
- * take effect together. Immutable. Contents are kept as JSON text, since a node holds an entry for
- * each client that has settings.
+ * The result of one change for one key. A change of several keys has one version and one entry for
+ * each key; all take effect together. Immutable. Contents are kept as JSON text, because a node
+ * holds an entry for each client that has settings.
  */
 public final class PolicyEntry {
   private final PolicyKey key;
@@ -21,12 +21,12 @@ public final class PolicyEntry {
   /**
    * Creates an entry.
    *
-   * @param key what was changed
-   * @param change where the entry belongs
-   * @param order the policies' order in answers, ascending; 0 for other kinds
-   * @param content the policy as a policy file has it, or what else is set; null if it was deleted
-   * @param untilThen of a policy that is not in force yet when it is changed: the policy that is,
-   *     until then; null if there is none
+   * @param key the changed key
+   * @param change the change that made the entry
+   * @param order position of the policy in answers, ascending; 0 for other kinds
+   * @param content the policy as in a policy file, or the settings; null if the key was deleted
+   * @param untilThen for a policy that comes into force after its change: the policy in force until
+   *     then; null if there is none
    */
   public PolicyEntry(
       PolicyKey key,
@@ -59,16 +59,16 @@ public final class PolicyEntry {
   }
 
   /**
-   * One change. The entries of a change in one topic share it.
+   * One change. Its entries in one topic share this object.
    *
-   * @param version the version of all policies since the change; at least 1
+   * @param version the version of all policies after the change; at least 1
    * @param parts the number of entries of the change in the entry's topic
-   * @param policiesVersion the newest version, this one included, with entries in the topic of
-   *     policies; 0 if there is none
-   * @param clientsVersion the same of the topic of clients
-   * @param atEpochMillis when, by the clock of who made it
-   * @param by who, in their own words
-   * @param id of the change, unique
+   * @param policiesVersion the newest version with entries in the topic of policies, including this
+   *     one; 0 if there is none
+   * @param clientsVersion the same for the topic of clients
+   * @param atEpochMillis time of the change, by the clock of its author's machine
+   * @param by the author, in free text
+   * @param id a unique id of the change
    */
   public record Change(
       long version,
@@ -96,32 +96,32 @@ public final class PolicyEntry {
     }
   }
 
-  /** Returns what was changed. */
+  /** Returns the changed key. */
   public PolicyKey key() {
     return key;
   }
 
-  /** Returns where the entry belongs. */
+  /** Returns the change that made the entry. */
   public Change change() {
     return change;
   }
 
-  /** Returns the policies' order in answers, ascending; 0 for other kinds. */
+  /** Returns the position of the policy in answers, ascending; 0 for other kinds. */
   public long order() {
     return order;
   }
 
-  /** Returns what is set, which the caller may modify; null if the change deleted the key. */
+  /** Returns the content, which the caller may modify; null if the change deleted the key. */
   public @Nullable JsonNode content() {
     return tree(content);
   }
 
-  /** Returns what is in force until the content is; null if there is none. */
+  /** Returns the content in force until the new one is; null if there is none. */
   public @Nullable JsonNode untilThen() {
     return tree(untilThen);
   }
 
-  /** Returns the content as JSON text, which must not be modified; null if it was deleted. */
+  /** Returns the content as JSON text, which must not be modified; null if the key was deleted. */
   byte @Nullable [] contentText() {
     return content;
   }
@@ -146,22 +146,22 @@ public final class PolicyEntry {
     return new PolicyEntry(key, shared, order, content, untilThen);
   }
 
-  /** Returns the version of all policies since the entry's change. */
+  /** Returns the version of all policies after the entry's change. */
   public long version() {
     return change.version();
   }
 
-  /** Returns when the key was changed, by the clock of who changed it. */
+  /** Returns when the key was changed, by the clock of the author's machine. */
   public long changedAtEpochMillis() {
     return change.atEpochMillis();
   }
 
-  /** Returns who changed the key. */
+  /** Returns the author of the change. */
   public String changedBy() {
     return change.by();
   }
 
-  /** Returns the content that is in force at a time; null if none is. */
+  /** Returns the content in force at the given time; null if there is none. */
   public @Nullable JsonNode contentAt(long epochMillis) {
     JsonNode present = content();
     return present != null && PolicyState.effectiveFromMillis(present) > epochMillis
@@ -191,6 +191,6 @@ public final class PolicyEntry {
 
   @Override
   public String toString() {
-    return key + " of version " + version() + ": " + content();
+    return key + " with version " + version() + ": " + content();
   }
 }

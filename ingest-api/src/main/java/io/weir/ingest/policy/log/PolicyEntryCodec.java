@@ -14,12 +14,12 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Entries as records: the value is a JSON object with {@code version, parts, policies_version,
- * clients_version, changed_at_ms, changed_by, change}, for a policy its {@code order}, and the
- * content under the word of its kind, or {@code deleted: true}; of a policy that is in force later
- * only, the one before as {@code until_then}. Members that are not known are ignored. {@code part}
- * is written for nodes of earlier releases, which refuse a record without it. Stateless and
- * thread-safe.
+ * Encodes entries as records. The value is a JSON object with {@code version, parts,
+ * policies_version, clients_version, changed_at_ms, changed_by, change}, for a policy its {@code
+ * order}, and the content in a member named after its kind, or {@code deleted: true}. For a policy
+ * that is in force later, the earlier one is {@code until_then}. Unknown members are ignored.
+ * {@code part} is written for nodes of earlier releases, which refuse a record without it.
+ * Stateless and thread-safe.
  */
 final class PolicyEntryCodec {
   static final ObjectMapper JSON =
@@ -35,7 +35,7 @@ final class PolicyEntryCodec {
     return bytes(tree(entry));
   }
 
-  /** Returns an entry as an object, to be written. */
+  /** Returns an entry as a JSON object. */
   static ObjectNode tree(PolicyEntry entry) {
     ObjectNode value = JSON.createObjectNode();
     PolicyEntry.Change change = entry.change();
@@ -84,7 +84,7 @@ final class PolicyEntryCodec {
     JsonNode content = tree.path(key.kind().word());
     boolean isDeleted = tree.path(DELETED).asBoolean(false);
     if (key.kind() == PolicyKey.Kind.UNKNOWN && !isDeleted) {
-      content = tree; // whatever it is, it cannot be decided by
+      content = tree; // an unknown kind is never valid, whatever its content
     }
     if (isDeleted != content.isMissingNode()) {
       throw new MalformedRecordException(
@@ -109,7 +109,7 @@ final class PolicyEntryCodec {
     }
   }
 
-  /** Returns the version in a value that is not an entry; 0 if it has none. */
+  /** Returns the version in a value that is not a valid entry; 0 if it has none. */
   static long versionIfReadable(byte @Nullable [] value) {
     if (value == null) {
       return 0;
@@ -135,11 +135,11 @@ final class PolicyEntryCodec {
     try {
       return JSON.readTree(text);
     } catch (IOException impossible) {
-      throw new UncheckedIOException("what was written cannot be read", impossible);
+      throw new UncheckedIOException("reading a stored content failed", impossible);
     }
   }
 
-  /** Returns a tree as it is after it was written and read: equal content is then equal. */
+  /** Returns a tree as it is after writing and reading, so that equal contents are equal. */
   static JsonNode normal(JsonNode tree) {
     return tree(bytes(tree));
   }
@@ -148,7 +148,7 @@ final class PolicyEntryCodec {
     try {
       return JSON.writeValueAsBytes(tree);
     } catch (JsonProcessingException impossible) {
-      throw new UncheckedIOException("a tree cannot be written", impossible);
+      throw new UncheckedIOException("writing a JSON tree failed", impossible);
     }
   }
 }

@@ -23,41 +23,41 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The policies that a node decides by: follows the log, and replaces the whole set at once when a
- * change takes effect. While Kafka is away the node keeps what it has; one that starts then decides
- * by the last version on its disk, or by its policy file alone. Thread-safe.
+ * The policies that a node enforces. Follows the log, and replaces the whole set at once when a
+ * change takes effect. While Kafka is unavailable the node keeps its policies. A node that starts
+ * then uses the last version on its disk, or else its policy file. Thread-safe.
  */
 public final class PolicyFollower implements AutoCloseable {
-  /** How long a start waits for the log if there is something else to decide by. */
-  private static final Duration START_PATIENCE = Duration.ofSeconds(3);
+  /** How long a start waits for the log if there are other policies to use. */
+  private static final Duration START_TIMEOUT = Duration.ofSeconds(3);
 
-  /** How long a start waits for the log if there is nothing else. */
-  private static final Duration LONG_START_PATIENCE = Duration.ofSeconds(15);
+  /** How long a start waits for the log if there are no other policies. */
+  private static final Duration LONG_START_TIMEOUT = Duration.ofSeconds(15);
 
   private static final Duration READ_PATIENCE = Duration.ofSeconds(10);
-  private static final Duration APPLY_PATIENCE = Duration.ofSeconds(10);
+  private static final Duration APPLY_TIMEOUT = Duration.ofSeconds(10);
   private static final Duration POLL = Duration.ofMillis(500);
-  private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
   private static final long PAUSE_MILLIS = 1_000;
 
-  /** Between two tries to publish the node's file. */
+  /** Pause between two attempts to publish the node's file. */
   private static final long SETTLE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-  /** Shortest time between two log lines about a lasting failure. */
-  private static final long COMPLAINT_NANOS = TimeUnit.SECONDS.toNanos(30);
+  /** Minimum time between two log lines about a lasting failure. */
+  private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   private static final Logger LOG = LoggerFactory.getLogger(PolicyFollower.class);
 
-  /** Where the policies in force come from. */
+  /** The source of the policies in force. */
   public enum Source {
-    /** The log, which is followed. */
+    /** The log, which the node follows. */
     LOG,
     /** The last version on the node's disk; the log could not be read yet. */
     SNAPSHOT,
-    /** The node's policy file; the log could not be read yet, and there is nothing on its disk. */
+    /** The node's policy file; the log could not be read yet, and the disk has no version. */
     FILE;
 
-    /** Returns the word by which health tells the source. */
+    /** Returns the name of the source in health answers. */
     public String word() {
       return name().toLowerCase(Locale.ROOT);
     }
@@ -66,11 +66,11 @@ public final class PolicyFollower implements AutoCloseable {
   /**
    * The policies in force.
    *
-   * @param state the version
-   * @param set the policies of that version that are in force by now
+   * @param state the current version
+   * @param set the policies of that version that are currently in force
    * @param matcher the same, compiled
-   * @param untilMillis when others of that version come into force
-   * @param source where it comes from
+   * @param untilMillis time at which other policies of that version come into force
+   * @param source the source of the version
    */
   public record InForce(
       PolicyState state, PolicySet set, PolicyMatcher matcher, long untilMillis, Source source) {
@@ -83,12 +83,12 @@ public final class PolicyFollower implements AutoCloseable {
   /**
    * Whether the policies in force are the newest, for readiness answers.
    *
-   * @param ok false if the log cannot be followed, or its newest version not be decided by
-   * @param detail why; empty if ok
+   * @param ok false if the log cannot be followed, or its newest version is invalid
+   * @param detail the reason; empty if ok
    */
   public record Health(boolean ok, String detail, long version, Source source) {}
 
-  /** Signals that there is nothing to decide by. The message says why. */
+  /** Thrown when there are no policies to enforce. The message gives the reason. */
   public static final class NoPoliciesException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -111,7 +111,7 @@ public final class PolicyFollower implements AutoCloseable {
   private long nextSettleNanos = System.nanoTime();
   private volatile boolean maySettle;
   private volatile boolean isFileSettled;
-  private long nextComplaintNanos = System.nanoTime();
+  private long nextLogNanos = System.nanoTime();
   private volatile @Nullable InForce inForce;
   private volatile @Nullable String problem;
   private volatile @Nullable PolicyLogReader reader;
@@ -135,14 +135,14 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   /**
-   * Starts to follow the log, and returns when there are policies to decide by: the log was read to
-   * its end, or Kafka does not answer and there is something else.
+   * Starts to follow the log, and returns when there are policies to enforce: the log was read to
+   * its end, or Kafka does not reply and there is another source.
    *
-   * @param folder where the node keeps its snapshot
+   * @param folder the folder of the node's snapshot
    * @param file the node's policy file; null if it has none
-   * @param clock the time by which policies come into force, in milliseconds since 1970
-   * @throws NoPoliciesException if the log cannot be read and there is nothing else, or it was
-   *     never written and there is no file
+   * @param clock the time that decides which policies are in force, in milliseconds since 1970
+   * @throws NoPoliciesException if the log cannot be read and there is no other source, or if the
+   *     log is empty and there is no file
    */
   public static PolicyFollower start(
       KafkaConnection kafka,
@@ -157,7 +157,7 @@ public final class PolicyFollower implements AutoCloseable {
     boolean hasSnapshot = snapshot != null && snapshot.state().version() > 0;
     boolean hasOther = hasSnapshot || file != null;
     follower.thread.start();
-    boolean isRead = follower.awaitFirst(hasOther ? START_PATIENCE : LONG_START_PATIENCE, hasOther);
+    boolean isRead = follower.awaitFirst(hasOther ? START_TIMEOUT : LONG_START_TIMEOUT, hasOther);
     if (!isRead) {
       InForce stopgap = null;
       if (snapshot != null && hasSnapshot) {
@@ -170,7 +170,7 @@ public final class PolicyFollower implements AutoCloseable {
         follower.close();
         throw new NoPoliciesException(
             "there is no policy file (WEIR_POLICIES), and "
-                + (why == null ? "Kafka has not told which policies were published" : why));
+                + (why == null ? "the published policies could not be read from Kafka" : why));
       }
       follower.useUnlessRead(stopgap);
     }
@@ -179,25 +179,25 @@ public final class PolicyFollower implements AutoCloseable {
         .register(registry);
     Gauge.builder("weir.policies.behind", follower, it -> it.problem() == null ? 0 : 1)
         .description(
-            "1 when the node cannot follow the log of policies, or decide by its newest version")
+            "1 when the node cannot follow the log of policies, or its newest version is invalid")
         .register(registry);
     return follower;
   }
 
   /**
-   * Publishes the node's file if nothing is published at all, and waits until it is in force. Where
-   * something is published, that stays: the log names a difference. To be called when the node's
-   * start cannot fail any more. If Kafka does not respond, the follower retries until it does.
+   * Publishes the node's file if nothing is published, and waits until it is in force. Published
+   * policies stay in force; a log event reports the difference. Must be called when the node's
+   * start can no longer fail. If Kafka does not reply, the follower retries until it does.
    *
-   * @param patience longest time to wait
+   * @param timeout maximum time to wait
    */
-  public void settleFile(Duration patience) {
+  public void settleFile(Duration timeout) {
     maySettle = true;
     PolicyLogReader current = reader;
     if (isFileSettled || current == null) {
       return;
     }
-    long left = patience.toNanos();
+    long left = timeout.toNanos();
     lock.lock();
     try {
       while (!isFileSettled && problem == null && left > 0) {
@@ -220,13 +220,13 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   /**
-   * Waits for the first version, as long as it is being read.
+   * Waits for the first version while records arrive.
    *
-   * @param patience longest time in which nothing is read
-   * @param untilFailure whether a failure ends the wait, too
+   * @param timeout maximum time without a new record
+   * @param untilFailure whether a failure also ends the wait
    */
-  private boolean awaitFirst(Duration patience, boolean untilFailure) {
-    long left = patience.toNanos();
+  private boolean awaitFirst(Duration timeout, boolean untilFailure) {
+    long left = timeout.toNanos();
     long progress = 0;
     lock.lock();
     try {
@@ -236,7 +236,7 @@ public final class PolicyFollower implements AutoCloseable {
         PolicyLogReader current = reader;
         if (current != null && current.progress() != progress) {
           progress = current.progress();
-          left = patience.toNanos();
+          left = timeout.toNanos();
         }
       }
     } catch (InterruptedException interrupted) {
@@ -252,7 +252,7 @@ public final class PolicyFollower implements AutoCloseable {
     try {
       if (inForce == null) {
         inForce = stopgap;
-        problem = problem == null ? "Kafka has not answered yet" : problem;
+        problem = problem == null ? "Kafka has not replied yet" : problem;
         LOG.warn(
             "policies_not_read version={} source={} detail=\"{}\"",
             stopgap.state().version(),
@@ -268,7 +268,7 @@ public final class PolicyFollower implements AutoCloseable {
   public InForce inForce() {
     InForce present = inForce;
     if (present == null) {
-      throw new IllegalStateException("the policies were not read");
+      throw new IllegalStateException("no policies were read yet");
     }
     return present;
   }
@@ -283,7 +283,7 @@ public final class PolicyFollower implements AutoCloseable {
     return inForce().set();
   }
 
-  /** Returns why the newest version may not be in force; null if it is. */
+  /** Returns why the newest version may not be in force; null if it is in force. */
   public @Nullable String problem() {
     return problem;
   }
@@ -296,18 +296,18 @@ public final class PolicyFollower implements AutoCloseable {
         reason == null, reason == null ? "" : reason, present.state().version(), present.source());
   }
 
-  /** Returns the editor by which this node changes policies. */
+  /** Returns the editor with which this node changes policies. */
   public PolicyEditor editor() {
     return editor;
   }
 
   /**
-   * Waits until a version, or a later one, is in force.
+   * Waits until the given version, or a later one, is in force.
    *
-   * @return false if it is not within this time
+   * @return false if the timeout passed before
    */
-  public boolean awaitVersion(long version, Duration patience) {
-    long left = patience.toNanos();
+  public boolean awaitVersion(long version, Duration timeout) {
+    long left = timeout.toNanos();
     lock.lock();
     try {
       while (inForce().state().version() < version && left > 0) {
@@ -321,7 +321,7 @@ public final class PolicyFollower implements AutoCloseable {
     return inForce().state().version() >= version;
   }
 
-  /** Follows the log with one reader after another. */
+  /** Follows the log, with a new reader after each failure. */
   private final class Following implements SupervisedThread.Work {
     @Override
     public void run() {
@@ -334,16 +334,16 @@ public final class PolicyFollower implements AutoCloseable {
       boolean isExpected =
           failure instanceof KafkaException
               || failure instanceof PolicyLogReader.NoSuchLogException
-              || failure instanceof PolicyLogReader.LogBeganAnewException
-              || failure instanceof PolicyLogReader.LogNotWholeException;
-      if (!(failure instanceof PolicyLogReader.LogBeganAnewException)) {
-        tell(isExpected ? String.valueOf(failure.getMessage()) : failure.toString());
+              || failure instanceof PolicyLogReader.LogReplacedException
+              || failure instanceof PolicyLogReader.IncompleteLogException;
+      if (!(failure instanceof PolicyLogReader.LogReplacedException)) {
+        setProblem(isExpected ? String.valueOf(failure.getMessage()) : failure.toString());
       }
       long now = System.nanoTime();
       if (!isExpected) {
-        LOG.error("policies not followed, tried again", failure);
-      } else if (now - nextComplaintNanos >= 0) {
-        nextComplaintNanos = now + COMPLAINT_NANOS;
+        LOG.error("following policies failed; Weir retries", failure);
+      } else if (now - nextLogNanos >= 0) {
+        nextLogNanos = now + LOG_NANOS;
         LOG.warn(
             "policies_not_followed detail=\"{}\"",
             KafkaRefusal.explain(failure, "Read", failure.getMessage()));
@@ -351,7 +351,7 @@ public final class PolicyFollower implements AutoCloseable {
       return PAUSE_MILLIS;
     }
 
-    /** The reader is woken up only in order to stop. */
+    /** Wakes the reader up; this happens only in order to stop. */
     @Override
     public void wakeUp(Thread worker) {
       PolicyLogReader current = reader;
@@ -387,7 +387,7 @@ public final class PolicyFollower implements AutoCloseable {
     return Duration.ofMillis(Math.max(1, Math.min(POLL.toMillis(), left)));
   }
 
-  /** Lets policies come into force whose time has come. */
+  /** Puts policies in force whose time has come. */
   private void followTime() {
     InForce present = inForce;
     long now = clock.getAsLong();
@@ -397,8 +397,8 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   /**
-   * Publishes the node's file if nothing is published; where the log has lost what this node knows,
-   * publishes that instead. Does nothing while the log has entries that the node cannot decide by.
+   * Publishes the node's file if nothing is published; if the log was lost, publishes the policies
+   * that this node still has. Does nothing while the log has entries that the node cannot use.
    */
   private void settle(PolicyState state, @Nullable String refusal) {
     AppliedFile given = file;
@@ -417,8 +417,8 @@ public final class PolicyFollower implements AutoCloseable {
     try {
       PolicyEditor.Outcome outcome =
           editor.change(
-              "node " + node + " at its start: " + (isLost ? "what was lost" : given.name()),
-              APPLY_PATIENCE,
+              "node " + node + " at its start: " + (isLost ? "lost policies" : given.name()),
+              APPLY_TIMEOUT,
               isLost && known != null
                   ? PolicyEdits.restore(known.state())
                   : PolicyEdits.publishFirst(given));
@@ -430,14 +430,14 @@ public final class PolicyFollower implements AutoCloseable {
     } catch (RefusedException refused) {
       LOG.error(
           "policy_file_not_published file={} detail=\"{}\"", given.name(), refused.getMessage());
-      // meanwhile the log is followed
+      // meanwhile the node follows the log
       nextSettleNanos = System.nanoTime() + SETTLE_NANOS;
       settleProblem = "the policy file is not published: " + refused.getMessage();
-      tell(settleProblem);
+      setProblem(settleProblem);
     }
   }
 
-  /** Logs that the published policies are not those of the node's file. A start changes nothing. */
+  /** Logs that the published policies differ from the node's file. A start changes nothing. */
   private static void warnOfDifference(AppliedFile given, PolicyState state) {
     int differences = PolicyEdits.drafts(state, given.tree()).size();
     if (differences > 0) {
@@ -465,12 +465,12 @@ public final class PolicyFollower implements AutoCloseable {
     PolicyState next = opened.state();
     InForce present = inForce;
     if (next.version() == 0) {
-      tell(reasonWithoutLog(opened, present));
+      setProblem(reasonWithoutLog(opened, present));
       AppliedFile given = file;
       PolicySnapshot known = snapshot;
       boolean hasSnapshot = known != null && known.state().version() > 0;
       if (present == null && given != null && opened.refusal() == null && !hasSnapshot) {
-        // the file decides until it is published
+        // the file is in force until it is published
         InForce ofFile = ofFile(given);
         if (ofFile != null) {
           replace(ofFile, null);
@@ -481,7 +481,7 @@ public final class PolicyFollower implements AutoCloseable {
     if (present == null || present.state() != next || present.source() != Source.LOG) {
       replace(InForce.of(next, clock.getAsLong(), Source.LOG), present);
     }
-    tell(opened.refusal() == null ? settleProblem : opened.refusal());
+    setProblem(opened.refusal() == null ? settleProblem : opened.refusal());
   }
 
   private @Nullable String reasonWithoutLog(PolicyLogReader opened, @Nullable InForce present) {
@@ -489,13 +489,17 @@ public final class PolicyFollower implements AutoCloseable {
       return opened.refusal();
     }
     if (present != null && present.state().version() > 0) {
-      return "nothing is published any more; version " + present.state().version() + " stays";
+      return "no policies are published any more; version "
+          + present.state().version()
+          + " stays in force";
     }
     PolicySnapshot known = snapshot;
     if (known != null && known.state().version() > 0) {
-      return "nothing is published any more";
+      return "no policies are published any more";
     }
-    return file == null ? "no policies were published: weir policies apply FILE" : settleProblem;
+    return file == null
+        ? "no policies are published; publish them: weir policies apply FILE"
+        : settleProblem;
   }
 
   private void replace(InForce next, @Nullable InForce before) {
@@ -528,8 +532,8 @@ public final class PolicyFollower implements AutoCloseable {
     }
   }
 
-  /** Notes why the newest version may not be in force, and wakes a start that waits. */
-  private void tell(@Nullable String reason) {
+  /** Sets the reason why the newest version may not be in force, and wakes a waiting start. */
+  private void setProblem(@Nullable String reason) {
     lock.lock();
     try {
       problem = reason;
@@ -539,9 +543,9 @@ public final class PolicyFollower implements AutoCloseable {
     }
   }
 
-  /** Stops following. The policies stay in force. */
+  /** Stops following the log. The policies stay in force. */
   @Override
   public void close() {
-    thread.close(STOP_PATIENCE);
+    thread.close(STOP_TIMEOUT);
   }
 }

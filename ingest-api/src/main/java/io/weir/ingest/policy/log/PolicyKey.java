@@ -5,10 +5,10 @@ import io.weir.topics.catalog.Topics;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * What a change changes: one policy, client, switch, or the note that a file was applied.
+ * The object of a change: one policy, client or switch, or the note that a file was applied.
  *
- * @param kind what it is
- * @param name its name, unique within its kind
+ * @param kind the kind of object
+ * @param name the name, unique within its kind
  */
 public record PolicyKey(Kind kind, String name) implements Comparable<PolicyKey> {
   private static final char SEPARATOR = '/';
@@ -20,20 +20,20 @@ public record PolicyKey(Kind kind, String name) implements Comparable<PolicyKey>
   public enum Kind {
     /** A policy. */
     POLICY("policy"),
-    /** What is set for one client. */
+    /** The settings of one client. */
     CLIENT("client"),
-    /** A plan: which policies its clients have. */
+    /** A plan: the policies of its clients. */
     PLAN("plan"),
     /**
      * A setting of policy files: {@code default_plan}, {@code unknown_clients}, {@code
      * unmatched_calls}.
      */
     SETTING("setting"),
-    /** A setting of all policies together. */
+    /** A setting for all policies together. */
     SWITCH("switch"),
-    /** A policy file that was applied, by its digest. */
+    /** A policy file that was applied, identified by its digest. */
     FILE("file"),
-    /** What a newer release of Weir has written; the name is the key of its records. */
+    /** An entry that a newer release of Weir wrote; the name is the key of its records. */
     UNKNOWN("unknown");
 
     private final String word;
@@ -42,7 +42,7 @@ public record PolicyKey(Kind kind, String name) implements Comparable<PolicyKey>
       this.word = word;
     }
 
-    /** Returns the word by which records tell the kind. */
+    /** Returns the name of the kind in records. */
     public String word() {
       return word;
     }
@@ -73,7 +73,7 @@ public record PolicyKey(Kind kind, String name) implements Comparable<PolicyKey>
     return new PolicyKey(Kind.FILE, digest);
   }
 
-  /** Returns the partition in which the records of this key are. */
+  /** Returns the partition of the records of this key. */
   TopicPartition partition() {
     return new TopicPartition(
         kind == Kind.CLIENT ? Topics.CLIENTS.name() : Topics.POLICIES.name(), 0);

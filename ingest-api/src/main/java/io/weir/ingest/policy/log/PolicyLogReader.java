@@ -28,13 +28,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the log of policies from its beginning: first to its end, then on. A change takes effect
- * when all of its entries were read, and in the order of the versions, whichever topic they are in.
- * Not thread-safe, but for {@link #wakeUp} and {@link #progress}.
+ * Reads the log of policies from its beginning to its end, then new records. A change takes effect
+ * when all of its entries were read, in the order of the versions, whatever their topics. Not
+ * thread-safe, except for {@link #wakeUp} and {@link #progress}.
  *
- * <p>Each entry tells the newest version that has entries in either topic. Compaction removes none
- * of the newest entries of a topic, since they are the newest of their keys; so a reader that comes
- * to the end of both topics knows whether it has everything, and whether a topic was lost.
+ * <p>Each entry contains the newest versions with entries in the two topics. Compaction removes
+ * none of a topic's newest entries, because each is the newest of its key. So a reader at the end
+ * of both topics knows whether it has everything, and whether a topic was lost.
  */
 public final class PolicyLogReader implements AutoCloseable {
   private static final TopicPartition POLICIES = new TopicPartition(Topics.POLICIES.name(), 0);
@@ -46,11 +46,11 @@ public final class PolicyLogReader implements AutoCloseable {
   private static final int MAX_POLL_RECORDS = 10_000;
   private static final int API_TIMEOUT_MILLIS = 5_000;
 
-  /** How long the end of a change may be behind its beginning. */
-  private static final long MOST_PARTING_NANOS = Duration.ofSeconds(5).toNanos();
+  /** Maximum delay between the first and the last entry of a change. */
+  private static final long MAX_GAP_NANOS = Duration.ofSeconds(5).toNanos();
 
-  /** How often a follower makes sure that Kafka is there, and the topics are those of before. */
-  private static final long LOOK_NANOS = Duration.ofSeconds(3).toNanos();
+  /** How often a follower checks that Kafka replies and that the topics were not replaced. */
+  private static final long CHECK_NANOS = Duration.ofSeconds(3).toNanos();
 
   private static final Duration LOOK_PATIENCE = Duration.ofSeconds(2);
 
@@ -58,19 +58,19 @@ public final class PolicyLogReader implements AutoCloseable {
 
   private final KafkaConsumer<byte[], byte[]> consumer;
 
-  /** The newest entry of each key at the first end, until these have taken effect. */
+  /** The newest entry of each key at the first end of the log, until these have taken effect. */
   private final Map<PolicyKey, PolicyEntry> newest = new HashMap<>();
 
-  /** The newest version with entries in each topic, and how many of them were read. */
+  /** The newest version with entries in each topic, and the number of entries read. */
   private final Map<String, Newest> newestOf = new HashMap<>();
 
-  /** The offset behind the last record that was read of each topic. */
+  /** The offset after the last record read, by topic. */
   private final Map<String, Long> readTo = new HashMap<>();
 
-  /** After the first end: changes that have not taken effect. */
+  /** Changes after the first end of the log that have not taken effect. */
   private final TreeMap<Long, Waiting> waiting = new TreeMap<>();
 
-  /** Records that cannot be read, and that no later change of their key has replaced. */
+  /** Unreadable records that no later change of their key has replaced. */
   private final TreeMap<PolicyKey, String> unreadable = new TreeMap<>();
 
   private long unreadableVersion;
@@ -79,14 +79,14 @@ public final class PolicyLogReader implements AutoCloseable {
   private @Nullable String refusal;
   private boolean wasReadToTheEnd;
 
-  /** The newest version at the first end. */
+  /** The newest version at the first end of the log. */
   private long readThrough;
 
   private long waitingSinceNanos;
-  private long lookedNanos;
+  private long checkedNanos;
   private final AtomicLong progress = new AtomicLong();
 
-  /** The change of the entry that was read last; the entries of a change share it. */
+  /** The change of the last entry read; the entries of a change share it. */
   private PolicyEntry.@Nullable Change lastChange;
 
   private PolicyLogReader(KafkaConsumer<byte[], byte[]> consumer) {
@@ -94,8 +94,8 @@ public final class PolicyLogReader implements AutoCloseable {
   }
 
   /**
-   * A change that has not taken effect. It counts its entries as they come: to count them again
-   * after every poll would take a time that is quadratic in their number. Not thread-safe.
+   * A change that has not taken effect. It counts its entries as they arrive: counting them after
+   * every poll would take time quadratic in their number. Not thread-safe.
    */
   private static final class Waiting {
     private final List<PolicyEntry> entries = new ArrayList<>();
@@ -127,25 +127,28 @@ public final class PolicyLogReader implements AutoCloseable {
     }
   }
 
-  /** Signals that the log cannot be read on from where it was, and has to be read anew. */
-  static final class LogBeganAnewException extends RuntimeException {
+  /**
+   * Thrown when reading cannot continue at its position, and the log must be read from its
+   * beginning.
+   */
+  static final class LogReplacedException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    LogBeganAnewException(String message) {
+    LogReplacedException(String message) {
       super(message);
     }
   }
 
-  /** Signals that the log is not whole: a topic of it was lost. */
-  public static final class LogNotWholeException extends RuntimeException {
+  /** Thrown when the log is incomplete, because one of its topics was lost. */
+  public static final class IncompleteLogException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    LogNotWholeException(String message) {
+    IncompleteLogException(String message) {
       super(message);
     }
   }
 
-  /** Signals that the topics of the log do not exist. */
+  /** Thrown when the topics of the log do not exist. */
   public static final class NoSuchLogException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -158,9 +161,9 @@ public final class PolicyLogReader implements AutoCloseable {
   }
 
   /**
-   * Opens a reader that has read nothing yet. Does not contact Kafka.
+   * Opens a reader that has read nothing. Does not contact Kafka.
    *
-   * @param clientId the name by which brokers know it
+   * @param clientId the name by which brokers identify it
    * @throws org.apache.kafka.common.KafkaException if no address of Kafka can be resolved
    */
   public static PolicyLogReader open(KafkaConnection kafka, String clientId) {
@@ -177,22 +180,22 @@ public final class PolicyLogReader implements AutoCloseable {
                 MAX_POLL_RECORDS)));
   }
 
-  /** Returns what was read, up to the newest version that can be decided by. */
+  /** Returns the content of the log, up to the newest valid version. */
   public PolicyState state() {
     return state;
   }
 
   /**
-   * Returns why newer versions than that of the state are not in force; null if there are none. A
-   * newer release of Weir has written them, or another program.
+   * Returns why versions newer than the state's are not in force; null if there are none. A newer
+   * release of Weir, or another program, wrote them.
    */
   public @Nullable String refusal() {
     return refusal;
   }
 
   /**
-   * Returns the keys of which something was read that is not in the state: of records that cannot
-   * be read, and of entries that cannot be decided by.
+   * Returns the keys with records that are not in the state: unreadable records and invalid
+   * entries.
    */
   Set<PolicyKey> keysBeyondTheState() {
     Set<PolicyKey> keys = new HashSet<>(unreadable.keySet());
@@ -202,7 +205,7 @@ public final class PolicyLogReader implements AutoCloseable {
     return keys;
   }
 
-  /** Returns the newest entry of a key that was read and is not in the state; null if none is. */
+  /** Returns the newest entry of a key that was read but is not in the state; null for none. */
   @Nullable PolicyEntry beyondTheState(PolicyKey key) {
     return newest.get(key);
   }
@@ -210,20 +213,20 @@ public final class PolicyLogReader implements AutoCloseable {
   /**
    * Returns the newest version with entries in one of the topics; 0 if it has none.
    *
-   * @param ofClients whether the topic of clients is meant, or that of policies
+   * @param ofClients true for the topic of clients, false for that of policies
    */
   long newestVersion(boolean ofClients) {
     Newest found = newestOf.get((ofClients ? CLIENTS : POLICIES).topic());
     return found == null ? 0 : found.entry.version();
   }
 
-  /** Returns the same, or 0 if not all of its entries can be read. */
+  /** Returns the same version, or 0 if not all of its entries can be read. */
   long newestWholeVersion(boolean ofClients) {
     Newest found = newestOf.get((ofClients ? CLIENTS : POLICIES).topic());
     return found == null || !found.isWhole() ? 0 : found.entry.version();
   }
 
-  /** Returns the greatest version of which something was read, whether it is in force or not. */
+  /** Returns the greatest version that was read, in force or not. */
   long greatestVersion() {
     return Math.max(unreadableVersion, Math.max(newestVersion(false), newestVersion(true)));
   }
@@ -234,65 +237,65 @@ public final class PolicyLogReader implements AutoCloseable {
   }
 
   /**
-   * Reads from the beginning to what is the end of the log now.
+   * Reads from the beginning to the current end of the log.
    *
-   * @param patience longest time in which nothing is read
+   * @param timeout maximum time without a new record
    * @param listener receives every entry in the order of each topic
-   * @return the state then
+   * @return the state at that point
    * @throws NoSuchLogException if the topics do not exist
-   * @throws LogNotWholeException if a topic of the log was lost
-   * @throws org.apache.kafka.common.KafkaException if Kafka does not answer
+   * @throws IncompleteLogException if a topic of the log was lost
+   * @throws org.apache.kafka.common.KafkaException if Kafka does not reply
    */
-  public PolicyState readToEnd(Duration patience, Consumer<PolicyEntry> listener) {
-    requireTopics(patience);
+  public PolicyState readToEnd(Duration timeout, Consumer<PolicyEntry> listener) {
+    requireTopics(timeout);
     consumer.assign(PARTITIONS);
     consumer.seekToBeginning(PARTITIONS);
-    readOn(patience, listener);
-    long giveUpNanos = System.nanoTime() + MOST_PARTING_NANOS;
+    readOn(timeout, listener);
+    long giveUpNanos = System.nanoTime() + MAX_GAP_NANOS;
     for (String lacks = lacks(); lacks != null && unreadable.isEmpty(); lacks = lacks()) {
       if (System.nanoTime() > giveUpNanos) {
-        throw new LogNotWholeException(lacks);
+        throw new IncompleteLogException(lacks);
       }
       take(consumer.poll(POLL), listener);
-      readOn(patience, listener);
+      readOn(timeout, listener);
     }
     wasReadToTheEnd = true;
-    lookedNanos = System.nanoTime();
+    checkedNanos = System.nanoTime();
     readThrough = greatestVersion();
-    takeEffectWhatIsWhole();
+    applyCompleteChanges();
     return state;
   }
 
   /** Reads as {@link #readToEnd(Duration, Consumer)} does, without a listener. */
-  public PolicyState readToEnd(Duration patience) {
-    return readToEnd(patience, entry -> {});
+  public PolicyState readToEnd(Duration timeout) {
+    return readToEnd(timeout, entry -> {});
   }
 
   /**
-   * Reads on to what is the end of the log now, after {@link #readToEnd}.
+   * Reads on to the current end of the log, after {@link #readToEnd}.
    *
-   * @param patience longest time in which nothing is read
+   * @param timeout maximum time without a new record
    * @param listener receives every entry that is read
    */
-  PolicyState catchUp(Duration patience, Consumer<PolicyEntry> listener) {
-    readOn(patience, listener);
-    long giveUpNanos = System.nanoTime() + MOST_PARTING_NANOS;
+  PolicyState catchUp(Duration timeout, Consumer<PolicyEntry> listener) {
+    readOn(timeout, listener);
+    long giveUpNanos = System.nanoTime() + MAX_GAP_NANOS;
     while (true) {
-      takeEffectWhatIsWhole();
+      applyCompleteChanges();
       if (waiting.isEmpty() || refusal != null) {
         return state;
       }
       if (System.nanoTime() > giveUpNanos) {
-        throw new LogBeganAnewException("version " + waiting.firstKey() + " is not whole");
+        throw new LogReplacedException("version " + waiting.firstKey() + " is incomplete");
       }
       take(consumer.poll(POLL), listener);
     }
   }
 
-  private void requireTopics(Duration patience) {
+  private void requireTopics(Duration timeout) {
     Set<String> missing = new HashSet<>();
     for (TopicPartition partition : PARTITIONS) {
-      if (consumer.partitionsFor(partition.topic(), patience).isEmpty()) {
+      if (consumer.partitionsFor(partition.topic(), timeout).isEmpty()) {
         missing.add(partition.topic());
       }
     }
@@ -301,31 +304,31 @@ public final class PolicyLogReader implements AutoCloseable {
     }
   }
 
-  private void readOn(Duration patience, Consumer<PolicyEntry> listener) {
-    Map<TopicPartition, Long> ends = new HashMap<>(consumer.endOffsets(PARTITIONS, patience));
+  private void readOn(Duration timeout, Consumer<PolicyEntry> listener) {
+    Map<TopicPartition, Long> ends = new HashMap<>(consumer.endOffsets(PARTITIONS, timeout));
     long known = progress.get();
-    long deadlineNanos = System.nanoTime() + patience.toNanos();
-    while (!isAt(ends, patience)) {
+    long deadlineNanos = System.nanoTime() + timeout.toNanos();
+    while (!isAt(ends, timeout)) {
       if (progress.get() != known) {
         known = progress.get();
-        deadlineNanos = System.nanoTime() + patience.toNanos();
+        deadlineNanos = System.nanoTime() + timeout.toNanos();
       } else if (System.nanoTime() > deadlineNanos) {
-        throw new TimeoutException("the policies were not read to their end in time");
+        throw new TimeoutException("timed out while reading the log of policies to its end");
       }
       take(consumer.poll(POLL), listener);
     }
   }
 
-  private boolean isAt(Map<TopicPartition, Long> ends, Duration patience) {
+  private boolean isAt(Map<TopicPartition, Long> ends, Duration timeout) {
     for (Map.Entry<TopicPartition, Long> end : ends.entrySet()) {
-      if (consumer.position(end.getKey(), patience) < end.getValue()) {
+      if (consumer.position(end.getKey(), timeout) < end.getValue()) {
         return false;
       }
     }
     return true;
   }
 
-  /** Returns what of the newest versions was not read; null if nothing. */
+  /** Returns which of the newest versions is missing; null if none is. */
   private @Nullable String lacks() {
     Newest top = null;
     for (Newest each : newestOf.values()) {
@@ -350,17 +353,17 @@ public final class PolicyLogReader implements AutoCloseable {
     return topic
         + " lacks version "
         + version
-        + (found == null ? "" : ", of which " + found.read + " records were read")
-        + ": was it deleted? Publish everything again: weir policies apply FILE";
+        + (found == null ? "" : " (records read: " + found.read + ")")
+        + "; the topic may have been deleted. Publish everything again: weir policies apply FILE";
   }
 
   /**
-   * Reads what has been written since.
+   * Reads the records written since.
    *
-   * @param longest how long to wait for something to read
-   * @return the state then; the same as before if nothing took effect
-   * @throws LogBeganAnewException if the log is another than before
-   * @throws org.apache.kafka.common.KafkaException if Kafka does not answer
+   * @param longest maximum time to wait for a record
+   * @return the state after reading; the same as before if nothing took effect
+   * @throws LogReplacedException if the log was replaced by another one
+   * @throws org.apache.kafka.common.KafkaException if Kafka does not reply
    */
   public PolicyState follow(Duration longest) {
     boolean wasWaiting = !waiting.isEmpty();
@@ -368,30 +371,30 @@ public final class PolicyLogReader implements AutoCloseable {
     if (!wasWaiting) {
       waitingSinceNanos = System.nanoTime();
     }
-    takeEffectWhatIsWhole();
+    applyCompleteChanges();
     long next = Math.max(state.version(), readThrough) + 1;
     if (!waiting.isEmpty()
         && (refusal == null || waiting.firstKey() != next)
-        && System.nanoTime() - waitingSinceNanos > MOST_PARTING_NANOS) {
-      throw new LogBeganAnewException(
-          "version " + next + " is missing, or version " + waiting.firstKey() + " is not whole");
+        && System.nanoTime() - waitingSinceNanos > MAX_GAP_NANOS) {
+      throw new LogReplacedException(
+          "version " + next + " is missing, or version " + waiting.firstKey() + " is incomplete");
     }
-    look();
+    checkTopics();
     return state;
   }
 
-  /** Makes sure now and then that Kafka answers, and that the topics are those of before. */
-  private void look() {
-    if (System.nanoTime() - lookedNanos < LOOK_NANOS) {
+  /** Checks from time to time that Kafka replies, and that the topics were not replaced. */
+  private void checkTopics() {
+    if (System.nanoTime() - checkedNanos < CHECK_NANOS) {
       return;
     }
     Map<TopicPartition, Long> ends = consumer.endOffsets(PARTITIONS, LOOK_PATIENCE);
     for (TopicPartition partition : PARTITIONS) {
       if (ends.getOrDefault(partition, 0L) < readTo.getOrDefault(partition.topic(), 0L)) {
-        throw new LogBeganAnewException(partition.topic() + " is another one than before");
+        throw new LogReplacedException(partition.topic() + " was replaced by another topic");
       }
     }
-    lookedNanos = System.nanoTime();
+    checkedNanos = System.nanoTime();
   }
 
   private void take(ConsumerRecords<byte[], byte[]> records, Consumer<PolicyEntry> listener) {
@@ -408,7 +411,7 @@ public final class PolicyLogReader implements AutoCloseable {
       }
       lastChange = entry.change();
       if (wasReadToTheEnd && entry.version() <= Math.max(state.version(), readThrough)) {
-        throw new LogBeganAnewException(
+        throw new LogReplacedException(
             "version "
                 + entry.version()
                 + " was written after version "
@@ -439,7 +442,7 @@ public final class PolicyLogReader implements AutoCloseable {
       String place = each.topic() + "-" + each.partition() + "-" + each.offset();
       LOG.error("policy_record_malformed record={} detail=\"{}\"", place, malformed.getMessage());
       if (wasReadToTheEnd) {
-        throw new LogBeganAnewException("record " + place + " cannot be read");
+        throw new LogReplacedException("record " + place + " cannot be read");
       }
       unreadable.put(key, "record " + place + ": " + malformed.getMessage());
       unreadableVersion =
@@ -449,8 +452,8 @@ public final class PolicyLogReader implements AutoCloseable {
     }
   }
 
-  /** Lets the changes that are whole take effect, in the order of their versions. */
-  private void takeEffectWhatIsWhole() {
+  /** Puts complete changes into effect, in the order of their versions. */
+  private void applyCompleteChanges() {
     List<PolicyEntry> changes = new ArrayList<>(newest.values());
     long last = Math.max(state.version(), readThrough);
     for (Map.Entry<Long, Waiting> change : waiting.entrySet()) {
@@ -468,22 +471,22 @@ public final class PolicyLogReader implements AutoCloseable {
   }
 
   /**
-   * Lets changes take effect. What cannot be decided by does not; it waits until a later change
-   * makes it right.
+   * Puts changes into effect. Invalid changes do not take effect; they wait until a later change
+   * corrects them.
    *
-   * @return whether they have taken effect
+   * @return whether the changes took effect
    */
   private boolean takeEffect(Collection<PolicyEntry> changes) {
     String reason = null;
     TreeMap<PolicyKey, String> left = new TreeMap<>(unreadable);
     changes.forEach(change -> left.remove(change.key()));
     if (!left.isEmpty()) {
-      reason = "what is published cannot be read: " + left.firstEntry().getValue();
+      reason = "the published policies cannot be read: " + left.firstEntry().getValue();
     } else {
       try {
         state = changes.isEmpty() ? state : state.after(changes);
       } catch (PolicyState.InvalidPoliciesException invalid) {
-        reason = "what is published cannot be decided by: " + invalid.getMessage();
+        reason = "the published policies are invalid: " + invalid.getMessage();
       }
     }
     if (reason != null && !reason.equals(refusal)) {

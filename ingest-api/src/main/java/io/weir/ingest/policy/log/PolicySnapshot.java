@@ -33,9 +33,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The last version that a node has read, on its disk. Replaced as a whole, so that a process that
- * dies leaves the one before.
+ * dies leaves the earlier one.
  *
- * @param state the version
+ * @param state the stored version
  */
 record PolicySnapshot(PolicyState state) {
   static final String FILE = "policies.json";
@@ -46,7 +46,7 @@ record PolicySnapshot(PolicyState state) {
 
   private static final Logger LOG = LoggerFactory.getLogger(PolicySnapshot.class);
 
-  /** Reads the snapshot in a folder; null if it is missing, damaged or unreadable. */
+  /** Reads the snapshot in a folder; returns null if it is missing, damaged or unreadable. */
   static @Nullable PolicySnapshot read(Path folder) {
     Path file = folder.resolve(FILE);
     if (!Files.exists(file)) {
@@ -108,7 +108,7 @@ record PolicySnapshot(PolicyState state) {
       throws IOException {
     while (bytes.hasRemaining()) {
       if (channel.read(bytes, from + bytes.position()) < 0) {
-        throw new IOException("the file was cut while it was read");
+        throw new IOException("the file was truncated while it was read");
       }
     }
     bytes.flip();
@@ -123,7 +123,7 @@ record PolicySnapshot(PolicyState state) {
   void write(Path folder) throws IOException {
     Files.createDirectories(folder);
     Path next = folder.resolve(FILE + ".next");
-    // one that a process has left when it died may have other permissions
+    // a file left by a process that died may have other permissions
     Files.deleteIfExists(next);
     try (FileChannel channel =
         FileChannel.open(
@@ -141,7 +141,7 @@ record PolicySnapshot(PolicyState state) {
   }
 
   private void write(FileChannel channel) throws IOException {
-    // not closed, since that would close the channel, which is then forced
+    // not closed, because that would close the channel, which must still be forced to disk
     OutputStream file = new BufferedOutputStream(Channels.newOutputStream(channel), BUFFER_BYTES);
     CRC32C checksum = new CRC32C();
     JsonGenerator json =
@@ -162,7 +162,9 @@ record PolicySnapshot(PolicyState state) {
     file.flush();
   }
 
-  /** Only the user of the process may read the hashes of API keys, where there are such rights. */
+  /**
+   * Returns the rights by which only the process's user may read hashes of API keys, if supported.
+   */
   private static FileAttribute<?>[] ownerOnly(Path folder) throws IOException {
     return Files.getFileStore(folder).supportsFileAttributeView(PosixFileAttributeView.class)
         ? new FileAttribute<?>[] {

@@ -30,14 +30,14 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All policies as one version of the log has them: how every key stands, and the set that nodes
- * decide by. Immutable.
+ * All policies as of one version of the log: the current entry of every key, and the set that nodes
+ * enforce. Immutable.
  */
 public final class PolicyState {
   private static final Comparator<PolicyEntry> IN_ORDER =
       Comparator.comparingLong(PolicyEntry::order).thenComparing(PolicyEntry::key);
 
-  /** The state of a log in which nothing was written yet. */
+  /** The state of an empty log. */
   public static final PolicyState EMPTY =
       new PolicyState(
           0, new TreeMap<>(), Map.of(), Clients.NONE, DefaultVerdict.ALLOW, PolicyMode.ENFORCE);
@@ -65,11 +65,11 @@ public final class PolicyState {
   }
 
   /**
-   * A policy, and the one before it.
+   * A policy, and the earlier one that it replaces.
    *
    * @param policy in force from that time on
-   * @param fromMillis 0 if it has been for ever
-   * @param before in force until then; null if none is
+   * @param fromMillis start of its validity in milliseconds since 1970; 0 if unlimited
+   * @param before the policy in force until then; null for none
    */
   private record Timed(Policy policy, long fromMillis, @Nullable Policy before) {
     @Nullable Policy at(long epochMillis) {
@@ -77,7 +77,7 @@ public final class PolicyState {
     }
   }
 
-  /** Signals that a state cannot be decided by; the message names every problem. */
+  /** Thrown when a state is invalid; the message names every problem. */
   public static final class InvalidPoliciesException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -94,17 +94,17 @@ public final class PolicyState {
     }
   }
 
-  /** Returns a policy in the mode that the switch leaves it: the weaker one of both. */
+  /** Returns a policy in the weaker of its own mode and the switch's mode. */
   private Policy switched(Policy policy) {
     return enforcement.compareTo(policy.mode()) > 0 ? policy.inMode(enforcement) : policy;
   }
 
-  /** Returns the version; 0 if nothing was written yet. */
+  /** Returns the version; 0 for an empty log. */
   public long version() {
     return version;
   }
 
-  /** Returns the set to decide by at a time, in which the switch is applied. */
+  /** Returns the set in force at the given time, with the switch applied. */
   public PolicySet set(long epochMillis) {
     List<Policy> inForce = new ArrayList<>();
     for (PolicyEntry entry : policyEntries()) {
@@ -122,8 +122,8 @@ public final class PolicyState {
   }
 
   /**
-   * Returns the next time at which another set is in force without a change; the greatest number if
-   * there is none.
+   * Returns the next time at which another set is in force without a change; {@link Long#MAX_VALUE}
+   * if there is none.
    */
   public long nextMillis(long epochMillis) {
     return policies.values().stream()
@@ -134,8 +134,8 @@ public final class PolicyState {
   }
 
   /**
-   * Returns from when a policy is in force, in milliseconds since 1970; 0 if it does not say, or
-   * not as it must.
+   * Returns the time from which a policy is in force, in milliseconds since 1970; 0 if it is not
+   * set or invalid.
    */
   static long effectiveFromMillis(JsonNode policy) {
     try {
@@ -145,22 +145,22 @@ public final class PolicyState {
     }
   }
 
-  /** Returns the mode that the switch allows all policies at most. */
+  /** Returns the strongest mode that the switch permits. */
   public PolicyMode enforcement() {
     return enforcement;
   }
 
-  /** Returns how a key stands; null if it was never written. */
+  /** Returns the current entry of a key; null if it was never written. */
   public @Nullable PolicyEntry entry(PolicyKey key) {
     return entries.get(key);
   }
 
-  /** Returns every key's newest entry, those of deleted keys included, in the order of the keys. */
+  /** Returns the newest entry of every key, including deleted ones, ordered by key. */
   public Collection<PolicyEntry> entries() {
     return entries.values();
   }
 
-  /** Returns the entries of the policies that exist, in their order. */
+  /** Returns the entries of the existing policies, in their order. */
   public List<PolicyEntry> policyEntries() {
     return existing(PolicyKey.Kind.POLICY).sorted(IN_ORDER).toList();
   }
@@ -175,7 +175,7 @@ public final class PolicyState {
         .filter(entry -> entry.key().kind() == kind && !entry.isDeleted());
   }
 
-  /** Returns policies and clients as a policy file has them. */
+  /** Returns policies and clients in the form of a policy file. */
   public ObjectNode document() {
     ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
     ArrayNode list = document.putArray("policies");
@@ -201,10 +201,10 @@ public final class PolicyState {
   }
 
   /**
-   * Returns the state after changes.
+   * Returns the state after the given changes.
    *
-   * @param changes in the order of their versions; of a key that occurs twice the later one stands
-   * @throws InvalidPoliciesException if that is no state that can be decided by
+   * @param changes in the order of their versions; the later of two changes of a key applies
+   * @throws InvalidPoliciesException if the resulting state is invalid
    */
   public PolicyState after(Collection<PolicyEntry> changes) throws InvalidPoliciesException {
     SortedMap<PolicyKey, PolicyEntry> nextEntries = new TreeMap<>(entries);
@@ -229,23 +229,23 @@ public final class PolicyState {
         case SETTING -> readSetting(entry, problems);
         case SWITCH -> mode = mode(entry, mode, problems);
         case FILE -> {
-          // a note for who applies files
+          // a note for the people who apply files
         }
         case UNKNOWN -> {
           if (!entry.isDeleted()) {
-            problems.add("'" + entry.key().name() + "' is of a kind that is not known");
+            problems.add("'" + entry.key().name() + "' has an unknown kind");
           }
         }
       }
     }
     if (nextPolicies.size() > PolicySet.MAX_POLICIES) {
-      problems.add("there may be " + PolicySet.MAX_POLICIES + " policies at most");
+      problems.add("there must be at most " + PolicySet.MAX_POLICIES + " policies");
     }
     if (nextPlans.size() > PolicyFile.MAX_PLANS) {
-      problems.add("there may be " + PolicyFile.MAX_PLANS + " plans at most");
+      problems.add("there must be at most " + PolicyFile.MAX_PLANS + " plans");
     }
     if (nextSettings.size() > PolicyFile.MAX_CLIENTS) {
-      problems.add("at most " + PolicyFile.MAX_CLIENTS + " clients may have settings of their own");
+      problems.add("at most " + PolicyFile.MAX_CLIENTS + " clients may have their own settings");
     }
     Clients nextClients =
         new Clients(
@@ -270,7 +270,9 @@ public final class PolicyState {
     return new PolicyState(next, nextEntries, nextPolicies, nextClients, unmatched, mode);
   }
 
-  /** Policies that are not in force yet, or not any more soon, must fit what names them, too. */
+  /**
+   * Checks references to policies at all times: also those not yet, or soon no longer, in force.
+   */
   private static List<String> references(Collection<Timed> policies, Clients clients) {
     List<String> problems =
         new ArrayList<>(
@@ -311,7 +313,7 @@ public final class PolicyState {
         return constant;
       }
     }
-    problems.add(name + " must be one of " + String.join(", ", words) + ", is '" + word + "'");
+    problems.add(name + " must be one of " + String.join(", ", words) + ", but is '" + word + "'");
     return absent;
   }
 
@@ -324,7 +326,7 @@ public final class PolicyState {
     if (!PolicyEdits.SETTINGS.contains(name)) {
       problems.add(entry.key() + " is not known");
     } else if (content.size() != 1 || !content.has("value")) {
-      problems.add(entry.key() + " must have the member value alone");
+      problems.add(entry.key() + " must have only the member value");
     } else {
       addProblems(part(document -> document.set(name, content.path("value"))), problems);
     }
@@ -345,7 +347,7 @@ public final class PolicyState {
     }
   }
 
-  /** Reads a part of a file, which is added to one without policies. */
+  /** Reads a part of a file by adding it to a file without policies. */
   private static PolicyFile.Content part(Consumer<ObjectNode> added) {
     ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
     document.putArray("policies");
@@ -360,7 +362,7 @@ public final class PolicyState {
   }
 
   /**
-   * Returns the state of a file alone, as version 0: for a node that has never seen the log.
+   * Returns the state of only a file, as version 0, for a node that has never read the log.
    *
    * @throws InvalidPoliciesException if the file is not valid
    */
@@ -413,9 +415,7 @@ public final class PolicyState {
     return "policies['" + key.name() + "']";
   }
 
-  /**
-   * Reads what is set for clients. Clients with equal settings share the settings and their text.
-   */
+  /** Reads the settings of clients. Clients with equal settings share one object and its text. */
   private static final class SharedSettings {
     private final Map<ByteBuffer, Shared> byText = new HashMap<>();
 
@@ -462,7 +462,7 @@ public final class PolicyState {
         return mode;
       }
     }
-    problems.add("mode must be one of enforce, shadow, off, is '" + word + "'");
+    problems.add("mode must be one of enforce, shadow, off, but is '" + word + "'");
     return present;
   }
 }

@@ -7,22 +7,21 @@ import java.util.zip.CRC32C;
 
 /**
  * The description of a sealed batch, journaled before the batch is first sent. The manifest and the
- * lines in the journal reproduce the same bytes under the same batch number however often the batch
- * is sent, so the lines are not written a second time (docs/decisions/0003).
+ * lines in the journal reproduce the same bytes under the same batch number for every send. So the
+ * lines are not written a second time (docs/decisions/0003).
  *
- * <p>A manifest without lines is the goodbye of an epoch: all lines of the epoch are in batches
- * with smaller numbers.
+ * <p>A manifest without lines is the final heartbeat of an epoch: all lines of the epoch are in
+ * batches with smaller numbers.
  *
  * @param partition partition of the calls topic
  * @param epoch epoch of the journal in which the lines were appended
  * @param linesBeforeEpoch number of lines of the partition that were appended in earlier epochs
  * @param batchSequence number of the batch in its partition, ≥ 1
  * @param linesBefore number of lines of the partition in batches with smaller numbers
- * @param count number of lines in the batch; 0 for a goodbye
+ * @param count number of lines in the batch; 0 for a final heartbeat
  * @param bytes size of the batch in bytes
  * @param checksum CRC-32C of the batch's bytes
- * @param lowWatermarkEpochMillis low watermark that the batch carries, in milliseconds since the
- *     epoch
+ * @param lowWatermarkEpochMillis low watermark of the batch, in milliseconds since the epoch
  */
 public record BatchManifest(
     int partition,
@@ -62,8 +61,8 @@ public record BatchManifest(
     return linesBefore + count;
   }
 
-  /** Returns whether this is the goodbye of its epoch. */
-  public boolean isGoodbye() {
+  /** Returns whether this is the final heartbeat of its epoch. */
+  public boolean isFinalHeartbeat() {
     return count == 0;
   }
 
@@ -77,15 +76,15 @@ public record BatchManifest(
         lowWatermarkEpochMillis,
         linesBefore,
         linesBeforeEpoch,
-        isGoodbye());
+        isFinalHeartbeat());
   }
 
   /**
    * Reproduces the batch's bytes.
    *
    * @param chunks the batch's chunks, in order
-   * @throws JournalException when position, number, size or checksum of the lines differ from what
-   *     was sealed
+   * @throws JournalException if the position, number, size or checksum of the lines differs from
+   *     the sealed ones
    */
   byte[] join(List<Chunk> chunks) throws JournalException {
     long lastLine = linesBefore;
@@ -103,8 +102,7 @@ public record BatchManifest(
   }
 
   private JournalException mismatch(String found) {
-    return new JournalException(
-        "the journal's lines are not those of " + this + ": found " + found);
+    return new JournalException("the journal's lines do not match " + this + ": found " + found);
   }
 
   private static int checksum(byte[] bytes) {

@@ -4,14 +4,14 @@ package io.weir.ingest.record.journal;
 import java.util.List;
 
 /**
- * A run of consecutive lines of one partition that are appended in one write. A batch consists of
- * whole chunks.
+ * Consecutive lines of one partition that are appended in one write. A batch consists of whole
+ * chunks.
  *
  * @param partition partition of the calls topic
  * @param firstLine number of the first line, ≥ 1; lines of a partition are numbered from 1
  * @param count number of lines, ≥ 1
- * @param oldestEpochMillis lower bound of the times at which the lines' calls were decided, in
- *     milliseconds since the epoch; 0 when unknown
+ * @param oldestEpochMillis lower bound of the decision times of the lines' calls, in milliseconds
+ *     since the epoch; 0 when unknown
  * @param lines the lines, each terminated by a line feed; not copied, so it must not be modified
  */
 @SuppressWarnings("ArrayRecordComponent") // compared by identity only, copied never: a hot path

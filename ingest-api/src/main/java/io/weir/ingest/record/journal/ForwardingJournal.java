@@ -4,7 +4,7 @@ package io.weir.ingest.record.journal;
 import java.util.List;
 
 /**
- * A journal that forwards every call to another journal; subclasses override what they change. As
+ * A journal that forwards every call to another journal; subclasses override methods. As
  * thread-safe as the other journal.
  */
 public class ForwardingJournal implements Journal {

@@ -6,18 +6,18 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * Stores lines until Kafka has acknowledged them. One thread at a time appends; one other thread
- * seals, reads, acknowledges and trims.
+ * Stores lines until Kafka has acknowledged them. One thread at a time may append; one other thread
+ * may seal, read, acknowledge and trim.
  */
 public interface Journal extends AutoCloseable {
   /**
-   * Opens the journal in a folder, or creates one. It survives a kill of the process. A folder
-   * belongs to one process at a time.
+   * Opens the journal in a folder, or creates one. The journal survives a kill of the process. A
+   * folder belongs to one process at a time.
    *
-   * @param fsync whether each append waits for the disk, so that a loss of power loses nothing
-   * @param fresh supplies the identity of a new journal; called only when there is none
-   * @throws JournalException when the folder cannot be used; the message names the folder and the
-   *     reason, the cause is what {@code fresh} threw, if it did
+   * @param fsync whether each append waits for the disk, so that a power loss loses nothing
+   * @param fresh supplies the identity of a new journal; called only if there is no journal
+   * @throws JournalException if the folder cannot be used. The message names the folder and the
+   *     reason; the cause is the exception that {@code fresh} threw, if any
    */
   static Journal open(Path folder, boolean fsync, Supplier<JournalIdentity> fresh)
       throws JournalException {
@@ -38,52 +38,49 @@ public interface Journal extends AutoCloseable {
   boolean isNew();
 
   /**
-   * Returns whether lines at the end may be missing although their append succeeded: appends did
-   * not wait for the disk, and the machine has been restarted since, or is another one.
+   * Returns whether lines at the end may be missing although their append succeeded. This is so if
+   * appends did not wait for the disk, and the machine was restarted since, or is another one.
    */
   boolean mayLackTail();
 
   /**
    * Begins the next epoch, atomically and durably.
    *
-   * @param manifests batches of all lines of earlier epochs that are not sealed yet
+   * @param manifests batches of all unsealed lines of earlier epochs
    */
   void beginEpoch(JournalIdentity next, List<BatchManifest> manifests) throws JournalException;
 
-  /** Returns what the journal held for a partition when it was opened. */
+  /** Returns the journal's content for a partition at the time of opening. */
   Recovered recover(int partition) throws JournalException;
 
-  /**
-   * Appends lines, all or none of them; they are as durable as the journal makes them on return.
-   */
+  /** Appends all lines or none; on return they are as durable as the journal makes them. */
   void append(List<Chunk> chunks) throws JournalException;
 
-  /** Stores the manifests of batches, all or none of them; precedes the sending of any of them. */
+  /** Stores all manifests or none; must precede sending any of their batches. */
   void seal(List<BatchManifest> manifests) throws JournalException;
 
-  /** Reads the bytes of a sealed batch that is not acknowledged yet: the same ones each time. */
+  /** Reads the bytes of a sealed batch that is not acknowledged; they are the same each time. */
   byte[] read(BatchManifest manifest) throws JournalException;
 
   /** Records that Kafka has these batches and all earlier ones of their partitions. */
   void acknowledge(List<BatchManifest> manifests) throws JournalException;
 
-  /** Frees the space of acknowledged lines. To be called from time to time. */
+  /** Frees the space of acknowledged lines. Must be called from time to time. */
   void trim() throws JournalException;
 
   @Override
   void close();
 
   /**
-   * What a journal held for one partition when it was opened.
+   * The content of a journal for one partition when it was opened.
    *
    * @param ackedBatches number of the last acknowledged batch; 0 before the first
    * @param ackedLines number of acknowledged lines
    * @param ackedLowWatermarkEpochMillis low watermark of the last acknowledged batch; 0 before the
    *     first
-   * @param linesBeforeEpoch number of lines that were appended before the epoch of {@link
-   *     #identity}
-   * @param sealed batches that are sealed and not acknowledged, in order
-   * @param unsealed lines that are in no batch yet, in order
+   * @param linesBeforeEpoch number of lines appended before the epoch of {@link #identity}
+   * @param sealed batches that are sealed but not acknowledged, in order
+   * @param unsealed lines that are not in a batch, in order
    */
   record Recovered(
       long ackedBatches,

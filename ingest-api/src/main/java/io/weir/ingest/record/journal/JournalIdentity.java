@@ -4,13 +4,12 @@ package io.weir.ingest.record.journal;
 import io.weir.topics.model.BatchHeader;
 
 /**
- * The owner of a journal and its current epoch. Each opening of a journal begins a new epoch: the
- * journal may then hold less than it once held (a disk restored, power lost), and a position must
+ * The owner of a journal and its current epoch. Each opening of a journal begins a new epoch. The
+ * journal may then contain less than before (a restored disk, a power loss), and one position must
  * never name two lines (docs/decisions/0008).
  *
- * @param node name of the ingest node
- * @param epoch time of the opening in milliseconds since the epoch of Unix; greater than that of
- *     every earlier opening
+ * @param epoch time of the opening in milliseconds since the Unix epoch; greater than that of every
+ *     earlier opening every earlier opening
  * @param partitions number of partitions of the calls topic, ≥ 1; line numbers depend on it
  */
 public record JournalIdentity(String node, long epoch, int partitions) {
@@ -19,20 +18,21 @@ public record JournalIdentity(String node, long epoch, int partitions) {
 
   public JournalIdentity {
     if (!BatchHeader.isNodeName(node)) {
-      throw new IllegalArgumentException("not a node name: '" + node + "'");
+      throw new IllegalArgumentException(
+          "node must be 1 to 64 characters of A-Za-z0-9._-, but is '" + node + "'");
     }
     if (epoch < 0) {
-      throw new IllegalArgumentException("epoch must not be negative, is " + epoch);
+      throw new IllegalArgumentException("epoch must not be negative, but is " + epoch);
     }
     if (partitions < 1) {
-      throw new IllegalArgumentException("partitions must be at least 1, is " + partitions);
+      throw new IllegalArgumentException("partitions must be at least 1, but is " + partitions);
     }
   }
 
   /**
-   * Returns the identity of the next epoch. While the clock is not ahead of the current epoch, as
-   * after it was set back, it cannot distinguish two openings of copies of one journal; then the
-   * epoch advances by a random 1 ms to 1,000 s.
+   * Returns the identity of the next epoch. If the clock is not ahead of the current epoch, for
+   * example after it was set back, the clock cannot distinguish two openings of copies of one
+   * journal. The epoch then advances by a random 1 ms to 1,000 s.
    *
    * @param random any number
    */

@@ -47,7 +47,7 @@ final class JournalKeys {
     int format = in.getInt();
     if (format != FORMAT) {
       throw new JournalException(
-          "it has format " + format + ", this version of Weir knows format " + FORMAT);
+          "the journal has format " + format + ", but this version of Weir reads only " + FORMAT);
     }
     long epoch = in.getLong();
     int partitions = in.getInt();
@@ -65,7 +65,7 @@ final class JournalKeys {
         .array();
   }
 
-  /** Decodes a chunk; the times of its calls are not stored, and so unknown. */
+  /** Decodes a chunk; the times of its calls are not stored, and so are unknown. */
   static Chunk chunk(byte[] key, byte[] value) throws JournalException {
     ByteBuffer name = ByteBuffer.wrap(key);
     ByteBuffer in = ByteBuffer.wrap(value);
@@ -98,7 +98,7 @@ final class JournalKeys {
   /**
    * Decodes a manifest.
    *
-   * @param firstEpoch epoch of manifests that were written when a journal had one epoch only
+   * @param firstEpoch epoch of manifests written when a journal had only one epoch
    */
   static BatchManifest manifest(byte[] key, byte[] value, long firstEpoch) {
     ByteBuffer name = ByteBuffer.wrap(key);

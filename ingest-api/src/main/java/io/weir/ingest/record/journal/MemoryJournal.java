@@ -8,8 +8,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
- * A journal in memory, for callers that are answered only after Kafka has acknowledged their calls:
- * no answered call is lost with the process. Each process has an epoch of its own.
+ * A journal in memory, for deployments that answer only after Kafka has acknowledged a call: no
+ * answered call is lost with the process. Each process has its own epoch.
  */
 final class MemoryJournal implements Journal {
   private final JournalIdentity identity;
@@ -36,7 +36,7 @@ final class MemoryJournal implements Journal {
 
   @Override
   public void beginEpoch(JournalIdentity next, List<BatchManifest> manifests) {
-    throw new IllegalStateException("a journal in memory is always new");
+    throw new IllegalStateException("an in-memory journal is always new");
   }
 
   @Override
@@ -53,7 +53,7 @@ final class MemoryJournal implements Journal {
 
   @Override
   public void seal(List<BatchManifest> manifests) {
-    // nothing survives the process, so only the lines are needed, and they are here
+    // nothing survives the process, so only the lines are needed, and these are already stored
   }
 
   @Override
@@ -74,7 +74,7 @@ final class MemoryJournal implements Journal {
 
   @Override
   public void trim() {
-    // acknowledged lines are gone already
+    // acknowledged lines are already removed
   }
 
   @Override

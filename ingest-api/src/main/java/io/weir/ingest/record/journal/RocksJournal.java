@@ -26,23 +26,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A journal in RocksDB's write-ahead log. Appended lines survive a kill of the process, since the
- * log has been handed to the operating system; they survive a loss of power only with {@code
- * fsync}. A folder belongs to one process at a time.
+ * A journal in RocksDB's write-ahead log. Appended lines survive a kill of the process, because the
+ * log was written to the operating system. They survive a power loss only with {@code fsync}. A
+ * folder belongs to one process at a time.
  */
 final class RocksJournal implements Journal {
-  /** Lines that Kafka acknowledges soon are never flushed from this buffer to a table file. */
+  /**
+   * Size of a write buffer; lines that Kafka acknowledges soon are never flushed from it to a table
+   * file.
+   */
   private static final long WRITE_BUFFER_BYTES = 32L * 1024 * 1024;
 
   /**
-   * One buffer is filled while others are flushed, so that a slow disk stalls no writer at once.
+   * One buffer is filled while others are flushed, so that a slow disk does not stall writers at
+   * once.
    */
   private static final int WRITE_BUFFERS = 4;
 
-  /** Bounds what a start replays, and what the folder holds besides the unsent lines. */
+  /**
+   * Bounds the data that a start replays, and the folder's size in addition to the unsent lines.
+   */
   private static final long WAL_BYTES = 128L * 1024 * 1024;
 
-  /** Table files kept open; a backlog is read in order, a few files at a time. */
+  /** Maximum number of open table files; a backlog is read in order, a few files at a time. */
   private static final int OPEN_FILES = 64;
 
   private static final Logger LOG = LoggerFactory.getLogger(RocksJournal.class);
@@ -61,10 +67,10 @@ final class RocksJournal implements Journal {
   private final boolean mayLackTail;
   private volatile JournalIdentity identity;
 
-  /** Whether {@link #mayLackTail} has been acted on; otherwise the next opening must report it. */
+  /** Whether {@link #mayLackTail} was acted on; otherwise the next opening must report it. */
   private boolean isTailHandled;
 
-  /** Last acknowledged batch of each partition since the last trim; confined to one thread. */
+  /** The last acknowledged batch of each partition since the last trim; confined to one thread. */
   private final Map<Integer, BatchManifest> ackedNotTrimmed = new HashMap<>();
 
   private RocksJournal(
@@ -112,7 +118,8 @@ final class RocksJournal implements Journal {
         if (stored == null) {
           batch.put(JournalKeys.IDENTITY, JournalKeys.identity(identity));
         }
-        if (!mayLackTail) { // otherwise the next opening still finds it if this one is refused
+        if (!mayLackTail) { // otherwise the next opening must report it, too, if this one is
+          // refused
           batch.put(JournalKeys.MACHINE, JournalKeys.machine(fsync, BOOT_ID));
           batch.delete(JournalKeys.CLOSED);
         }
@@ -138,7 +145,7 @@ final class RocksJournal implements Journal {
         && !JournalKeys.bootId(machine).equals(BOOT_ID);
   }
 
-  /** Returns the id of this boot of this machine, or the empty string where there is none. */
+  /** Returns the id of this boot of this machine, or the empty string if there is none. */
   private static String bootId() {
     Path source = Path.of("/proc/sys/kernel/random/boot_id");
     try {
@@ -150,12 +157,13 @@ final class RocksJournal implements Journal {
 
   private static String openFailure(Path folder, Exception failure) {
     String detail = String.valueOf(failure.getMessage());
-    // RocksDB has no code for it: "While lock file: …/LOCK: …" or "lock hold by current process"
+    // RocksDB has no error code for it: "While lock file: …/LOCK: …" or "lock hold by current
+    // process"
     boolean locked = detail.toLowerCase(Locale.ROOT).contains("lock");
     return locked
         ? "the journal folder "
             + folder
-            + " is in use by another process; each ingest node needs a folder of its own ("
+            + " is in use by another process; each ingest node needs a separate folder ("
             + detail
             + ")"
         : "the journal in the folder " + folder + " cannot be opened: " + detail;
@@ -348,7 +356,7 @@ final class RocksJournal implements Journal {
         ranges.add(endLine);
       }
       db.write(writeOptions, batch);
-      // gives whole files back at once, without waiting for a compaction
+      // frees whole files immediately, without waiting for a compaction
       db.deleteFilesInRanges(db.getDefaultColumnFamily(), ranges, false);
     } catch (RocksDBException failure) {
       throw unwritable(failure);

@@ -19,61 +19,61 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The slots that the cache may have, and that nobody else would release before their leases end:
- * those that it may have given to calls which were answered without them, since its own answer did
- * not come in time, and those that were released while it did not answer. Thread-safe; blocks no
- * thread but the one that drains it.
+ * The slots that the cache may still hold and that would otherwise stay held until their leases
+ * end. These are slots that the cache may have given to calls answered without them after a
+ * timeout, and slots released while the cache was unavailable. Thread-safe; blocks only the thread
+ * that drains it.
  *
- * <p>The calls that were under way when an outage began are the first to be noted, and the only
- * ones that the cache was asked about. So when there are too many, later ones are left out.
+ * <p>If there are too many, later calls are dropped. The calls pending at the start of an outage
+ * come first, and only those reached the cache.
  */
-final class OwedReleases {
-  /** Most calls that are noted: about as many as are under way to the cache at once. */
+final class PendingReleases {
+  /** Maximum number of calls kept: about the maximum number of calls pending at the cache. */
   static final int MAX_CALLS = 4_096;
 
-  /** Most calls whose slots are released when a call is decided: little beside its own work. */
-  static final int BESIDE_A_CALL = 4;
+  /** Maximum number of calls released per decided call: little work compared to the decision. */
+  static final int PER_DECIDED_CALL = 4;
 
-  /** Most calls whose slots are released at once when the cache is known to answer. */
+  /** Maximum number of calls released at once when the cache is known to reply. */
   static final int AT_ONCE = 256;
 
   private static final long MICROS_PER_MILLI = 1_000;
 
-  /** By the holder. */
-  private final Map<String, Owed> calls = new ConcurrentHashMap<>();
+  /** Keyed by the holder. */
+  private final Map<String, PendingRelease> calls = new ConcurrentHashMap<>();
 
   private final DecisionCache cache;
   private final SlotStatistics statistics;
 
   /**
-   * What is to be released.
+   * A pending release.
    *
-   * @param release the buckets with slots, and the claim of the holder
-   * @param endEpochMillis when the leases have ended in any case
-   * @param isCounted whether the release has been counted already
+   * @param release the buckets with slots, and the holder's claim
+   * @param endEpochMillis time by which the leases have certainly ended
+   * @param isCounted whether metrics already count the release
    */
-  private record Owed(Check release, long endEpochMillis, boolean isCounted) {
-    /** Returns what this and what a later one of the same holder release. */
-    Owed and(Owed later) {
+  private record PendingRelease(Check release, long endEpochMillis, boolean isCounted) {
+    /** Returns the union of this and a later release of the same holder. */
+    PendingRelease and(PendingRelease later) {
       Map<String, BucketRequest> buckets = new LinkedHashMap<>();
       later.release.buckets().forEach(each -> buckets.put(each.bucket(), each));
       release.buckets().forEach(each -> buckets.putIfAbsent(each.bucket(), each));
-      return new Owed(
+      return new PendingRelease(
           release.of(buckets.values().stream().limit(Check.MAX_BUCKETS).toList()),
           Math.max(endEpochMillis, later.endEpochMillis),
           isCounted && later.isCounted);
     }
   }
 
-  OwedReleases(DecisionCache cache, SlotStatistics statistics) {
+  PendingReleases(DecisionCache cache, SlotStatistics statistics) {
     this.cache = cache;
     this.statistics = statistics;
   }
 
   /**
-   * Notes a check that was not decided.
+   * Adds a check that was not decided.
    *
-   * @param held the keys of the slots that the call holds all the same, which it releases itself
+   * @param held keys of the slots that the call holds after all and releases itself
    * @param nowEpochMillis time by the cache's clock
    */
   void addUndecided(Check check, Set<String> held, long nowEpochMillis) {
@@ -87,46 +87,46 @@ final class OwedReleases {
     }
     if (!withSlots.isEmpty()) {
       add(
-          new Owed(
+          new PendingRelease(
               check.of(withSlots), nowEpochMillis + leaseMicros / MICROS_PER_MILLI + 1, false));
     }
   }
 
   /**
-   * Notes a release that was not decided; its end is that of the claim.
+   * Adds a release that was not decided; it ends with its claim.
    *
-   * @param isCounted whether it has been counted already
+   * @param isCounted whether metrics already count it
    */
   void addRelease(Check release, SlotClaim claim, boolean isCounted) {
-    add(new Owed(release, claim.untilEpochMicros() / MICROS_PER_MILLI + 1, isCounted));
+    add(new PendingRelease(release, claim.untilEpochMicros() / MICROS_PER_MILLI + 1, isCounted));
   }
 
-  private void add(Owed owed) {
-    SlotClaim claim = owed.release.claim();
+  private void add(PendingRelease pending) {
+    SlotClaim claim = pending.release.claim();
     if (claim != null && calls.size() < MAX_CALLS) {
-      calls.merge(claim.holder(), owed, Owed::and);
+      calls.merge(claim.holder(), pending, PendingRelease::and);
     }
   }
 
-  /** Forgets what a holder has released, since it asks for slots again. */
+  /** Removes a holder's pending releases, because the holder requests slots again. */
   void forget(String holder) {
     calls.remove(holder);
   }
 
   /**
-   * Releases what is owed of some calls, since the cache decides again.
+   * Retries pending releases now that the cache is available again.
    *
-   * @param most how many calls
-   * @return completed when all of it is decided: whether none is left undecided
+   * @param most maximum number of calls
+   * @return completes with true if the cache decided all of them, else with false
    */
   CompletableFuture<Boolean> release(long nowEpochMillis, int most) {
     CompletableFuture<Boolean> all = CompletableFuture.completedFuture(true);
-    List<Owed> taken = calls.isEmpty() ? List.of() : take(most);
-    for (Owed owed : taken) {
-      if (nowEpochMillis < owed.endEpochMillis) {
+    List<PendingRelease> taken = calls.isEmpty() ? List.of() : take(most);
+    for (PendingRelease pending : taken) {
+      if (nowEpochMillis < pending.endEpochMillis) {
         all =
             all.thenCombine(
-                submit(owed.release).thenApply(decision -> ended(owed, decision)),
+                submit(pending.release).thenApply(decision -> ended(pending, decision)),
                 Boolean::logicalAnd);
       }
     }
@@ -134,11 +134,11 @@ final class OwedReleases {
   }
 
   /**
-   * Releases slots. If a key's value is not a set of slots, the cache releases nothing of the
-   * check. Each bucket is then released on its own, and the release of such a key is abandoned: the
-   * cache cannot complete it before an operator deletes the key, and then no slot is held there.
+   * Releases slots. If the value of a key is not a set of slots, the cache releases nothing of the
+   * check. Then each bucket is released on its own, and the release of that key is abandoned. The
+   * cache cannot complete it until an operator deletes the key, and then no slot is held there.
    *
-   * @return the decision about the slots whose release was not abandoned
+   * @return the decision on the slots whose release was not abandoned
    */
   CompletableFuture<Decision> submit(Check release) {
     return cache
@@ -158,12 +158,12 @@ final class OwedReleases {
     CompletableFuture<Decision> all =
         CompletableFuture.completedFuture(new Decision.Allowed(0, List.of()));
     for (BucketRequest bucket : release.buckets()) {
-      all = all.thenCombine(submit(release.of(List.of(bucket))), OwedReleases::both);
+      all = all.thenCombine(submit(release.of(List.of(bucket))), PendingReleases::both);
     }
     return all;
   }
 
-  /** Returns the first decision that released nothing; if both released, one with all replies. */
+  /** Returns the first decision that is not "allowed"; if both are, one with all replies. */
   private static Decision both(Decision first, Decision second) {
     if (first instanceof Decision.Allowed one && second instanceof Decision.Allowed other) {
       List<BucketReply> replies = new ArrayList<>(one.buckets());
@@ -179,11 +179,11 @@ final class OwedReleases {
         && undecided.cause() == Decision.Cause.CORRUPT;
   }
 
-  private List<Owed> take(int most) {
-    List<Owed> taken = new ArrayList<>();
-    Iterator<Map.Entry<String, Owed>> each = calls.entrySet().iterator();
+  private List<PendingRelease> take(int most) {
+    List<PendingRelease> taken = new ArrayList<>();
+    Iterator<Map.Entry<String, PendingRelease>> each = calls.entrySet().iterator();
     while (taken.size() < most && each.hasNext()) {
-      Map.Entry<String, Owed> next = each.next();
+      Map.Entry<String, PendingRelease> next = each.next();
       if (calls.remove(next.getKey(), next.getValue())) {
         taken.add(next.getValue());
       }
@@ -191,20 +191,20 @@ final class OwedReleases {
     return taken;
   }
 
-  private boolean ended(Owed owed, Decision decision) {
+  private boolean ended(PendingRelease pending, Decision decision) {
     if (decision instanceof Decision.Undecided) {
-      add(owed);
+      add(pending);
       return false;
     }
-    if (!owed.isCounted) {
+    if (!pending.isCounted) {
       boolean unused = statistics.countReleased(decision);
     }
     return true;
   }
 
-  /** Releases all that is owed, and waits for it, as long as the cache decides. */
-  void drain(long nowEpochMillis, Duration patience) {
-    long end = System.nanoTime() + patience.toNanos();
+  /** Retries all pending releases and waits, until one fails or the timeout passes. */
+  void drain(long nowEpochMillis, Duration timeout) {
+    long end = System.nanoTime() + timeout.toNanos();
     while (!calls.isEmpty() && System.nanoTime() < end) {
       if (!release(nowEpochMillis, AT_ONCE).join()) {
         return;
