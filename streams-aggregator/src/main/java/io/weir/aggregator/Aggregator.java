@@ -85,8 +85,8 @@ public final class Aggregator implements AutoCloseable {
   /**
    * Starts an aggregator. Returns before it is {@link #ready}.
    *
-   * @throws AggregatorStartException if Kafka does not answer, the topics are not configured as
-   *     required, the reports port is in use, or another process uses the folder or the name
+   * @throws AggregatorStartException if Kafka does not answer, a topic is configured wrongly, the
+   *     reports port is in use, or another process uses the folder or the name
    */
   public static Aggregator start(AggregatorConfig config) throws AggregatorStartException {
     return start(config, LiveCache.NOT_ASKED);
@@ -163,8 +163,8 @@ public final class Aggregator implements AutoCloseable {
             rankings.<TableObserver>map(observer -> observer).orElse(TableObserver.NONE),
             topics.tombstonesKept(),
             metrics.registry());
-    // Closing order: the counting stops first, then the reports API, then the follower of the
-    // table.
+    // Closing order: first the Streams application that counts, then the reports API, then the
+    // follower of the table.
     parts.remove(reports);
     parts.push(follower);
     parts.push(reports);
@@ -260,9 +260,9 @@ public final class Aggregator implements AutoCloseable {
   }
 
   /**
-   * Returns whether the counting or the follower of the table has stopped permanently. Causes are a
-   * broken invariant, a dependency that failed too often, or another process with the same name.
-   * The process should then exit, so that its supervisor restarts it.
+   * Returns whether the Streams application or the follower of the table has stopped permanently.
+   * Causes are a broken invariant, a dependency that failed too often, or another process with the
+   * same name. The process should then exit, so that its supervisor restarts it.
    */
   public boolean failed() {
     return follower.hasFailed() || hasStoppedCounting();
@@ -281,8 +281,8 @@ public final class Aggregator implements AutoCloseable {
   }
 
   /**
-   * Stops the aggregator: fails the readiness check, then stops the counting, then closes the
-   * reports API.
+   * Stops the aggregator: fails the readiness check, then stops the Streams application, then
+   * closes the reports API.
    */
   @Override
   public void close() {

@@ -43,14 +43,14 @@ import java.util.Set;
  *     WEIR_ADVERTISED_REPORTS}, default 127.0.0.1 and the reports port)
  * @param applicationPrefix prefix of the names of consumer groups and changelog topics ({@code
  *     WEIR_APPLICATION_PREFIX}, {@code weir-})
- * @param quarantineRecords records of the calls topic that make the counting fail. The aggregator
+ * @param quarantineRecords records of the calls topic that make the aggregator fail. The aggregator
  *     moves each whole record to the quarantine ({@code WEIR_QUARANTINE_RECORDS}, none;
  *     partition@offset, separated by commas)
  * @param maxEndpoints maximum number of endpoints of a client and meter with their own rows in a
  *     window of the ledger ({@code WEIR_MAX_ENDPOINTS}, 1000; 1 to 100,000)
  * @param rankedWindows number of windows, including the current one, for which the heaviest clients
  *     and endpoints are ranked ({@code WEIR_RANKED_WINDOWS}, 12; 0 to 400)
- * @param singleCopy whether topics may have fewer replicas than are needed to survive the loss of a
+ * @param singleCopy whether topics may have fewer replicas than needed to survive the loss of a
  *     broker ({@code WEIR_SINGLE_COPY}, refuse)
  */
 public record AggregatorConfig(
@@ -186,7 +186,7 @@ public record AggregatorConfig(
     }
   }
 
-  /** Returns the settings that the counting rules need. */
+  /** Returns the settings of the package {@code count}. */
   CountSettings countSettings() {
     return new CountSettings(
         window.toMillis(), grace.toMillis(), maxHold.toMillis(), lateness.toMillis(), maxEndpoints);

@@ -61,7 +61,7 @@ final class NameCheck {
       other.ifPresent(
           member ->
               LOG.warn(
-                  "waiting until Kafka removes another aggregator of the same name instance={} host={}",
+                  "waiting until Kafka removes an aggregator of the same name instance={} host={}",
                   settings.instance(),
                   member.host()));
       while (other.isPresent()) {

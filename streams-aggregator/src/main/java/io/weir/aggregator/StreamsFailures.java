@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
  * a new thread replaces the failed one, at most {@value #MAX_REPLACEMENTS} times. If another
  * process uses the same name, this process stops; otherwise the two would fence each other in turn.
  * Any other failure is a broken invariant and stops the application, because no bill is better than
- * a wrong bill. A record that makes the counting fail stops only its partition, see {@link
+ * a wrong bill. A record that makes the code fail stops only its partition, see {@link
  * StoppedPartitions}.
  */
 final class StreamsFailures implements StreamsUncaughtExceptionHandler {

@@ -18,9 +18,7 @@ import org.apache.kafka.common.config.TopicConfig;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Checks, before the counting starts, that the topics exist and have the same number of partitions.
- */
+/** Checks at the start that the topics exist and have the same number of partitions. */
 final class TopicCheck {
   private static final Logger LOG = LoggerFactory.getLogger(TopicCheck.class);
 

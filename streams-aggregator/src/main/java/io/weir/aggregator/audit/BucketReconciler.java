@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reconciles the decision cache with the records of one partition. Audits every live bucket and
- * publishes a correction where cache and records disagree. The audit of a bucket is deleted when
- * the bucket is full and its newest stamp has been checked, so the state grows with the buckets in
- * use. Not thread-safe.
+ * publishes a correction where cache and records disagree. It deletes the audit of a bucket that is
+ * full and whose newest stamp has been checked. So the state grows with the buckets in use. Not
+ * thread-safe.
  */
 public final class BucketReconciler {
   /**

@@ -24,7 +24,7 @@ record ClosedRow(long revision, UsageCount total, @Nullable BillingPeriod ownPer
   byte[] toBytes() {
     Packer value =
         new Packer().integer(ownPeriod == null ? VERSION : VERSION_WITH_PERIOD).integer(revision);
-    Tally.of(total).pack(value);
+    UsageTally.of(total).pack(value);
     if (ownPeriod != null) {
       PackedPeriod.pack(ownPeriod, value);
     }
@@ -35,7 +35,7 @@ record ClosedRow(long revision, UsageCount total, @Nullable BillingPeriod ownPer
     Unpacker value = Unpacker.ofVersions(bytes, VERSION, VERSION_WITH_PERIOD);
     return new ClosedRow(
         value.integer(),
-        Tally.unpack(value).toCount(),
+        UsageTally.unpack(value).toCount(),
         value.version() == VERSION ? null : PackedPeriod.unpack(value));
   }
 }

@@ -41,7 +41,7 @@ final class LateUsage {
    * @param ownPeriod the billing period of the first call or settlement, used if the window has no
    *     row yet; null for the month in UTC
    */
-  record Late(Tally tally, @Nullable BillingPeriod ownPeriod) {}
+  record Late(UsageTally tally, @Nullable BillingPeriod ownPeriod) {}
 
   /**
    * The billing period of a row.
@@ -56,7 +56,7 @@ final class LateUsage {
    * @param digest digest of the line
    * @param known returns the period of an existing row, or null if there is no row and the first
    *     call decides; called once per row
-   * @return whether the billing period of the call differs from that of its row
+   * @return whether the call and its row have different billing periods
    */
   boolean add(
       RowKey key,
@@ -68,7 +68,7 @@ final class LateUsage {
     RowPeriod ofRow =
         periods.computeIfAbsent(key, row -> Objects.requireNonNullElse(known.apply(row), said));
     sums.computeIfAbsent(
-            new Part(key, reason(call)), absent -> new Late(new Tally(), key.ownPeriod(call)))
+            new Part(key, reason(call)), absent -> new Late(new UsageTally(), key.ownPeriod(call)))
         .tally()
         .add(call, offset, digest);
     quantities.computeIfPresent(key, (row, quantity) -> quantity + call.quantity());
@@ -94,7 +94,7 @@ final class LateUsage {
       return true;
     }
     long quantity = quantities.computeIfAbsent(key, quantityBefore::applyAsLong);
-    return Tally.isInRange(quantity, call.quantity());
+    return UsageTally.isInRange(quantity, call.quantity());
   }
 
   /** Returns whether a row has a sum. */

@@ -121,8 +121,8 @@ final class Ledger {
   }
 
   /**
-   * Writes an adjustment of a closed window. Its billing period is that of the previous ledger
-   * records of the row; without any, that of its first call.
+   * Writes an adjustment of a closed window. It has the billing period of the previous ledger
+   * records of the row; without any, the billing period of its first call.
    *
    * @param late the usage; its calls are marked as late
    * @param reason why it arrived after the close

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 final class OpenRow {
   final RowKey key;
   final byte[] keyBytes;
-  final Tally tally;
+  final UsageTally tally;
 
   /** The billing period of its first call; null for the month in UTC. */
   final @Nullable BillingPeriod ownPeriod;
@@ -26,7 +26,7 @@ final class OpenRow {
   /** Whether the row was removed because its window is closed; the object must then not be used. */
   boolean closed;
 
-  OpenRow(RowKey key, byte[] keyBytes, Tally tally, @Nullable BillingPeriod ownPeriod) {
+  OpenRow(RowKey key, byte[] keyBytes, UsageTally tally, @Nullable BillingPeriod ownPeriod) {
     this.ownPeriod = ownPeriod;
     this.key = key;
     this.keyBytes = keyBytes;

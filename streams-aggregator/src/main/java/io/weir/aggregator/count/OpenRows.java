@@ -43,7 +43,7 @@ final class OpenRows {
 
   /** Creates the row of a key for its first call; the key must not have a row. */
   OpenRow create(RowKey key, CallEvent first) {
-    OpenRow row = new OpenRow(key, key.toBytes(), new Tally(), key.ownPeriod(first));
+    OpenRow row = new OpenRow(key, key.toBytes(), new UsageTally(), key.ownPeriod(first));
     inMemory.put(key, row);
     return row;
   }
@@ -66,7 +66,7 @@ final class OpenRows {
       return true;
     }
     OpenRow row = find(key);
-    return row == null || Tally.isInRange(row.tally.quantity(), call.quantity());
+    return row == null || UsageTally.isInRange(row.tally.quantity(), call.quantity());
   }
 
   /** Counts a duplicate in the row of its call; it is not billed. */
@@ -150,7 +150,7 @@ final class OpenRows {
 
   private static OpenRow decode(RowKey key, byte[] keyBytes, byte[] bytes) {
     Unpacker value = Unpacker.ofVersions(bytes, VERSION, VERSION_WITH_PERIOD);
-    Tally tally = Tally.unpack(value);
+    UsageTally tally = UsageTally.unpack(value);
     return new OpenRow(
         key, keyBytes, tally, value.version() == VERSION ? null : PackedPeriod.unpack(value));
   }

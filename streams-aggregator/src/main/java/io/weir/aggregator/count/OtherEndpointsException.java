@@ -19,7 +19,7 @@ public final class OtherEndpointsException extends IllegalStateException {
    * @param set the number in the settings
    */
   public OtherEndpointsException(long stored, long set) {
-    super("the stored counts have " + stored + " endpoints with rows of their own, not " + set);
+    super("the stored data were counted with at most " + stored + " endpoints, not " + set);
     this.stored = stored;
     this.set = set;
   }

@@ -12,7 +12,12 @@ public final class OtherWindowException extends IllegalStateException {
   private final long setMillis;
 
   OtherWindowException(long storedMillis, long setMillis) {
-    super("the stored counts have windows of " + storedMillis + " ms, not of " + setMillis);
+    super(
+        "the stored data were counted with windows of "
+            + storedMillis
+            + " ms, not of "
+            + setMillis
+            + " ms");
     this.storedMillis = storedMillis;
     this.setMillis = setMillis;
   }

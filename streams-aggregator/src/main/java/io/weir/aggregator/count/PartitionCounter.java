@@ -5,8 +5,8 @@ import io.weir.aggregator.audit.BucketReconciler;
 import io.weir.aggregator.state.Budget;
 import io.weir.aggregator.state.ByteStore;
 import io.weir.aggregator.state.Packer;
-import io.weir.aggregator.watermark.Arrival;
 import io.weir.aggregator.watermark.Interval;
+import io.weir.aggregator.watermark.LineArrival;
 import io.weir.aggregator.watermark.NodeWatermarks;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
@@ -73,7 +73,7 @@ public final class PartitionCounter {
   private final RunningFigures figures;
   private final BucketReconciler reconciler;
   private final BatchLines lines = new BatchLines();
-  private final CallReader reader = new CallReader();
+  private final CallLineReader reader = new CallLineReader();
   private final Packer packer = new Packer();
   private @Nullable String lastClient;
   private boolean lastClientIsOurs;
@@ -271,7 +271,7 @@ public final class PartitionCounter {
           refuse(value, "line " + header.linesEnd() + TOO_OLD);
           return;
         }
-        case NEW -> takeLines(header, value, line -> Arrival.NEW);
+        case NEW -> takeLines(header, value, line -> LineArrival.NEW);
         case MIXED ->
             takeLines(header, value, line -> nodes.judge(header, header.linesBefore() + line));
       }
@@ -328,7 +328,7 @@ public final class PartitionCounter {
    *
    * @param judge returns whether a line has arrived before, by its number in the batch, from 1
    */
-  private void takeLines(BatchHeader header, byte[] value, IntFunction<Arrival> judge) {
+  private void takeLines(BatchHeader header, byte[] value, IntFunction<LineArrival> judge) {
     taking = header;
     for (int line = 1; line <= lines.count(); line++) {
       takingLine = line;

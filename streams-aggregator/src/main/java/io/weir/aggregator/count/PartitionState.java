@@ -39,7 +39,7 @@ final class PartitionState implements PartitionTime {
   /** Number of calls with the id of another call; they are counted. */
   long idConflicts;
 
-  /** Number of lines whose billing period differs from that of their row. */
+  /** Number of lines with another billing period than their row. */
   long periodConflicts;
 
   /** Number of lines, of {@code counted} and {@code lateAdjusted}, in others rows. */

@@ -83,8 +83,8 @@ final class RunningFigures {
       }
       List<OpenRow> rows = open.scan(republishFrom, Long.MAX_VALUE, CHUNK_ROWS);
       for (OpenRow row : rows) {
-        // skip a queued row: if it were dequeued here, it could be removed from memory while in the
-        // queue, and be published as open after a second copy of it was closed
+        // skip a queued row: dequeued here, it could be removed from memory while in the queue; it
+        // would then be published as open after a second copy of it was closed
         if (!row.queued) {
           publish(row);
         }

@@ -2,7 +2,7 @@
 package io.weir.aggregator.count;
 
 import io.weir.aggregator.state.Packer;
-import io.weir.aggregator.watermark.Arrival;
+import io.weir.aggregator.watermark.LineArrival;
 import io.weir.aggregator.watermark.NodeWatermarks;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.SettlementVerdict.Standing;
@@ -48,17 +48,19 @@ final class SettledCalls {
   }
 
   /** Returns whether a replayed line was counted before; NEW if it must be counted. */
-  Arrival judgeReplayed(UsagePosition line, long appendEpochMillis) {
+  LineArrival judgeReplayed(UsagePosition line, long appendEpochMillis) {
     if (ids.find(key(REPLAYED_LINE, line), appendEpochMillis) != null) {
-      return Arrival.SEEN;
+      return LineArrival.SEEN;
     }
-    Arrival known = nodes.judge(line);
-    return known == Arrival.SEEN && isRefused(line, appendEpochMillis) ? Arrival.NEW : known;
+    LineArrival known = nodes.judge(line);
+    return known == LineArrival.SEEN && isRefused(line, appendEpochMillis)
+        ? LineArrival.NEW
+        : known;
   }
 
   /** Returns whether the line at a position of this partition was counted in an earlier record. */
   boolean isCounted(UsagePosition line, long appendEpochMillis) {
-    return (nodes.judge(line) == Arrival.SEEN && !isRefused(line, appendEpochMillis))
+    return (nodes.judge(line) == LineArrival.SEEN && !isRefused(line, appendEpochMillis))
         || ids.find(key(REPLAYED_LINE, line), appendEpochMillis) != null;
   }
 
@@ -67,7 +69,7 @@ final class SettledCalls {
    * record's lines only after all are counted.
    */
   boolean isCountedNow(UsagePosition line, long appendEpochMillis) {
-    return nodes.judge(line) == Arrival.NEW && !isRefused(line, appendEpochMillis);
+    return nodes.judge(line) == LineArrival.NEW && !isRefused(line, appendEpochMillis);
   }
 
   private boolean isRefused(UsagePosition line, long appendEpochMillis) {

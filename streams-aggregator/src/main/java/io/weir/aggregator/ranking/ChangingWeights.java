@@ -48,10 +48,10 @@ final class ChangingWeights {
   }
 
   /** Adds the changes of another instance's names that begin with a prefix; removes the prefix. */
-  void addThoseOf(String prefix, ChangingWeights other) {
-    increases.addThoseOf(prefix, other.increases);
+  void addWithPrefix(String prefix, ChangingWeights other) {
+    increases.addWithPrefix(prefix, other.increases);
     if (other.decreases != null) {
-      decreases().addThoseOf(prefix, other.decreases);
+      decreases().addWithPrefix(prefix, other.decreases);
     }
   }
 

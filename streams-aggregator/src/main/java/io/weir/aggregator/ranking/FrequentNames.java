@@ -12,7 +12,7 @@ import org.apache.datasketches.frequencies.ItemsSketch;
  *
  * <p>The sum of a name is at least its lower bound, and at most that plus {@link #error}. The lower
  * bound of a name not in the sketch is 0. The error is 0 while the names fill at most three
- * quarters of the map; beyond that it is at most 3.5 / map size × the sum of all weights. Not
+ * quarters of the map. Beyond that it is at most 3.5 / map size × the sum of all weights. Not
  * thread-safe.
  */
 final class FrequentNames {
@@ -39,28 +39,28 @@ final class FrequentNames {
     if (taken > 0) {
       sketch.update(name, taken);
     }
-    unseen = Saturating.sum(unseen, weight - taken);
+    unseen = SaturatingSums.sum(unseen, weight - taken);
   }
 
   /** Adds all weights of another sketch. */
   void addAll(FrequentNames other) {
     if (other.sketch.getStreamLength() > MAX_WEIGHT - sketch.getStreamLength()) {
-      unseen = Saturating.sum(unseen, other.sketch.getStreamLength());
+      unseen = SaturatingSums.sum(unseen, other.sketch.getStreamLength());
     } else {
       sketch.merge(other.sketch);
     }
-    unseen = Saturating.sum(unseen, other.unseen);
+    unseen = SaturatingSums.sum(unseen, other.unseen);
   }
 
   /** Adds the weights of another sketch's names that begin with a prefix; removes the prefix. */
-  void addThoseOf(String prefix, FrequentNames other) {
+  void addWithPrefix(String prefix, FrequentNames other) {
     other.forEach(
         (name, weight) -> {
           if (name.startsWith(prefix)) {
             add(new Name(name.substring(prefix.length())), weight);
           }
         });
-    unseen = Saturating.sum(unseen, other.error());
+    unseen = SaturatingSums.sum(unseen, other.error());
   }
 
   /** Calls an action with each name in the sketch and its lower bound, which is positive. */
@@ -72,7 +72,7 @@ final class FrequentNames {
 
   /** Returns the maximum by which the sum of any name exceeds its lower bound. */
   long error() {
-    return Saturating.sum(sketch.getMaximumError(), unseen);
+    return SaturatingSums.sum(sketch.getMaximumError(), unseen);
   }
 
   /** Returns the number of names in the sketch. */

@@ -33,7 +33,7 @@ final class PartitionRanking {
   private final long windowMillis;
   private final int windows;
   private final TreeMap<Long, WindowWeights> weights = new TreeMap<>();
-  private final Names names = new Names();
+  private final NameCache names = new NameCache();
 
   /** Rows of windows that start earlier are not in the sketches; never decreases. */
   private long floorEpochMillis;
@@ -65,7 +65,7 @@ final class PartitionRanking {
 
   /** Adds the change of a row that the table is about to make. */
   void change(byte[] key, byte @Nullable [] value) {
-    RowKey row = RowKey.parse(key);
+    StateRowKey row = StateRowKey.parse(key);
     if (row == null || row.startEpochMillis() < floorEpochMillis || !isPassed(key)) {
       return;
     }
@@ -77,7 +77,7 @@ final class PartitionRanking {
     return cursor == null || Arrays.compareUnsigned(key, cursor) < 0;
   }
 
-  private synchronized void add(RowKey row, RowFigures change) {
+  private synchronized void add(StateRowKey row, RowFigures change) {
     if (change.equals(RowFigures.NONE)) {
       return;
     }
@@ -124,7 +124,7 @@ final class PartitionRanking {
       if (key.length > 0 && key[0] == '@') {
         return BEHIND_OTHER_RECORDS;
       }
-      RowKey row = RowKey.parse(key);
+      StateRowKey row = StateRowKey.parse(key);
       if (row == null) {
         return null;
       }
@@ -135,7 +135,7 @@ final class PartitionRanking {
       return null;
     }
 
-    private byte[] floorKey(RowKey row) {
+    private byte[] floorKey(StateRowKey row) {
       return String.join(
               "/",
               row.client(),
@@ -150,7 +150,7 @@ final class PartitionRanking {
    * Returns the greatest figures of some windows; empty if not all rows are read yet, or if a
    * window has been removed.
    */
-  synchronized Optional<PartitionWeights> weights(Selection selection) {
+  synchronized Optional<PartitionWeights> weights(RankingSelection selection) {
     if (cursor != null || selection.fromEpochMillis() < floorEpochMillis) {
       return Optional.empty();
     }

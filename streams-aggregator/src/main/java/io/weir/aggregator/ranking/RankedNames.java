@@ -76,8 +76,8 @@ public record RankedNames(List<Row> rows, boolean hasMore, long unlistedAtMost) 
     long decreaseError = 0;
     for (PartitionWeights partition : partitions) {
       partition.weights().forEach((name, weight) -> sums.merge(name, weight, RankedNames::sum));
-      increaseError = Saturating.sum(increaseError, partition.increaseError());
-      decreaseError = Saturating.sum(decreaseError, partition.decreaseError());
+      increaseError = SaturatingSums.sum(increaseError, partition.increaseError());
+      decreaseError = SaturatingSums.sum(decreaseError, partition.decreaseError());
     }
     List<Row> rows = new ArrayList<>();
     addRows(new PartitionWeights(sums, increaseError, decreaseError), rows);
@@ -87,8 +87,8 @@ public record RankedNames(List<Row> rows, boolean hasMore, long unlistedAtMost) 
   private static PartitionWeights.Weight sum(
       PartitionWeights.Weight one, PartitionWeights.Weight other) {
     return new PartitionWeights.Weight(
-        Saturating.sum(one.increase(), other.increase()),
-        Saturating.sum(one.decrease(), other.decrease()));
+        SaturatingSums.sum(one.increase(), other.increase()),
+        SaturatingSums.sum(one.decrease(), other.decrease()));
   }
 
   private static void addRows(PartitionWeights weights, List<Row> rows) {
@@ -97,12 +97,12 @@ public record RankedNames(List<Row> rows, boolean hasMore, long unlistedAtMost) 
         .forEach(
             (name, weight) -> {
               long lower =
-                  Saturating.least(
+                  SaturatingSums.least(
                       weight.increase(),
-                      Saturating.sum(weight.decrease(), weights.decreaseError()));
+                      SaturatingSums.sum(weight.decrease(), weights.decreaseError()));
               long upper =
-                  Saturating.greatest(
-                      Saturating.sum(weight.increase(), weights.increaseError()),
+                  SaturatingSums.greatest(
+                      SaturatingSums.sum(weight.increase(), weights.increaseError()),
                       weight.decrease());
               if (upper > 0) {
                 rows.add(new Row(name, lower, upper));

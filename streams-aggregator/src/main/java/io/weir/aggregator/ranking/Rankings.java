@@ -74,7 +74,7 @@ public final class Rankings implements TableObserver {
    * Returns the greatest figures of a partition. Empty if this instance does not follow the
    * partition, is still reading it, or has removed one of the windows.
    */
-  public Optional<PartitionWeights> weights(int partition, Selection selection) {
+  public Optional<PartitionWeights> weights(int partition, RankingSelection selection) {
     return Optional.ofNullable(partitions.get(partition))
         .flatMap(ranking -> ranking.weights(selection));
   }

@@ -33,7 +33,7 @@ final class WindowWeights {
     final ChangingWeights clients = new ChangingWeights(MAP_SIZE);
     final ChangingWeights endpoints = new ChangingWeights(MAP_SIZE);
 
-    void add(String prefix, RowKey key, long change, Names names) {
+    void add(String prefix, StateRowKey key, long change, NameCache names) {
       if (change != 0) {
         clients.add(names.of(prefixed(prefix, key.client())), change);
         endpoints.add(names.of(prefixed(prefix, key.endpoint())), change);
@@ -54,7 +54,7 @@ final class WindowWeights {
    *
    * @param names the cache of names
    */
-  void add(RowKey key, RowFigures change, Names names) {
+  void add(StateRowKey key, RowFigures change, NameCache names) {
     denied.add("", key, change.denied(), names);
     String meter = key.meter();
     if (change.quantity() == 0) {
@@ -69,22 +69,22 @@ final class WindowWeights {
 
   /**
    * Adds the selected figures to the sum of several windows. All rows of a meter are in its own
-   * sketches, or all are in those of the other meters, because sketches are never removed.
+   * sketches, or all are in the sketches of the other meters, because sketches are never removed.
    *
    * @param meter the meter, encoded as in keys
    */
-  void addTo(ChangingWeights sum, Selection selection, String meter) {
+  void addTo(ChangingWeights sum, RankingSelection selection, String meter) {
     Function<Pair, ChangingWeights> of =
         switch (selection.subject()) {
           case CLIENTS -> pair -> pair.clients;
           case ENDPOINTS -> pair -> pair.endpoints;
         };
-    if (selection.measure() == Selection.Measure.DENIED) {
+    if (selection.measure() == RankingSelection.Measure.DENIED) {
       sum.addAll(of.apply(denied));
     } else if (quantities.containsKey(meter)) {
       sum.addAll(of.apply(quantities.get(meter)));
     } else {
-      sum.addThoseOf(meter + '/', of.apply(furtherQuantities));
+      sum.addWithPrefix(meter + '/', of.apply(furtherQuantities));
     }
   }
 

@@ -60,10 +60,10 @@ final class AccuracyReports {
   }
 
   /** Returns the response for all partitions that respond within a few seconds. */
-  Answer fleet(Asked asked) throws InterruptedException {
+  Answer fleet(RequestOrigin origin) throws InterruptedException {
     Gathered gathered = here();
     if (gathered.partitions.size() < partitions) {
-      for (JsonNode other : peers.askAll(instances.peers(), INTERNAL_PATH, asked)) {
+      for (JsonNode other : peers.requestAll(instances.peers(), INTERNAL_PATH, origin)) {
         add(other, gathered);
       }
     }

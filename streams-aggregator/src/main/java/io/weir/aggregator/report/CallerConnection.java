@@ -15,8 +15,8 @@ import org.eclipse.jetty.util.Callback;
 /**
  * The connection of a request without a body, before its response begins. Not thread-safe.
  *
- * <p>Jetty does not read from a connection between a request and its response, so it does not
- * detect that the client has closed it. {@link #isClosed} reads from the connection. If the client
+ * <p>Jetty does not read from a connection between a request and its response. So it does not
+ * detect that the client has closed the connection. {@link #isClosed} reads from it. If the client
  * has already sent its next request, that request is lost, so the connection is closed after the
  * response.
  */

@@ -70,14 +70,15 @@ final class ClientReports {
    * Returns the first names that begin with a prefix.
    *
    * @param pathAndQuery path and query of the request, for other aggregators
-   * @param asked origin of the request; a forwarded request is not forwarded again
+   * @param origin the origin of the request; a forwarded request is not forwarded again
    * @param caller the caller, for the fair scheduling of reports
    */
-  Answer answer(String prefix, int limit, String pathAndQuery, Asked asked, Caller caller)
+  Answer answer(
+      String prefix, int limit, String pathAndQuery, RequestOrigin origin, ReportCaller caller)
       throws InterruptedException {
     Found found = here(prefix, limit, caller);
-    if (!asked.isForwarded() && found.partitions.size() < partitions) {
-      for (JsonNode other : peers.askAll(others.get(), pathAndQuery, asked)) {
+    if (!origin.isForwarded() && found.partitions.size() < partitions) {
+      for (JsonNode other : peers.requestAll(others.get(), pathAndQuery, origin)) {
         other.path("clients").forEach(name -> found.clients.add(name.asText()));
         other.path("partitions").forEach(partition -> found.partitions.add(partition.asInt()));
         found.hasMore |= other.path("has_more").asBoolean();
@@ -86,7 +87,7 @@ final class ClientReports {
     Map<String, Object> document = new LinkedHashMap<>();
     document.put("clients", found.clients.stream().limit(limit).sorted().toList());
     document.put("has_more", found.hasMore || found.clients.size() > limit);
-    if (asked.isForwarded()) {
+    if (origin.isForwarded()) {
       document.put("partitions", found.partitions);
     } else {
       document.put("missing_partitions", missing(found.partitions));
@@ -101,7 +102,7 @@ final class ClientReports {
         .toList();
   }
 
-  private Found here(String prefix, int limit, Caller caller) throws InterruptedException {
+  private Found here(String prefix, int limit, ReportCaller caller) throws InterruptedException {
     Found found = new Found();
     SortedMap<Integer, Freshness> fresh = table.refreshAll(partitions);
     try (ReportTurns.Turn turn = turns.begin(caller)) {

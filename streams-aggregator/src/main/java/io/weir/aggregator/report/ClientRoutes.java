@@ -93,14 +93,15 @@ final class ClientRoutes {
     answer(
         ctx,
         partition,
-        question(
+        forwarded(
             ctx,
             accept,
             SLOW_AFTER,
             TIMEOUT.plus(settings.positionWait().multipliedBy(1L + awaited))),
         () -> {
           Freshness freshness = table.refresh(partition);
-          return usage.answer(query, positions, accept, freshness, clock.instant(), Caller.of(ctx));
+          return usage.answer(
+              query, positions, accept, freshness, clock.instant(), ReportCaller.of(ctx));
         });
   }
 
@@ -114,9 +115,9 @@ final class ClientRoutes {
     requireMayRead(ctx, client);
     int partition = partitionOf(client);
     Optional<Peer> counting = instances.counting(partition);
-    if (counting.isPresent() && !Asked.of(ctx).isForwarded()) {
-      PeerReports.Question brief = question(ctx, Answer.JSON, SLOW_AFTER, SLOW_AFTER);
-      Optional<Answer> answer = peers.askInTurn(List.of(counting.get()), brief);
+    if (counting.isPresent() && !RequestOrigin.of(ctx).isForwarded()) {
+      PeerReports.ForwardedRequest brief = forwarded(ctx, Answer.JSON, SLOW_AFTER, SLOW_AFTER);
+      Optional<Answer> answer = peers.requestInTurn(List.of(counting.get()), brief);
       if (answer.isPresent()) {
         ReportServer.send(ctx, answer.get());
         return;
@@ -125,7 +126,7 @@ final class ClientRoutes {
     answer(
         ctx,
         partition,
-        question(ctx, Answer.JSON, SLOW_AFTER, TIMEOUT),
+        forwarded(ctx, Answer.JSON, SLOW_AFTER, TIMEOUT),
         () -> current.answer(partition, client, clock.instant()));
   }
 
@@ -136,10 +137,10 @@ final class ClientRoutes {
     answer(
         ctx,
         partition,
-        question(ctx, Answer.JSON, EVENTS_SLOW_AFTER, EVENTS_TIMEOUT),
+        forwarded(ctx, Answer.JSON, EVENTS_SLOW_AFTER, EVENTS_TIMEOUT),
         () -> {
           table.refresh(partition);
-          return events.answer(partition, query, Caller.of(ctx));
+          return events.answer(partition, query, ReportCaller.of(ctx));
         });
   }
 
@@ -159,7 +160,7 @@ final class ClientRoutes {
     return ClientPartitioner.partition(client, settings.partitions());
   }
 
-  private static PeerReports.Question question(
+  private static PeerReports.ForwardedRequest forwarded(
       Context ctx, String accept, Duration slowAfter, Duration timeout) {
     String query = ctx.queryString();
     Map<String, String> headers = new HashMap<>();
@@ -172,7 +173,7 @@ final class ClientRoutes {
     if (authorization != null) {
       headers.put("Authorization", authorization);
     }
-    return new PeerReports.Question(
+    return new PeerReports.ForwardedRequest(
         ctx.req().getRequestURI() + (query == null ? "" : "?" + query),
         headers,
         slowAfter,
@@ -183,7 +184,8 @@ final class ClientRoutes {
    * Answers from this instance if possible, otherwise from another one; retries up to {@link
    * #MISSING_TIMEOUT} if no aggregator has the partition.
    */
-  private void answer(Context ctx, int partition, PeerReports.Question question, Local local)
+  private void answer(
+      Context ctx, int partition, PeerReports.ForwardedRequest forwarded, Local local)
       throws InterruptedException {
     long end = System.nanoTime() + MISSING_TIMEOUT.toNanos();
     while (true) {
@@ -191,11 +193,12 @@ final class ClientRoutes {
         ReportServer.send(ctx, local.answer());
         return;
       } catch (ProblemException notHere) {
-        if (notHere.problem().missingPartitions().isEmpty() || Asked.of(ctx).isForwarded()) {
+        if (notHere.problem().missingPartitions().isEmpty()
+            || RequestOrigin.of(ctx).isForwarded()) {
           throw notHere;
         }
       }
-      Optional<Answer> answer = peers.askInTurn(instances.holders(partition), question);
+      Optional<Answer> answer = peers.requestInTurn(instances.holders(partition), forwarded);
       if (answer.isPresent()) {
         ReportServer.send(ctx, answer.get());
         return;

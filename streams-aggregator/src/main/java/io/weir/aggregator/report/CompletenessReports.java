@@ -37,22 +37,22 @@ final class CompletenessReports {
   /**
    * Returns the response.
    *
-   * @param asked origin of the request; a forwarded request is not forwarded again
+   * @param origin the origin of the request; a forwarded request is not forwarded again
    */
-  Answer answer(Asked asked, Instant now) throws InterruptedException {
+  Answer answer(RequestOrigin origin, Instant now) throws InterruptedException {
     Map<Integer, Object> found = new TreeMap<>();
     table
         .refreshAll(partitions)
         .forEach((partition, freshness) -> addLocal(partition, freshness, now, found));
-    if (!asked.isForwarded() && found.size() < partitions) {
-      for (JsonNode other : peers.askAll(instances.peers(), PATH, asked)) {
+    if (!origin.isForwarded() && found.size() < partitions) {
+      for (JsonNode other : peers.requestAll(instances.peers(), PATH, origin)) {
         for (JsonNode partition : other.path("partitions")) {
           found.putIfAbsent(partition.path("partition").asInt(), partition);
         }
       }
     }
     List<Integer> missing = new ArrayList<>();
-    for (int partition = 0; partition < partitions && !asked.isForwarded(); partition++) {
+    for (int partition = 0; partition < partitions && !origin.isForwarded(); partition++) {
       if (!found.containsKey(partition)) {
         missing.add(partition);
       }

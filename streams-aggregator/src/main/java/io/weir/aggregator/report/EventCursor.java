@@ -19,7 +19,11 @@ import org.jspecify.annotations.Nullable;
  * @param trails the text form of each journal's {@link BatchTrail}
  */
 record EventCursor(
-    long fromEpochMillis, long toEpochMillis, long offset, int line, Map<Journal, String> trails) {
+    long fromEpochMillis,
+    long toEpochMillis,
+    long offset,
+    int line,
+    Map<JournalId, String> trails) {
   private static final String VERSION = "e1";
   private static final int PARTS = 6;
 
@@ -38,12 +42,12 @@ record EventCursor(
       if (parts.length != PARTS || !parts[0].equals(VERSION)) {
         return null;
       }
-      Map<Journal, String> trails = new LinkedHashMap<>();
+      Map<JournalId, String> trails = new LinkedHashMap<>();
       if (!parts[5].isEmpty()) {
         for (String entry : parts[5].split(",", EventScan.MAX_JOURNALS + 1)) {
           String[] trail = entry.split("/", -1);
           BatchTrail known = BatchTrail.parse(trail[2]);
-          trails.put(new Journal(trail[0], Long.parseLong(trail[1])), known.toString());
+          trails.put(new JournalId(trail[0], Long.parseLong(trail[1])), known.toString());
         }
       }
       EventCursor cursor =

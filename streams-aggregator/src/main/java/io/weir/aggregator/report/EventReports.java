@@ -50,7 +50,7 @@ final class EventReports {
   }
 
   /** Returns the response for a client whose partition is on this instance. */
-  Answer answer(int partition, EventQuery query, Caller caller) throws InterruptedException {
+  Answer answer(int partition, EventQuery query, ReportCaller caller) throws InterruptedException {
     PartitionProgress progress = table.progress(partition).orElse(null);
     EventScan scan = scan(query, progress);
     EventCursor page = query.page();
@@ -82,11 +82,11 @@ final class EventReports {
    * interval.
    */
   private static EventScan scan(EventQuery query, @Nullable PartitionProgress progress) {
-    Set<Journal> awaited = new HashSet<>();
-    Set<Journal> departed = new HashSet<>();
+    Set<JournalId> awaited = new HashSet<>();
+    Set<JournalId> departed = new HashSet<>();
     boolean everyLowWatermarkPassed = progress != null;
     for (Node node : progress == null ? List.<Node>of() : progress.nodes()) {
-      Journal journal = new Journal(node.node(), node.epoch());
+      JournalId journal = new JournalId(node.node(), node.epoch());
       if (node.epoch() >= query.toEpochMillis()) {
         continue; // the journal is younger than every call of the interval
       }

@@ -61,12 +61,12 @@ final class EventScan {
       boolean conflicting) {}
 
   private final EventQuery query;
-  private final Set<Journal> awaited;
-  private final Set<Journal> departed;
+  private final Set<JournalId> awaited;
+  private final Set<JournalId> departed;
   private final boolean everyLowWatermarkPassed;
   private final long maxBytes;
   private final CallSearch search;
-  private final Map<Journal, BatchTrail> trails = new LinkedHashMap<>();
+  private final Map<JournalId, BatchTrail> trails = new LinkedHashMap<>();
   private final Map<String, Set<String>> callerIds = new HashMap<>();
   private int fingerprints;
   private final List<Found> found = new ArrayList<>();
@@ -83,13 +83,13 @@ final class EventScan {
    *
    * @param awaited journals whose low watermark is after the interval
    * @param departed journals that departed before the end of the interval
-   * @param everyLowWatermarkPassed false if the low watermark of a node that may have calls of the
-   *     interval is not after it yet; the list then cannot be complete
+   * @param everyLowWatermarkPassed false if a node may have calls of the interval and its low
+   *     watermark is not after the interval; the list then cannot be complete
    */
   EventScan(
       EventQuery query,
-      Set<Journal> awaited,
-      Set<Journal> departed,
+      Set<JournalId> awaited,
+      Set<JournalId> departed,
       boolean everyLowWatermarkPassed,
       long maxBytes) {
     this.query = query;
@@ -137,7 +137,7 @@ final class EventScan {
   }
 
   private boolean isNew(BatchHeader header, long atEpochMillis) {
-    Journal journal = new Journal(header.node(), header.nodeEpoch());
+    JournalId journal = new JournalId(header.node(), header.nodeEpoch());
     BatchTrail trail = trails.get(journal);
     if (trail == null) {
       trail = BatchTrail.startingAt(header);
@@ -208,7 +208,7 @@ final class EventScan {
     if (!everyLowWatermarkPassed || tooManyJournals || trails.isEmpty()) {
       return false;
     }
-    for (Journal journal : awaited) {
+    for (JournalId journal : awaited) {
       if (!trails.containsKey(journal)) {
         return false;
       }
@@ -249,7 +249,7 @@ final class EventScan {
     if (ended) {
       return null;
     }
-    Map<Journal, String> written = new LinkedHashMap<>();
+    Map<JournalId, String> written = new LinkedHashMap<>();
     trails.forEach((journal, trail) -> written.put(journal, trail.toString()));
     return new EventCursor(
         query.fromEpochMillis(), query.toEpochMillis(), nextOffset, nextLine, written);

@@ -74,7 +74,7 @@ final class PartitionMetrics {
                 "weir.period.conflicts",
                 newest,
                 all -> of(all, partition).map(PartitionProgress::periodConflicts).orElse(0L))
-            .description("lines whose billing period differs from that of their row")
+            .description("lines with another billing period than their row")
             .tag("partition", Integer.toString(partition))
             .register(registry));
     meters.add(

@@ -37,7 +37,7 @@ final class PeerReports {
   static final String FORWARDED_HEADER = "Weir-Forwarded";
 
   /** Reasons of 503 responses from an aggregator that has the partition. */
-  private static final Set<String> OF_ONE_WITH_PARTITION =
+  private static final Set<String> REASONS_WITH_PARTITION =
       Set.of(ProblemReason.NOT_UP_TO_DATE.word(), ProblemReason.BUSY.word());
 
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
@@ -108,9 +108,9 @@ final class PeerReports {
    *     aggregator
    * @param timeout timeout of one aggregator's complete response
    */
-  record Question(
+  record ForwardedRequest(
       String pathAndQuery, Map<String, String> headers, Duration slowAfter, Duration timeout) {
-    Question {
+    ForwardedRequest {
       headers = Map.copyOf(headers);
     }
   }
@@ -123,21 +123,22 @@ final class PeerReports {
    * @return the first response of an aggregator that has the partition, with any status; empty if
    *     there is none
    */
-  Optional<Answer> askInTurn(List<Peer> peers, Question question) throws InterruptedException {
+  Optional<Answer> requestInTurn(List<Peer> peers, ForwardedRequest forwarded)
+      throws InterruptedException {
     BlockingQueue<Optional<Answer>> outcomes = new LinkedBlockingQueue<>();
     Iterator<Peer> next = peers.iterator();
-    int underWay = 0;
-    while (next.hasNext() || underWay > 0) {
+    int pending = 0;
+    while (next.hasNext() || pending > 0) {
       if (next.hasNext()) {
-        ask(next.next(), question, outcomes);
-        underWay++;
+        request(next.next(), forwarded, outcomes);
+        pending++;
       }
       Optional<Answer> outcome =
           next.hasNext()
-              ? outcomes.poll(question.slowAfter().toMillis(), TimeUnit.MILLISECONDS)
+              ? outcomes.poll(forwarded.slowAfter().toMillis(), TimeUnit.MILLISECONDS)
               : outcomes.take();
       if (outcome != null) {
-        underWay--;
+        pending--;
         if (outcome.isPresent()) {
           return outcome;
         }
@@ -146,9 +147,9 @@ final class PeerReports {
     return Optional.empty();
   }
 
-  private void ask(Peer peer, Question question, Queue<Optional<Answer>> outcomes) {
+  private void request(Peer peer, ForwardedRequest forwarded, Queue<Optional<Answer>> outcomes) {
     var unused =
-        send(peer, question)
+        send(peer, forwarded)
             .thenApply(PeerReports::answer)
             .exceptionally(
                 failed -> {
@@ -159,7 +160,7 @@ final class PeerReports {
   }
 
   private static Optional<Answer> answer(HttpResponse<byte[]> response) {
-    if (response.statusCode() == UNAVAILABLE && !isOfOneWithPartition(response.body())) {
+    if (response.statusCode() == UNAVAILABLE && !isFromHolder(response.body())) {
       return Optional.empty();
     }
     return Optional.of(
@@ -171,12 +172,12 @@ final class PeerReports {
             response.headers().firstValue(ReportServer.NEXT_PAGE_HEADER).orElse(null)));
   }
 
-  private static boolean isOfOneWithPartition(byte[] problem) {
+  private static boolean isFromHolder(byte[] problem) {
     try {
       JsonNode document = MAPPER.readTree(problem);
       // versions without the member reason have the reason in the type
       String reason = document.path("reason").asText(document.path("type").asText());
-      return OF_ONE_WITH_PARTITION.contains(reason);
+      return REASONS_WITH_PARTITION.contains(reason);
     } catch (IOException noProblem) {
       return false; // a response of a server that is stopping
     }
@@ -185,23 +186,24 @@ final class PeerReports {
   /**
    * Requests a document about their own partitions from several aggregators at once.
    *
-   * @param asked origin of the request
+   * @param origin the origin of the request
    * @return the documents received within {@link #ALL_TIMEOUT}; failures are omitted and logged
    */
-  List<JsonNode> askAll(List<Peer> peers, String pathAndQuery, Asked asked)
+  List<JsonNode> requestAll(List<Peer> peers, String pathAndQuery, RequestOrigin origin)
       throws InterruptedException {
     Map<String, String> headers = new HashMap<>();
     headers.put("Accept", Answer.JSON);
-    if (asked.authorization() != null) {
-      headers.put("Authorization", asked.authorization());
+    if (origin.authorization() != null) {
+      headers.put("Authorization", origin.authorization());
     }
-    Question question = new Question(pathAndQuery, headers, ALL_TIMEOUT, ALL_TIMEOUT);
-    Map<Peer, CompletableFuture<JsonNode>> underWay = new LinkedHashMap<>();
+    ForwardedRequest forwarded =
+        new ForwardedRequest(pathAndQuery, headers, ALL_TIMEOUT, ALL_TIMEOUT);
+    Map<Peer, CompletableFuture<JsonNode>> pending = new LinkedHashMap<>();
     for (Peer peer : peers) {
-      underWay.put(peer, send(peer, question).thenApply(PeerReports::document));
+      pending.put(peer, send(peer, forwarded).thenApply(PeerReports::document));
     }
     List<JsonNode> answers = new ArrayList<>();
-    for (var one : underWay.entrySet()) {
+    for (var one : pending.entrySet()) {
       try {
         answers.add(one.getValue().get());
       } catch (ExecutionException failed) {
@@ -222,16 +224,17 @@ final class PeerReports {
     }
   }
 
-  private CompletableFuture<HttpResponse<byte[]>> send(Peer peer, Question question) {
+  private CompletableFuture<HttpResponse<byte[]>> send(Peer peer, ForwardedRequest forwarded) {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(
-                URI.create((tls == null ? "http://" : "https://") + peer + question.pathAndQuery()))
-            .timeout(question.timeout())
+                URI.create(
+                    (tls == null ? "http://" : "https://") + peer + forwarded.pathAndQuery()))
+            .timeout(forwarded.timeout())
             .header(FORWARDED_HEADER, "1");
-    question.headers().forEach(request::header);
+    forwarded.headers().forEach(request::header);
     // the timeout of the request covers only the headers; this one also covers the body
     return http()
         .sendAsync(request.build(), HttpResponse.BodyHandlers.ofByteArray())
-        .orTimeout(question.timeout().toMillis(), TimeUnit.MILLISECONDS);
+        .orTimeout(forwarded.timeout().toMillis(), TimeUnit.MILLISECONDS);
   }
 }

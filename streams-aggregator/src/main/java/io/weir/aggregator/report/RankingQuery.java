@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.report;
 
-import io.weir.aggregator.ranking.Selection;
+import io.weir.aggregator.ranking.RankingSelection;
 import io.weir.topics.model.CallEvent;
 import java.time.Duration;
 import java.time.Instant;
@@ -18,7 +18,7 @@ import java.util.Set;
  * @param selection the ranked figures
  * @param limit maximum number of names in the response
  */
-record RankingQuery(Selection selection, int limit) {
+record RankingQuery(RankingSelection selection, int limit) {
   static final Set<String> PARAMETERS = Set.of("order", "meter", "from", "to", "prefix", "limit");
 
   private static final int DEFAULT_LIMIT = 100;
@@ -34,17 +34,18 @@ record RankingQuery(Selection selection, int limit) {
    * @throws ProblemException if a parameter is invalid; it names the parameter
    */
   static RankingQuery of(
-      Selection.Subject subject,
+      RankingSelection.Subject subject,
       Map<String, List<String>> given,
       ReportSettings settings,
       Instant now) {
     Parameters parameters = new Parameters(given).onlyKnown(PARAMETERS);
-    Selection.Measure measure = choice(parameters, "order", Selection.Measure.QUANTITY);
+    RankingSelection.Measure measure =
+        choice(parameters, "order", RankingSelection.Measure.QUANTITY);
     if (settings.rankedWindows() == 0) {
       throw Parameters.bad("order", "is not available because WEIR_RANKED_WINDOWS is 0");
     }
     String meter = parameters.name("meter", CallEvent.DEFAULT_METER);
-    if (measure == Selection.Measure.DENIED && !parameters.one("meter", "").isEmpty()) {
+    if (measure == RankingSelection.Measure.DENIED && !parameters.one("meter", "").isEmpty()) {
       throw Parameters.bad("meter", "must be absent with order=denied, which covers all meters");
     }
     Duration window = settings.window();
@@ -72,7 +73,7 @@ record RankingQuery(Selection selection, int limit) {
       throw Parameters.bad("to", "must be after from, which is " + from);
     }
     return new RankingQuery(
-        new Selection(
+        new RankingSelection(
             subject,
             measure,
             meter,

@@ -4,8 +4,8 @@ package io.weir.aggregator.report;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.aggregator.ranking.PartitionWeights;
 import io.weir.aggregator.ranking.RankedNames;
+import io.weir.aggregator.ranking.RankingSelection;
 import io.weir.aggregator.ranking.Rankings;
-import io.weir.aggregator.ranking.Selection;
 import io.weir.aggregator.table.Freshness;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageKey;
@@ -76,10 +76,11 @@ final class RankingReports {
   private record Part(PartitionWeights weights, long watermarkEpochMillis, boolean upToDate) {}
 
   /** Returns the response for all partitions that respond within a few seconds. */
-  Answer answer(RankingQuery query, Asked asked) throws InterruptedException {
+  Answer answer(RankingQuery query, RequestOrigin origin) throws InterruptedException {
     SortedMap<Integer, Part> parts = here(query.selection());
     if (parts.size() < partitions) {
-      for (JsonNode other : peers.askAll(others.get(), pathAndQuery(query.selection()), asked)) {
+      for (JsonNode other :
+          peers.requestAll(others.get(), pathAndQuery(query.selection()), origin)) {
         for (JsonNode part : other.path("partitions")) {
           parts.putIfAbsent(part.path("partition").asInt(), part(part));
         }
@@ -129,7 +130,7 @@ final class RankingReports {
         document.path("up_to_date").asBoolean());
   }
 
-  private static String pathAndQuery(Selection selection) {
+  private static String pathAndQuery(RankingSelection selection) {
     Map<String, String> parameters = new LinkedHashMap<>();
     parameters.put("subject", RankingQuery.word(selection.subject()));
     parameters.put("order", RankingQuery.word(selection.measure()));
@@ -147,17 +148,17 @@ final class RankingReports {
    * Parses a query written by {@link #pathAndQuery}. The clock of the queried instance has defined
    * its times.
    */
-  private static Selection selection(Parameters parameters) {
-    return new Selection(
-        RankingQuery.choice(parameters, "subject", Selection.Subject.CLIENTS),
-        RankingQuery.choice(parameters, "order", Selection.Measure.QUANTITY),
+  private static RankingSelection selection(Parameters parameters) {
+    return new RankingSelection(
+        RankingQuery.choice(parameters, "subject", RankingSelection.Subject.CLIENTS),
+        RankingQuery.choice(parameters, "order", RankingSelection.Measure.QUANTITY),
         parameters.name("meter", ""),
         parameters.moment("from", Instant.EPOCH, ZoneOffset.UTC).toEpochMilli(),
         parameters.moment("to", Instant.EPOCH, ZoneOffset.UTC).toEpochMilli(),
         RankingQuery.prefix(parameters));
   }
 
-  private SortedMap<Integer, Part> here(Selection selection) throws InterruptedException {
+  private SortedMap<Integer, Part> here(RankingSelection selection) throws InterruptedException {
     SortedMap<Integer, Part> parts = new TreeMap<>();
     for (Map.Entry<Integer, Freshness> one : table.refreshAll(partitions).entrySet()) {
       int partition = one.getKey();
@@ -178,7 +179,7 @@ final class RankingReports {
   }
 
   private Map<String, Object> document(RankingQuery query, SortedMap<Integer, Part> parts) {
-    Selection selection = query.selection();
+    RankingSelection selection = query.selection();
     List<PartitionWeights> weights = parts.values().stream().map(Part::weights).toList();
     RankedNames ranked =
         switch (selection.subject()) {
@@ -187,7 +188,7 @@ final class RankingReports {
         };
     Map<String, Object> document = new LinkedHashMap<>();
     document.put("order", RankingQuery.word(selection.measure()));
-    if (selection.measure() == Selection.Measure.QUANTITY) {
+    if (selection.measure() == RankingSelection.Measure.QUANTITY) {
       document.put("meter", selection.meter());
       document.put("unit", new UsageKey("-", selection.meter(), "-").unit());
     }
@@ -211,7 +212,7 @@ final class RankingReports {
     return asOf == 0 ? null : Instant.ofEpochMilli(asOf).toString();
   }
 
-  private static Map<String, Object> members(Selection selection, RankedNames.Row row) {
+  private static Map<String, Object> members(RankingSelection selection, RankedNames.Row row) {
     Map<String, Object> members = new LinkedHashMap<>();
     boolean isOthers = row.name().equals(OTHERS);
     String name = isOthers ? UsageKey.OTHER : URLDecoder.decode(row.name(), StandardCharsets.UTF_8);

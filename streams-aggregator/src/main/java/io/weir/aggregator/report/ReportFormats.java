@@ -126,7 +126,7 @@ final class ReportFormats {
   /**
    * Returns a CSV field. An apostrophe turns into text what a spreadsheet could interpret as a
    * formula. It is inserted at the beginning, and after each character that separates cells in some
-   * locale or setting, because quotes in the middle of a cell do not prevent a separation.
+   * locale or setting. Quotes in the middle of a cell do not prevent a separation.
    */
   private static String quoted(String field) {
     String safe = FORMULA.matcher(field).replaceAll("$1'$2");

@@ -18,8 +18,8 @@ import io.weir.access.openapi.ApiPages;
 import io.weir.access.port.ConnectionLimit;
 import io.weir.access.port.SlowHeads;
 import io.weir.aggregator.audit.bucket.BucketAuditCodec;
+import io.weir.aggregator.ranking.RankingSelection;
 import io.weir.aggregator.ranking.Rankings;
-import io.weir.aggregator.ranking.Selection;
 import io.weir.aggregator.table.TableException;
 import io.weir.aggregator.table.TableFollower;
 import io.weir.aggregator.table.TableStore;
@@ -255,7 +255,7 @@ public final class ReportServer implements AutoCloseable {
     config.routes.get("/v1/usage/{client}/events", ctx -> serving().clients().events(ctx));
     config.routes.post(PortalRoute.PATH, new PortalRoute(access, clock)::create);
     config.routes.get(ClientReports.PATH, this::clients);
-    config.routes.get("/v1/endpoints", ctx -> ranking(ctx, Selection.Subject.ENDPOINTS));
+    config.routes.get("/v1/endpoints", ctx -> ranking(ctx, RankingSelection.Subject.ENDPOINTS));
     config.routes.get(RankingReports.INTERNAL_PATH, this::localRanking);
     config.routes.get(CompletenessReports.PATH, this::completeness);
     config.routes.get("/v1/accuracy", this::accuracy);
@@ -332,7 +332,7 @@ public final class ReportServer implements AutoCloseable {
   private void clients(Context ctx) throws InterruptedException {
     Parameters parameters = new Parameters(ctx.queryParamMap()).onlyKnown(RankingQuery.PARAMETERS);
     if (!parameters.one("order", "").isEmpty()) {
-      ranking(ctx, Selection.Subject.CLIENTS);
+      ranking(ctx, RankingSelection.Subject.CLIENTS);
       return;
     }
     for (String ofRankings : List.of("meter", "from", "to")) {
@@ -344,13 +344,17 @@ public final class ReportServer implements AutoCloseable {
     int limit = parameters.count("limit", DEFAULT_CLIENTS, ClientReports.MAX_CLIENTS);
     String query = ctx.queryString();
     String pathAndQuery = ClientReports.PATH + (query == null ? "" : "?" + query);
-    send(ctx, serving().names().answer(prefix, limit, pathAndQuery, Asked.of(ctx), Caller.of(ctx)));
+    send(
+        ctx,
+        serving()
+            .names()
+            .answer(prefix, limit, pathAndQuery, RequestOrigin.of(ctx), ReportCaller.of(ctx)));
   }
 
-  private void ranking(Context ctx, Selection.Subject subject) throws InterruptedException {
+  private void ranking(Context ctx, RankingSelection.Subject subject) throws InterruptedException {
     RankingQuery query =
         RankingQuery.of(subject, ctx.queryParamMap(), serving().settings(), clock.instant());
-    send(ctx, serving().rankings().orElseThrow().answer(query, Asked.of(ctx)));
+    send(ctx, serving().rankings().orElseThrow().answer(query, RequestOrigin.of(ctx)));
   }
 
   private void localRanking(Context ctx) throws InterruptedException {
@@ -364,12 +368,12 @@ public final class ReportServer implements AutoCloseable {
 
   private void completeness(Context ctx) throws InterruptedException {
     new Parameters(ctx.queryParamMap()).onlyKnown(Set.of());
-    send(ctx, serving().completeness().answer(Asked.of(ctx), clock.instant()));
+    send(ctx, serving().completeness().answer(RequestOrigin.of(ctx), clock.instant()));
   }
 
   private void accuracy(Context ctx) throws InterruptedException {
     new Parameters(ctx.queryParamMap()).onlyKnown(Set.of());
-    send(ctx, serving().accuracy().fleet(Asked.of(ctx)));
+    send(ctx, serving().accuracy().fleet(RequestOrigin.of(ctx)));
   }
 
   private Parts serving() {

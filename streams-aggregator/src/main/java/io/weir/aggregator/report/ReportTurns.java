@@ -57,7 +57,7 @@ final class ReportTurns {
    * @throws ProblemException if too many reports wait, no turn was free in time, or the client has
    *     closed the connection
    */
-  Turn begin(Caller caller) throws InterruptedException {
+  Turn begin(ReportCaller caller) throws InterruptedException {
     // at most half of the free places, so that a few callers leave places for the others
     int left = MAX_WAITING - turns.waiting();
     int most = Math.min(MAX_WAITING_OF_A_CALLER, (left + 1) / 2);
@@ -76,11 +76,11 @@ final class ReportTurns {
 
   /** The turns of one report. Not thread-safe. */
   final class Turn implements AutoCloseable {
-    private final Caller caller;
+    private final ReportCaller caller;
     private boolean isHeld;
     private int rows;
 
-    private Turn(Caller caller) {
+    private Turn(ReportCaller caller) {
       this.caller = caller;
     }
 

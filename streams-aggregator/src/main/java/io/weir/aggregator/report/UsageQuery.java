@@ -102,7 +102,7 @@ record UsageQuery(
     if (fillZero && byBilling) {
       throw Parameters.bad(
           "fill",
-          "must be none with window=billing-period, because periods without usage are not recorded");
+          "must be none with window=billing-period: periods without usage are not recorded");
     }
     return new UsageQuery(
         client,

@@ -248,7 +248,7 @@ final class UsageReport {
           Problem.ofField(
               ProblemReason.INVALID_PARAMETER,
               "from",
-              "results in a quantity beyond 2^63 - 1; request a shorter interval or smaller windows"));
+              "results in a quantity beyond 2^63 - 1; request less time or smaller windows"));
     }
   }
 

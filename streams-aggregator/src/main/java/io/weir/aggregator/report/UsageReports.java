@@ -49,7 +49,7 @@ final class UsageReports {
       String mediaType,
       Freshness freshness,
       Instant now,
-      Caller caller)
+      ReportCaller caller)
       throws InterruptedException {
     if (freshness != Freshness.UP_TO_DATE && !mediaType.equals(Answer.JSON)) {
       throw new ProblemException(

@@ -4,8 +4,8 @@ package io.weir.aggregator.table;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A wait until a partition has been read up to its end at the begin of the wait. {@link #reached}
- * is for the waiting thread; only the follower's thread may use the other members.
+ * A wait until a partition has been read up to its end at the start of the wait. The waiting thread
+ * uses {@link #reached}; only the follower's thread may use the other members.
  */
 final class Barrier {
   /** An unknown offset. */

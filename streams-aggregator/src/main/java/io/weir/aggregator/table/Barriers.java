@@ -15,11 +15,11 @@ import java.util.function.IntToLongFunction;
 /**
  * All pending barriers. The follower reads the end of each barrier's partition after the wait has
  * begun, so everything published before is below that end. Barriers requested together share one
- * read. {@link #ask} and {@link #hasAsked} are thread-safe; only the follower's thread may use the
- * other methods.
+ * read. {@link #request} and {@link #hasRequested} are thread-safe; only the follower's thread may
+ * use the other methods.
  */
 final class Barriers {
-  private final Queue<Barrier> asked = new ConcurrentLinkedQueue<>();
+  private final Queue<Barrier> requested = new ConcurrentLinkedQueue<>();
   private final List<Barrier> pending = new ArrayList<>();
 
   /** A source of the ends of partitions. */
@@ -28,8 +28,8 @@ final class Barriers {
     Map<Integer, Long> find(Set<Integer> partitions);
   }
 
-  void ask(Collection<Barrier> barriers) {
-    asked.addAll(barriers);
+  void request(Collection<Barrier> barriers) {
+    requested.addAll(barriers);
   }
 
   /** Adds a barrier requested by the follower's thread itself, which need not be woken. */
@@ -38,8 +38,8 @@ final class Barriers {
   }
 
   /** Returns whether a barrier was requested since the last {@link #findEnds}. */
-  boolean hasAsked() {
-    return !asked.isEmpty();
+  boolean hasRequested() {
+    return !requested.isEmpty();
   }
 
   /**
@@ -47,7 +47,7 @@ final class Barriers {
    * whose end is unknown.
    */
   void findEnds(Set<Integer> followed, Ends ends) {
-    takeAsked();
+    takeRequested();
     Set<Integer> unknown = new HashSet<>();
     for (Barrier barrier : pending) {
       if (!followed.contains(barrier.partition)) {
@@ -70,8 +70,8 @@ final class Barriers {
     }
   }
 
-  private void takeAsked() {
-    for (Barrier next = asked.poll(); next != null; next = asked.poll()) {
+  private void takeRequested() {
+    for (Barrier next = requested.poll(); next != null; next = requested.poll()) {
       pending.add(next);
     }
   }
@@ -94,7 +94,7 @@ final class Barriers {
 
   /** Completes all barriers as missing, because the follower has stopped reading. */
   void abandon() {
-    takeAsked();
+    takeRequested();
     pending.forEach(barrier -> barrier.reached.complete(Freshness.MISSING));
     pending.clear();
   }

@@ -50,12 +50,14 @@ final class PartitionEnds implements Barriers.Ends {
   }
 
   private boolean tryFind(Set<Integer> partitions, Map<Integer, Long> ends) {
-    Set<TopicPartition> asked = new HashSet<>();
-    partitions.forEach(partition -> asked.add(StateConsumer.partition(partition)));
+    Set<TopicPartition> requested = new HashSet<>();
+    partitions.forEach(partition -> requested.add(StateConsumer.partition(partition)));
     while (true) {
       long begunNanos = System.nanoTime();
       try {
-        consumer.endOffsets(asked, TIMEOUT).forEach((one, end) -> ends.put(one.partition(), end));
+        consumer
+            .endOffsets(requested, TIMEOUT)
+            .forEach((one, end) -> ends.put(one.partition(), end));
         return true;
       } catch (TimeoutException away) {
         long tookNanos = System.nanoTime() - begunNanos;

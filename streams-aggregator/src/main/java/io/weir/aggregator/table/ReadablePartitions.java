@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The partitions whose copy is readable: each has been read up to an end determined after its
- * follower began. {@link #contains}, {@link #all} and {@link #reading} are thread-safe; only the
+ * follower began. {@link #contains}, {@link #all} and {@link #reading} are thread-safe. Only the
  * follower's thread may use the other methods.
  */
 final class ReadablePartitions {

@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * kinds and unreadable records. Not thread-safe.
  *
  * <p>If a record has the key of a usage row but is not a readable usage row, {@link #UNREADABLE}
- * replaces the row: Kafka's compaction removes the replaced row, so the true figures are unknown.
+ * replaces the row. Kafka's compaction removes the replaced row, so the true figures are unknown.
  */
 final class StateRecords {
   /** The value of an unreadable usage row. No decoder accepts it. */

@@ -81,7 +81,7 @@ public final class TableFollower implements AutoCloseable {
 
   // used only by the follower's thread
   private final Placement placement = new Placement();
-  private final HeldThrough held;
+  private final ReadThroughTimes held;
   private long workNanos = MIN_WORK_NANOS;
   private long placedNanos = System.nanoTime() - PLACEMENT_NANOS;
 
@@ -95,7 +95,7 @@ public final class TableFollower implements AutoCloseable {
       MeterRegistry registry) {
     this.store = store;
     this.kafka = kafka;
-    this.held = new HeldThrough(tombstonesKept, barriers, System::currentTimeMillis);
+    this.held = new ReadThroughTimes(tombstonesKept, barriers, System::currentTimeMillis);
     this.wanted = wanted;
     this.onChange = onChange;
     this.observer = observer;
@@ -181,15 +181,16 @@ public final class TableFollower implements AutoCloseable {
    */
   public SortedMap<Integer, Freshness> refresh(Collection<Integer> partitions)
       throws InterruptedException {
-    List<Barrier> asked = partitions.stream().filter(this::isReadable).map(Barrier::new).toList();
-    barriers.ask(asked);
+    List<Barrier> requested =
+        partitions.stream().filter(this::isReadable).map(Barrier::new).toList();
+    barriers.request(requested);
     if (polling.compareAndSet(true, false)) {
       wake();
     }
     SortedMap<Integer, Freshness> found = new TreeMap<>();
     partitions.forEach(partition -> found.put(partition, Freshness.MISSING));
     long end = System.nanoTime() + REFRESH_TIMEOUT.toNanos();
-    for (Barrier barrier : asked) {
+    for (Barrier barrier : requested) {
       found.put(barrier.partition, await(barrier, end - System.nanoTime()));
     }
     return found;
@@ -202,7 +203,7 @@ public final class TableFollower implements AutoCloseable {
       barrier.reached.complete(Freshness.MISSING);
       return barrier.reached.join();
     } catch (ExecutionException impossible) {
-      throw new IllegalStateException("a barrier is never failed", impossible);
+      throw new IllegalStateException("a barrier never completes exceptionally", impossible);
     }
   }
 
@@ -259,19 +260,19 @@ public final class TableFollower implements AutoCloseable {
       }
       try {
         place(records);
-        held.ask(StateConsumer.assigned(records));
+        held.requestBarriers(StateConsumer.assigned(records));
         barriers.findEnds(StateConsumer.assigned(records), ends);
         settle(records); // usually the ends have been reached already
         boolean hasWork = observer.work(workNanos);
         Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> polled =
-            ofHeld(records, poll(records, hasWork));
+            upToDate(records, poll(records, hasWork));
         long takenSince = System.nanoTime();
         take(polled);
         workNanos =
             Math.min(MAX_WORK_NANOS, Math.max(MIN_WORK_NANOS, System.nanoTime() - takenSince));
         settle(records);
-      } catch (WakeupException somebodyAsks) {
-        LOG.trace("asked");
+      } catch (WakeupException wokenByRequest) {
+        LOG.trace("woken by a request");
       } catch (InvalidOffsetException gone) {
         restart(
             records, gone.partitions(), "the topic does not contain the position of this instance");
@@ -310,23 +311,23 @@ public final class TableFollower implements AutoCloseable {
       TableStore.@Nullable Position position) {
     if (position == null) {
       records.seekToBeginning(List.of(one));
-      int late = held.beginAnew(one.partition());
+      int late = held.beginFromStart(one.partition());
       if (late > 0) {
         LOG.error(
             "usage table of partition={} was not read to its end in half of the time for which {}"
-                + " keeps tombstones (delete.retention.ms), times_in_succession={}; it is given"
-                + " twice as long, and may show rows that were erased meanwhile. If Kafka was not"
-                + " away and no clock was set: keep them for longer",
+                + " keeps tombstones (delete.retention.ms), times_in_succession={}; it now has"
+                + " twice the time, and may show rows that were erased meanwhile. If Kafka was"
+                + " available and no clock was set, increase delete.retention.ms",
             one.partition(),
             Topics.STATE.name(),
             late);
       }
-    } else if (held.isTooOldAt(position.heldThroughEpochMillis())) {
+    } else if (held.isTooOldAt(position.readThroughEpochMillis())) {
       restart(records, Set.of(one), TOO_OLD);
       return;
     } else {
       records.seek(one, position.offset());
-      held.begin(one.partition(), position.heldThroughEpochMillis());
+      held.begin(one.partition(), position.readThroughEpochMillis());
     }
     observer.end(one.partition());
     readable.begin(one.partition());
@@ -348,8 +349,8 @@ public final class TableFollower implements AutoCloseable {
   }
 
   /**
-   * Reads partitions again from the beginning: the topic does not contain the offset that was
-   * reached, so it was recreated; or tombstones may have been removed that were not read.
+   * Reads partitions again from the beginning. Either the topic was recreated and does not contain
+   * the stored position, or Kafka may have removed unread tombstones.
    */
   private void restart(
       Consumer<byte[], byte[]> records, Collection<TopicPartition> partitions, String why) {
@@ -366,15 +367,15 @@ public final class TableFollower implements AutoCloseable {
       return ConsumerRecords.empty();
     }
     polling.set(true);
-    // a request that arrives from here on wakes the poll
-    return records.poll(hasWork || barriers.hasAsked() ? Duration.ZERO : NAP);
+    // a request that arrives from now on wakes the poll
+    return records.poll(hasWork || barriers.hasRequested() ? Duration.ZERO : NAP);
   }
 
   /**
-   * Returns the polled records of those partitions that may be read on, and reads the others from
-   * the beginning. Asked after the poll, so that what it has brought was in the topic in time.
+   * Returns the polled records of the partitions that need not be read again, and reads the others
+   * from the beginning. The check follows the poll, so that it covers the time of the poll.
    */
-  private Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> ofHeld(
+  private Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> upToDate(
       Consumer<byte[], byte[]> records, ConsumerRecords<byte[], byte[]> polled) {
     polling.set(false);
     Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> found = new HashMap<>();
@@ -419,7 +420,10 @@ public final class TableFollower implements AutoCloseable {
     }
   }
 
-  /** Stores through which time partitions are held that have been read to their end. */
+  /**
+   * Stores the time through which partitions have been read, for partitions that were read to their
+   * end.
+   */
   private void renew(Consumer<byte[], byte[]> records, Set<Integer> read) {
     List<TopicPartition> tooOld =
         read.stream().filter(held::isTooOld).map(StateConsumer::partition).toList();

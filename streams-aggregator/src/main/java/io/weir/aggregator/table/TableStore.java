@@ -160,7 +160,7 @@ public final class TableStore implements AutoCloseable {
     Utils.delete(aside.toFile());
     Files.move(folder, aside);
     LOG.error(
-        "usage table is damaged detail=\"{}\"; moved it to {} and reading the table again from Kafka",
+        "usage table is damaged detail=\"{}\"; moved it to {}, reading it again from Kafka",
         damaged.getMessage(),
         aside);
   }
@@ -234,10 +234,10 @@ public final class TableStore implements AutoCloseable {
    * The position up to which a partition was read.
    *
    * @param offset the offset after the last record
-   * @param heldThroughEpochMillis the table contains everything published before this time; 0 if
+   * @param readThroughEpochMillis the table contains everything published before this time; 0 if
    *     unknown
    */
-  public record Position(long offset, long heldThroughEpochMillis) {}
+  public record Position(long offset, long readThroughEpochMillis) {}
 
   /** Returns the position in each stored partition. */
   public SortedMap<Integer, Position> positions() {
@@ -405,7 +405,7 @@ public final class TableStore implements AutoCloseable {
   private static byte[] bytes(Position position) {
     return ByteBuffer.allocate(2 * Long.BYTES)
         .putLong(position.offset())
-        .putLong(position.heldThroughEpochMillis())
+        .putLong(position.readThroughEpochMillis())
         .array();
   }
 

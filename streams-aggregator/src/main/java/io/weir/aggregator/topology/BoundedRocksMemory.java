@@ -56,8 +56,8 @@ public final class BoundedRocksMemory implements RocksDBConfigSetter {
   public static void share(Options options) {
     BlockBasedTableConfig table = new BlockBasedTableConfig();
     table.setFilterPolicy(KEYS);
-    // as one block, the index of a large file would not fit into its shard of the cache, and every
-    // look-up would read it again: half a millisecond
+    // as one block, the index of a large file would not fit into its shard of the cache; every
+    // look-up would read it again, in half a millisecond
     table.setIndexType(IndexType.kTwoLevelIndexSearch);
     table.setPartitionFilters(true);
     share(options, table);

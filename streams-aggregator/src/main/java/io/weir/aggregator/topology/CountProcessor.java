@@ -100,7 +100,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
 
   @Override
   public void init(ProcessorContext<PlacedKey, byte[]> context) {
-    boolean isMadeAnew = this.context != null;
+    boolean isRecreated = this.context != null;
     this.context = context;
     SinkOutput sinks = new SinkOutput(context, written);
     WindowStore<Bytes, byte[]> idStore = context.getStateStore(ResourceNames.CALLER_IDS_STORE);
@@ -130,15 +130,15 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     this.roundStartedNanos = System.nanoTime();
     // A task that lost its transaction is revived with this same processor. Work scheduled for the
     // previous counter would continue to write its uncommitted state from memory.
-    rest();
+    cancelWork();
     this.work = null;
-    stopped.resumeBehind(context.taskId().partition(), started.nextOffset());
+    stopped.resumeIfPassed(context.taskId().partition(), started.nextOffset());
     if (stopped.isIdle(context.taskId().partition())) {
       return;
     }
     this.work = workOf(started);
-    if (!isMadeAnew) {
-      goOn();
+    if (!isRecreated) {
+      scheduleWork();
     }
     // A recreated task still has its previous offset. A punctuation would commit that offset
     // although its transaction was rolled back. The first record corrects the offset and schedules
@@ -161,7 +161,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   }
 
   /** Schedules the work between records until all of it is complete. */
-  private void goOn() {
+  private void scheduleWork() {
     PeriodicWork due = work;
     if (due == null || schedule != null) {
       return;
@@ -178,7 +178,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private void work(ProcessorContext<PlacedKey, byte[]> ready, PeriodicWork due, long nowMillis) {
     try {
       if (due.run(nowMillis)) {
-        rest();
+        cancelWork();
       }
     } catch (KafkaException ofKafka) {
       throw ofKafka;
@@ -188,7 +188,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     }
   }
 
-  private void rest() {
+  private void cancelWork() {
     Cancellable running = schedule;
     if (running != null) {
       running.cancel();
@@ -198,7 +198,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
 
   @Override
   public void close() {
-    rest();
+    cancelWork();
   }
 
   private static StreamsByteStore store(ProcessorContext<PlacedKey, byte[]> context, String name) {
@@ -232,7 +232,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
       partition.close(new TimeBudget(CLOSE_BUDGET_PER_RECORD));
       if (work != null) {
         work.recordTaken();
-        goOn();
+        scheduleWork();
       }
     } catch (KafkaException ofKafka) {
       throw ofKafka;

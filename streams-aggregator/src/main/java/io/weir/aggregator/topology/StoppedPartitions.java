@@ -74,7 +74,7 @@ public final class StoppedPartitions {
   /**
    * Removes a partition if another process has meanwhile counted the record at which it stopped.
    */
-  void resumeBehind(int partition, long nextOffset) {
+  void resumeIfPassed(int partition, long nextOffset) {
     stops.computeIfPresent(
         partition, (same, stop) -> stop.place().offset() < nextOffset ? null : stop);
   }

@@ -30,7 +30,7 @@ import org.apache.kafka.streams.StreamsConfig;
  * @param threads number of threads of {@code meter-core}
  * @param standbys number of other instances that keep a copy of the stores
  * @param singleCopy whether internal topics have the cluster's default number of replicas;
- *     otherwise they have as many as are needed to survive the loss of a broker
+ *     otherwise they have the number needed to survive the loss of a broker
  */
 public record StreamsSettings(
     KafkaConnection kafka,

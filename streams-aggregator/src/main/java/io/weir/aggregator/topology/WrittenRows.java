@@ -7,7 +7,7 @@ import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageRow;
 
 /**
- * Counts the ledger rows that this process has sent to Kafka, including those of transactions
+ * Counts the ledger rows that this process has sent to Kafka, including rows of transactions
  * aborted later. Thread-safe.
  */
 public final class WrittenRows {
@@ -25,7 +25,7 @@ public final class WrittenRows {
   private static Counter rows(MeterRegistry registry, String type) {
     return Counter.builder("weir.ledger.rows")
         .description(
-            "rows of the ledger sent to Kafka, including those of transactions aborted later")
+            "rows of the ledger sent to Kafka, including rows of transactions aborted later")
         .tag("type", type)
         .register(registry);
   }

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * An interval of event time, {@code [from, until)}, for which calls may be missing.
  *
- * @param fromEpochMillis its begin, inclusive
+ * @param fromEpochMillis its start, inclusive
  * @param untilEpochMillis its end, exclusive; {@link Long#MAX_VALUE} if it has no end yet
  */
 public record Interval(long fromEpochMillis, long untilEpochMillis) {

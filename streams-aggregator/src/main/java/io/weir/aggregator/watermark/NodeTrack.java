@@ -85,11 +85,11 @@ record NodeTrack(
   }
 
   /** Returns whether the lines of a batch have arrived before. */
-  Arrival judge(BatchHeader header) {
+  LineArrival judge(BatchHeader header) {
     long first = header.linesBefore() + 1;
     long last = header.linesEnd();
     if (first <= forgottenThrough) {
-      return last <= forgottenThrough ? Arrival.FORGOTTEN : Arrival.MIXED;
+      return last <= forgottenThrough ? LineArrival.FORGOTTEN : LineArrival.MIXED;
     }
     for (int i = spans.size() - 1; i >= 0; i--) {
       Span span = spans.get(i);
@@ -97,18 +97,18 @@ record NodeTrack(
         break;
       }
       if (span.first() <= last) {
-        return span.holds(first) && span.holds(last) ? Arrival.SEEN : Arrival.MIXED;
+        return span.holds(first) && span.holds(last) ? LineArrival.SEEN : LineArrival.MIXED;
       }
     }
-    return Arrival.NEW;
+    return LineArrival.NEW;
   }
 
   /** Returns whether one line has arrived before. */
-  Arrival judge(long line) {
+  LineArrival judge(long line) {
     if (line <= forgottenThrough) {
-      return Arrival.FORGOTTEN;
+      return LineArrival.FORGOTTEN;
     }
-    return spans.stream().anyMatch(span -> span.holds(line)) ? Arrival.SEEN : Arrival.NEW;
+    return spans.stream().anyMatch(span -> span.holds(line)) ? LineArrival.SEEN : LineArrival.NEW;
   }
 
   /** Returns the track after a batch. The low watermark must be at most the broker's time. */

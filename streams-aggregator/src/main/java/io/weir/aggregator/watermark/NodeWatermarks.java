@@ -80,25 +80,25 @@ public final class NodeWatermarks {
   }
 
   /** Returns whether the lines of a batch have arrived before. */
-  public Arrival judge(BatchHeader header) {
+  public LineArrival judge(BatchHeader header) {
     NodeTrack track = find(header);
-    return track == null ? Arrival.NEW : track.judge(header);
+    return track == null ? LineArrival.NEW : track.judge(header);
   }
 
   /** Returns whether one line of a batch has arrived before. */
-  public Arrival judge(BatchHeader header, long line) {
+  public LineArrival judge(BatchHeader header, long line) {
     NodeTrack track = find(header);
-    return track == null ? Arrival.NEW : track.judge(line);
+    return track == null ? LineArrival.NEW : track.judge(line);
   }
 
   /**
    * Returns whether a line of this partition has arrived before; does not return a departed journal
    * to memory.
    */
-  public Arrival judge(UsagePosition line) {
+  public LineArrival judge(UsagePosition line) {
     NodeTrack track = tracks.get(new Id(line.node(), line.nodeEpoch()));
     NodeTrack known = track == null ? left.find(line.node(), line.nodeEpoch()) : track;
-    return known == null ? Arrival.NEW : known.judge(line.line());
+    return known == null ? LineArrival.NEW : known.judge(line.line());
   }
 
   private @Nullable NodeTrack find(BatchHeader header) {

@@ -4,8 +4,8 @@ package io.weir.aggregator.ranking;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.aggregator.ranking.Selection.Measure;
-import io.weir.aggregator.ranking.Selection.Subject;
+import io.weir.aggregator.ranking.RankingSelection.Measure;
+import io.weir.aggregator.ranking.RankingSelection.Subject;
 import io.weir.aggregator.table.TableStore;
 import io.weir.aggregator.table.TableWrites;
 import io.weir.topics.model.PartitionProgress;
@@ -87,7 +87,7 @@ final class RankingsModelTest {
   @Test
   void whileThePartitionIsRead_andOfWindowsThatAreGone_nothingIsTold() {
     write(0, state("a", "calls", "e", START, 5, 0));
-    Selection all = selection(Subject.CLIENTS, Measure.QUANTITY, "calls", START, "");
+    RankingSelection all = selection(Subject.CLIENTS, Measure.QUANTITY, "calls", START, "");
     assertTrue(rankings.weights(0, all).isEmpty(), "not followed");
     rankings.begin(0);
     assertTrue(rankings.weights(0, all).isEmpty(), "not read yet");
@@ -104,7 +104,7 @@ final class RankingsModelTest {
 
     assertTrue(rankings.weights(0, all).isEmpty(), "its window is gone");
     rankings.end(0);
-    Selection newest = selection(Subject.CLIENTS, Measure.QUANTITY, "calls", now, "");
+    RankingSelection newest = selection(Subject.CLIENTS, Measure.QUANTITY, "calls", now, "");
     assertTrue(rankings.weights(0, newest).isEmpty());
   }
 
@@ -228,7 +228,7 @@ final class RankingsModelTest {
       for (Measure measure : Measure.values()) {
         long from = now - random.nextInt(RANKED) * WINDOW.toMillis();
         String prefix = random.nextInt(3) == 0 ? "grün" : "";
-        Selection selection =
+        RankingSelection selection =
             selection(subject, measure, METERS.get(random.nextInt(METERS.size())), from, prefix);
         Map<String, Long> exact = exact(selection);
         RankedNames ranked = ranked(selection, 1 + random.nextInt(1_000));
@@ -243,7 +243,7 @@ final class RankingsModelTest {
     }
   }
 
-  private RankedNames ranked(Selection selection, int limit) {
+  private RankedNames ranked(RankingSelection selection, int limit) {
     List<PartitionWeights> all = new ArrayList<>();
     for (int partition = 0; partition < PARTITIONS; partition++) {
       Optional<PartitionWeights> weights = rankings.weights(partition, selection);
@@ -254,7 +254,7 @@ final class RankingsModelTest {
         : RankedNames.ofSums(all, limit);
   }
 
-  private Map<String, Long> exact(Selection selection) {
+  private Map<String, Long> exact(RankingSelection selection) {
     Map<String, Long> sums = new HashMap<>();
     String prefix = UsageStateCodec.encodedName(selection.prefix());
     for (Map<String, UsageState> ofPartition : rows.values()) {
@@ -284,9 +284,9 @@ final class RankingsModelTest {
     return sums;
   }
 
-  private Selection selection(
+  private RankingSelection selection(
       Subject subject, Measure measure, String meter, long from, String prefix) {
-    return new Selection(subject, measure, meter, from, now + WINDOW.toMillis(), prefix);
+    return new RankingSelection(subject, measure, meter, from, now + WINDOW.toMillis(), prefix);
   }
 
   private static UsageState state(

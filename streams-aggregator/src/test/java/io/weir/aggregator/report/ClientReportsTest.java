@@ -19,14 +19,14 @@ import org.junit.jupiter.api.Test;
 
 /** An aggregator that has two of four partitions, and another one that has the third. */
 final class ClientReportsTest {
-  private static final Caller CALLER = new Caller("anybody", () -> false);
+  private static final ReportCaller CALLER = new ReportCaller("anybody", () -> false);
   private static final String OTHER =
       "{\"clients\":[\"acme\",\"bell\",\"zoe\"],\"has_more\":false,\"partitions\":[1,2]}";
 
   private final ObjectMapper mapper = new ObjectMapper();
   private HttpServer other;
   private ClientReports reports;
-  private volatile String asked = "nothing";
+  private volatile String origin = "nothing";
 
   @BeforeEach
   void start() throws Exception {
@@ -34,7 +34,7 @@ final class ClientReportsTest {
     other.createContext(
         "/",
         exchange -> {
-          asked = exchange.getRequestURI().toString();
+          origin = exchange.getRequestURI().toString();
           byte[] body = OTHER.getBytes(StandardCharsets.UTF_8);
           exchange.sendResponseHeaders(200, body.length);
           exchange.getResponseBody().write(body);
@@ -62,7 +62,7 @@ final class ClientReportsTest {
 
     assertEquals("[\"acme\",\"bell\",\"cobb\",\"zoe\"]", all.path("clients").toString());
     assertEquals("false", all.path("has_more").toString());
-    assertEquals("/v1/clients?limit=10", asked);
+    assertEquals("/v1/clients?limit=10", origin);
   }
 
   @Test
@@ -77,11 +77,11 @@ final class ClientReportsTest {
   void askedByAnotherInstance_answersItsOwnNames_andAsksNone() throws Exception {
     JsonNode own =
         mapper.readTree(
-            reports.answer("", 10, "/v1/clients", new Asked(true, null), CALLER).body());
+            reports.answer("", 10, "/v1/clients", new RequestOrigin(true, null), CALLER).body());
 
     assertEquals("[\"acme\",\"bell\",\"cobb\"]", own.path("clients").toString());
     assertEquals("[0,1]", own.path("partitions").toString());
-    assertEquals("nothing", asked);
+    assertEquals("nothing", origin);
   }
 
   /** The answer, once the other one was in time. */
@@ -93,7 +93,7 @@ final class ClientReportsTest {
           String path = "/v1/clients?limit=" + limit;
           last[0] =
               mapper.readTree(
-                  reports.answer("", limit, path, new Asked(false, null), CALLER).body());
+                  reports.answer("", limit, path, new RequestOrigin(false, null), CALLER).body());
           return last[0].path("missing_partitions").toString().equals("[3]");
         });
     return last[0];

@@ -24,8 +24,8 @@ import org.junit.jupiter.api.Test;
 
 /** Peers that answer, refuse, are gone, or accept the connection and never answer. */
 final class PeerReportsTest {
-  private static final PeerReports.Question QUESTION =
-      new PeerReports.Question(
+  private static final PeerReports.ForwardedRequest QUESTION =
+      new PeerReports.ForwardedRequest(
           "/v1/usage?client=a%2Fb", Map.of("Accept", Answer.JSON), Await.PATIENCE, Await.PATIENCE);
 
   private final List<HttpServer> servers = new ArrayList<>();
@@ -43,7 +43,7 @@ final class PeerReportsTest {
 
   @Test
   void peerWithoutThePartitionOrNotReady_isSkipped() throws Exception {
-    List<Peer> asked =
+    List<Peer> origin =
         List.of(
             answering(503, problem(ProblemReason.PARTITION_UNAVAILABLE)),
             answering(503, problem(ProblemReason.NOT_READY)),
@@ -51,8 +51,8 @@ final class PeerReportsTest {
             answering(503, ""),
             answering(200, "{}"));
 
-    assertEquals(200, status(asked));
-    assertEquals(Optional.empty(), peers.askInTurn(asked.subList(0, 4), QUESTION));
+    assertEquals(200, status(origin));
+    assertEquals(Optional.empty(), peers.requestInTurn(origin.subList(0, 4), QUESTION));
   }
 
   @Test
@@ -74,15 +74,15 @@ final class PeerReportsTest {
   @Test
   void peerGone_isSkipped() throws Exception {
     assertEquals(200, status(List.of(new Peer("127.0.0.1", Ports.free()), answering(200, "{}"))));
-    assertEquals(Optional.empty(), peers.askInTurn(List.of(), QUESTION));
+    assertEquals(Optional.empty(), peers.requestInTurn(List.of(), QUESTION));
   }
 
   @Test
   void peerThatHangs_isNotWaitedFor() throws Exception {
     try (ServerSocket still = new ServerSocket(0, 9, InetAddress.getLoopbackAddress())) {
       Peer stopped = new Peer("127.0.0.1", still.getLocalPort());
-      PeerReports.Question soonElsewhere =
-          new PeerReports.Question("/", Map.of(), Duration.ofMillis(20), Await.PATIENCE);
+      PeerReports.ForwardedRequest soonElsewhere =
+          new PeerReports.ForwardedRequest("/", Map.of(), Duration.ofMillis(20), Await.PATIENCE);
       long begun = System.nanoTime();
 
       assertEquals(200, status(List.of(stopped, stopped, answering(200, "{}")), soonElsewhere));
@@ -96,19 +96,21 @@ final class PeerReportsTest {
   void allPeersHang_noAnswerIsReturnedWithinThePatience() throws Exception {
     try (ServerSocket still = new ServerSocket(0, 9, InetAddress.getLoopbackAddress())) {
       Peer stopped = new Peer("127.0.0.1", still.getLocalPort());
-      PeerReports.Question brief =
-          new PeerReports.Question("/", Map.of(), Duration.ofMillis(20), Duration.ofMillis(200));
+      PeerReports.ForwardedRequest brief =
+          new PeerReports.ForwardedRequest(
+              "/", Map.of(), Duration.ofMillis(20), Duration.ofMillis(200));
 
-      assertEquals(Optional.empty(), peers.askInTurn(List.of(stopped, stopped), brief));
+      assertEquals(Optional.empty(), peers.requestInTurn(List.of(stopped, stopped), brief));
     }
   }
 
-  private int status(List<Peer> asked) throws InterruptedException {
-    return status(asked, QUESTION);
+  private int status(List<Peer> origin) throws InterruptedException {
+    return status(origin, QUESTION);
   }
 
-  private int status(List<Peer> asked, PeerReports.Question question) throws InterruptedException {
-    return peers.askInTurn(asked, question).orElseThrow().status();
+  private int status(List<Peer> origin, PeerReports.ForwardedRequest question)
+      throws InterruptedException {
+    return peers.requestInTurn(origin, question).orElseThrow().status();
   }
 
   private Peer answering(int status, String body) throws IOException {

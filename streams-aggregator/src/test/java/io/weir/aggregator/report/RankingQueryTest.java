@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.aggregator.ranking.Selection;
+import io.weir.aggregator.ranking.RankingSelection;
 import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
 import java.time.Instant;
@@ -22,7 +22,7 @@ final class RankingQueryTest {
 
   @Test
   void interval_omitted_isTheLastHour_inWholeWindows() {
-    Selection selection = query("PT15M", 24).selection();
+    RankingSelection selection = query("PT15M", 24).selection();
 
     assertEquals("2026-11-21T13:00:00Z", text(selection.fromEpochMillis()));
     assertEquals("2026-11-21T14:15:00Z", text(selection.toEpochMillis()));
@@ -37,7 +37,7 @@ final class RankingQueryTest {
     "P1D, 24, 2026-11-21T00:00:00Z, 2026-11-22T00:00:00Z"
   })
   void interval_omitted_isWhatIsRanked(String window, int ranked, String from, String to) {
-    Selection selection = query(window, ranked).selection();
+    RankingSelection selection = query(window, ranked).selection();
 
     assertEquals(from, text(selection.fromEpochMillis()));
     assertEquals(to, text(selection.toEpochMillis()));
@@ -45,7 +45,7 @@ final class RankingQueryTest {
 
   @Test
   void interval_given_isRoundedToWholeWindows() {
-    Selection selection =
+    RankingSelection selection =
         query("PT15M", 24, "from", "2026-11-21T08:29:00Z", "to", "2026-11-21T09:01:00Z")
             .selection();
 
@@ -82,7 +82,8 @@ final class RankingQueryTest {
     assertThrows(
         ProblemException.class, () -> query("PT15M", 24, "order", "denied", "meter", "calls"));
     assertEquals(
-        Selection.Measure.DENIED, query("PT15M", 24, "order", "denied").selection().measure());
+        RankingSelection.Measure.DENIED,
+        query("PT15M", 24, "order", "denied").selection().measure());
   }
 
   private static RankingQuery query(String window, int ranked, String... pairs) {
@@ -98,7 +99,7 @@ final class RankingQueryTest {
             Duration.ofDays(35),
             Duration.ofSeconds(5),
             ranked);
-    return RankingQuery.of(Selection.Subject.CLIENTS, given, settings, NOW);
+    return RankingQuery.of(RankingSelection.Subject.CLIENTS, given, settings, NOW);
   }
 
   private static String text(long epochMillis) {

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpServer;
+import io.weir.aggregator.ranking.RankingSelection;
 import io.weir.aggregator.ranking.Rankings;
-import io.weir.aggregator.ranking.Selection;
 import io.weir.aggregator.table.TableStore;
 import io.weir.aggregator.table.TableWrites;
 import io.weir.testing.Await;
@@ -54,7 +54,7 @@ final class RankingReportsTest {
   private TableStore store;
   private Rankings rankings;
   private RankingReports reports;
-  private volatile String asked = "nothing";
+  private volatile String origin = "nothing";
 
   @BeforeEach
   void start() throws Exception {
@@ -62,7 +62,7 @@ final class RankingReportsTest {
     other.createContext(
         "/",
         exchange -> {
-          asked = exchange.getRequestURI().toString();
+          origin = exchange.getRequestURI().toString();
           byte[] body = OTHER.getBytes(StandardCharsets.UTF_8);
           exchange.sendResponseHeaders(200, body.length);
           exchange.getResponseBody().write(body);
@@ -76,7 +76,7 @@ final class RankingReportsTest {
     write(UsageKey.others("a/", "m n"), 3);
     rankings.begin(0);
     while (rankings.work(5_000_000)) {
-      assertTrue(asked.equals("nothing"));
+      assertTrue(origin.equals("nothing"));
     }
     rankings.begin(1);
     reports =
@@ -96,7 +96,7 @@ final class RankingReportsTest {
 
   @Test
   void clients_areThoseOfEachPartitionOnce_itsErrorBesideThem() throws Exception {
-    JsonNode answer = answered(Selection.Subject.CLIENTS, 2);
+    JsonNode answer = answered(RankingSelection.Subject.CLIENTS, 2);
 
     assertEquals(
         "[{\"client\":\"b\",\"quantity\":73,\"lower_bound\":66,\"upper_bound\":80,\"error\":14},"
@@ -112,7 +112,7 @@ final class RankingReportsTest {
 
   @Test
   void endpoints_areSumsOverPartitions_withTheErrorsOfAll() throws Exception {
-    JsonNode answer = answered(Selection.Subject.ENDPOINTS, 10);
+    JsonNode answer = answered(RankingSelection.Subject.ENDPOINTS, 10);
 
     assertEquals(
         "{\"endpoint\":\"other\",\"others\":true,\"quantity\":65,\"lower_bound\":58,"
@@ -127,11 +127,11 @@ final class RankingReportsTest {
 
   @Test
   void askedByAnotherInstance_answersWhatTheOtherOneReads() throws Exception {
-    answered(Selection.Subject.ENDPOINTS, 10);
+    answered(RankingSelection.Subject.ENDPOINTS, 10);
     assertEquals(
         "/internal/v1/rankings?subject=endpoints&order=quantity&meter=m+n"
             + "&from=1970-01-01T00%3A00%3A00Z&to=1970-01-01T01%3A00%3A00Z&prefix=",
-        asked);
+        origin);
 
     Map<String, List<String>> parameters =
         Map.of(
@@ -148,8 +148,9 @@ final class RankingReportsTest {
   }
 
   /** The answer, once the other one was in time. */
-  private JsonNode answered(Selection.Subject subject, int limit) throws Exception {
-    Selection selection = new Selection(subject, Selection.Measure.QUANTITY, "m n", 0, HOUR, "");
+  private JsonNode answered(RankingSelection.Subject subject, int limit) throws Exception {
+    RankingSelection selection =
+        new RankingSelection(subject, RankingSelection.Measure.QUANTITY, "m n", 0, HOUR, "");
     JsonNode[] last = new JsonNode[1];
     Await.until(
         () -> "the other one's part, was told " + last[0],
@@ -157,7 +158,7 @@ final class RankingReportsTest {
           last[0] =
               mapper.readTree(
                   reports
-                      .answer(new RankingQuery(selection, limit), new Asked(false, null))
+                      .answer(new RankingQuery(selection, limit), new RequestOrigin(false, null))
                       .body());
           return last[0].path("missing_partitions").toString().equals("[3]");
         });

@@ -17,14 +17,14 @@ import org.junit.jupiter.api.Test;
 
 /** Tests in which order callers compute their reports. */
 final class ReportTurnsTest {
-  private static final Caller OTHER = new Caller("other", () -> false);
+  private static final ReportCaller OTHER = new ReportCaller("other", () -> false);
 
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final ReportTurns turns = new ReportTurns(1, registry);
   private final BlockingQueue<String> computed = new LinkedBlockingQueue<>();
   private final List<Thread> threads = new ArrayList<>();
 
-  private void start(Caller caller, int rows) throws Exception {
+  private void start(ReportCaller caller, int rows) throws Exception {
     double before = waitingOrDone();
     Thread thread =
         new Thread(
@@ -57,7 +57,7 @@ final class ReportTurnsTest {
   /** Regression: one token's reports delayed those of all others. */
   @Test
   void reportsOfOneCaller_letAnotherCallerPass_afterOneTurn() throws Exception {
-    Caller heavy = new Caller("heavy", () -> false);
+    ReportCaller heavy = new ReportCaller("heavy", () -> false);
     ReportTurns.Turn first = turns.begin(heavy);
     for (int report = 0; report < 5; report++) {
       start(heavy, 10 * ReportTurns.ROWS_OF_A_TURN);
@@ -74,7 +74,7 @@ final class ReportTurnsTest {
   @Test
   void tooManyWaitingReportsOfACaller_areRefused_andOthersAreNot() throws Exception {
     AtomicBoolean isGone = new AtomicBoolean();
-    Caller heavy = new Caller("heavy", isGone::get);
+    ReportCaller heavy = new ReportCaller("heavy", isGone::get);
     ReportTurns.Turn first = turns.begin(heavy);
     for (int report = 0; report < ReportTurns.MAX_WAITING_OF_A_CALLER; report++) {
       start(heavy, 1);
@@ -94,7 +94,7 @@ final class ReportTurnsTest {
     AtomicBoolean isGone = new AtomicBoolean();
     ReportTurns.Turn first = turns.begin(OTHER);
     for (int caller = 0; caller < 4; caller++) {
-      Caller heavy = new Caller("heavy" + caller, isGone::get);
+      ReportCaller heavy = new ReportCaller("heavy" + caller, isGone::get);
       for (int report = 0; report < ReportTurns.MAX_WAITING_OF_A_CALLER; report++) {
         start(heavy, 1);
       }
@@ -109,17 +109,17 @@ final class ReportTurnsTest {
   @Test
   void waitingReport_whoseCallerIsGone_isCancelled() throws Exception {
     AtomicBoolean isGone = new AtomicBoolean();
-    CountDownLatch asked = new CountDownLatch(1);
-    Caller leaving =
-        new Caller(
+    CountDownLatch origin = new CountDownLatch(1);
+    ReportCaller leaving =
+        new ReportCaller(
             "leaving",
             () -> {
-              asked.countDown();
+              origin.countDown();
               return isGone.get();
             });
     try (ReportTurns.Turn held = turns.begin(OTHER)) {
       start(leaving, 1);
-      asked.await();
+      origin.await();
       isGone.set(true);
 
       assertEquals(List.of("leaving refused"), finish());
@@ -131,7 +131,7 @@ final class ReportTurnsTest {
   @Test
   void report_whoseCallerGoes_endsAtItsNextTurn() throws Exception {
     AtomicBoolean isGone = new AtomicBoolean();
-    try (ReportTurns.Turn turn = turns.begin(new Caller("leaving", isGone::get))) {
+    try (ReportTurns.Turn turn = turns.begin(new ReportCaller("leaving", isGone::get))) {
       isGone.set(true);
       for (int row = 1; row < ReportTurns.ROWS_OF_A_TURN; row++) {
         turn.readRow();

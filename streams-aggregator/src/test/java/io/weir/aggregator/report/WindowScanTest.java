@@ -75,7 +75,7 @@ final class WindowScanTest {
       for (int i = random.nextInt(400); i > 0; i--) {
         put(keys.get(random.nextInt(keys.size())), random.nextInt(20) * WINDOW_MILLIS);
       }
-      UsageKey asked = keys.get(random.nextInt(keys.size()));
+      UsageKey origin = keys.get(random.nextInt(keys.size()));
       long from = random.nextInt(20) * WINDOW_MILLIS;
       long to = from + random.nextInt(20) * WINDOW_MILLIS;
 
@@ -83,11 +83,11 @@ final class WindowScanTest {
       for (byte[] name : table.keySet()) {
         String text = new String(name, StandardCharsets.UTF_8);
         long start = Long.parseLong(text.substring(text.lastIndexOf('/') + 1));
-        if (text.startsWith(prefixOfMeter(asked)) && start >= from && start < to) {
+        if (text.startsWith(prefixOfMeter(origin)) && start >= from && start < to) {
           expected.add(text);
         }
       }
-      assertEquals(expected, scan(asked, from, to), "weir.test.seed=" + seed);
+      assertEquals(expected, scan(origin, from, to), "weir.test.seed=" + seed);
     }
   }
 

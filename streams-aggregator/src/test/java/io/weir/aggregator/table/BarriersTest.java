@@ -21,10 +21,10 @@ final class BarriersTest {
 
   @Test
   void barrier_isReachedAtItsEnd_andNotBefore() {
-    barriers.ask(List.of(one));
-    assertTrue(barriers.hasAsked());
+    barriers.request(List.of(one));
+    assertTrue(barriers.hasRequested());
     findEnds(Map.of(1, 10L));
-    assertFalse(barriers.hasAsked());
+    assertFalse(barriers.hasRequested());
 
     barriers.settle(partition -> 9);
     assertFalse(one.reached.isDone());
@@ -35,9 +35,9 @@ final class BarriersTest {
   @Test
   void laterBarrier_isNotReachedByAnEarlierEnd() {
     Barrier later = new Barrier(1);
-    barriers.ask(List.of(one));
+    barriers.request(List.of(one));
     findEnds(Map.of(1, 10L));
-    barriers.ask(List.of(later));
+    barriers.request(List.of(later));
     findEnds(Map.of(1, 20L));
 
     barriers.settle(partition -> 10);
@@ -49,8 +49,8 @@ final class BarriersTest {
   @Test
   void barriersAskedTogether_shareOneRequest() {
     Barrier same = new Barrier(1);
-    barriers.ask(List.of(one, two));
-    barriers.ask(List.of(same));
+    barriers.request(List.of(one, two));
+    barriers.request(List.of(same));
     findEnds(Map.of(1, 10L, 2, 0L));
     findEnds(Map.of());
 
@@ -64,7 +64,7 @@ final class BarriersTest {
   @Test
   void unfollowedPartition_isMissing_evenIfItsEndIsKnown() {
     Barrier other = new Barrier(3);
-    barriers.ask(List.of(one, other));
+    barriers.request(List.of(one, other));
     findEnds(Map.of(1, 10L));
     assertEquals(Freshness.MISSING, other.reached.join());
 
@@ -74,7 +74,7 @@ final class BarriersTest {
 
   @Test
   void endUnknown_isKafkaAway_forThatPartitionOnly() {
-    barriers.ask(List.of(one, two));
+    barriers.request(List.of(one, two));
     findEnds(Map.of(2, 5L));
     barriers.settle(partition -> 5);
 
@@ -84,7 +84,7 @@ final class BarriersTest {
 
   @Test
   void barrierAlreadyGivenUp_isNotAskedFor() {
-    barriers.ask(List.of(one));
+    barriers.request(List.of(one));
     one.reached.complete(Freshness.MISSING);
     findEnds(Map.of());
 
@@ -93,9 +93,9 @@ final class BarriersTest {
 
   @Test
   void abandon_endsWaitingAndNewBarriersAsMissing() {
-    barriers.ask(List.of(one));
+    barriers.request(List.of(one));
     findEnds(Map.of(1, 10L));
-    barriers.ask(List.of(two));
+    barriers.request(List.of(two));
 
     barriers.abandon();
 
@@ -111,7 +111,7 @@ final class BarriersTest {
     barriers.settle(partition -> 0);
     readable.settle();
     assertFalse(readable.contains(1));
-    assertFalse(barriers.hasAsked(), "or the thread would not rest");
+    assertFalse(barriers.hasRequested(), "or the thread would not rest");
 
     findEnds(Map.of(1, 7L));
     barriers.settle(partition -> 7);

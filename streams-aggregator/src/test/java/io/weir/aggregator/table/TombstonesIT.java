@@ -278,7 +278,7 @@ final class TombstonesIT {
 
   private static long held(TableStore store) {
     TableStore.Position position = store.positions().get(PARTITION);
-    return position == null ? 0 : position.heldThroughEpochMillis();
+    return position == null ? 0 : position.readThroughEpochMillis();
   }
 
   /** The table as it was left some time ago, behind the last record. */

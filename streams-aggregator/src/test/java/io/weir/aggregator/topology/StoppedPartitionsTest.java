@@ -22,7 +22,7 @@ final class StoppedPartitionsTest {
   void partitionReturningWhereItStopped_staysStopped() {
     stopAt(8812, false);
 
-    stopped.resumeBehind(3, 8812);
+    stopped.resumeIfPassed(3, 8812);
 
     assertEquals(8812L, stopped.withheldFrom(CALLS));
     assertEquals(1, stopped.all().size());
@@ -32,7 +32,7 @@ final class StoppedPartitionsTest {
   void partitionCountedPastItsStopElsewhere_resumes() {
     stopAt(8812, false);
 
-    stopped.resumeBehind(3, 8813);
+    stopped.resumeIfPassed(3, 8813);
 
     assertNull(stopped.withheldFrom(CALLS));
     assertEquals(List.of(), stopped.all());
@@ -43,7 +43,7 @@ final class StoppedPartitionsTest {
     stopAt(8812, true);
     assertTrue(stopped.isIdle(3));
 
-    stopped.resumeBehind(3, 9000);
+    stopped.resumeIfPassed(3, 9000);
 
     assertFalse(stopped.isIdle(3));
   }
@@ -52,7 +52,7 @@ final class StoppedPartitionsTest {
   void otherPartitions_areNotConcerned() {
     stopAt(8812, false);
 
-    stopped.resumeBehind(2, 9000);
+    stopped.resumeIfPassed(2, 9000);
 
     assertEquals(8812L, stopped.withheldFrom(CALLS));
     assertNull(stopped.withheldFrom(new TopicPartition(Topics.CALLS.name(), 2)));

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * audit depends only on records and low watermarks, so a replay of the topic has the same result.
  * Not thread-safe.
  *
- * <p>While cache and records agree, the true time to full is that of the newest stamp. When they
+ * <p>While cache and records agree, the true time to full is the one in the newest stamp. When they
  * differ, the audit computes the true time itself, until a stamp confirms the published correction.
  *
  * <p>Each step returns its effect on the figures of the bucket's policy as a value. This class does

@@ -9,7 +9,7 @@ import io.weir.limits.BucketLimit;
  *
  * @param bucket the bucket's key in the decision cache
  * @param limit its limit in the newest record
- * @param epoch the newest known epoch: its begin in microseconds since 1970
+ * @param epoch the newest known epoch: its start in microseconds since 1970
  * @param version version of the newest published correction
  * @param confirmedVersion version of the newest confirmed correction
  * @param chargedTokens the cache's counter in the newest stamp
@@ -19,8 +19,8 @@ import io.weir.limits.BucketLimit;
  * @param cacheFullAtEpochMicros when the bucket will be full according to the newest stamp
  * @param trueFullAtEpochMicros when the bucket should be full according to the records
  * @param stampedAtEpochMillis when the newest stamp was made, by the cache's clock
- * @param knownThroughEpochMicros time, by the cache's clock, of the newest stamp or charge included
- *     in both times to full; in the future if the clock has stepped back since
+ * @param knownThroughEpochMicros cache's time of the newest stamp or charge included in both times
+ *     to full; in the future if the cache's clock has stepped back since
  */
 public record BucketSnapshot(
     String bucket,

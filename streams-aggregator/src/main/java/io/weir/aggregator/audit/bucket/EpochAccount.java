@@ -46,8 +46,8 @@ final class EpochAccount {
    * @param creditedFromMicros the earliest time at which the newest of these credits could make the
    *     bucket full
    * @param gapUntilMicros the latest possible time of a charge that a gap credited
-   * @param arrivedTokens Σ cost of the records that arrived after a gap and were charged at that
-   *     time at the latest; an upper bound of the recorded tokens of gaps
+   * @param arrivedTokens Σ cost of the records that arrived after a gap with charges up to that
+   *     time; an upper bound of the recorded tokens of gaps
    * @param trustedTokens the cache's counter in the first stamp if that was trusted; earlier
    *     charges then count as recorded. 0 if it was not trusted
    * @param trustedAtMicros time of that stamp
@@ -154,7 +154,7 @@ final class EpochAccount {
     return isTrusted;
   }
 
-  /** Returns the identity of the epoch: its begin in microseconds since 1970. */
+  /** Returns the identity of the epoch: its start in microseconds since 1970. */
   long epoch() {
     return epoch;
   }

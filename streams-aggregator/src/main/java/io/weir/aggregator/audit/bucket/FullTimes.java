@@ -10,7 +10,7 @@ package io.weir.aggregator.audit.bucket;
  * with a refill time of 6 s, is recorded later. The 2 s from 12 s to 14 s would have refilled a
  * third of it: 4 s are missing now, and [10 s, 12 s) remains.
  *
- * <p>This is the argument of busy periods in a work-conserving queue: the remaining work depends on
+ * <p>This is the argument of busy periods in a work-conserving queue. The remaining work depends on
  * the idle periods, not on the order in which arrivals become known.
  *
  * <p>Keeps at most {@value #MAX} intervals. If there are more, the two nearest are merged into one
@@ -29,7 +29,7 @@ final class FullTimes {
     return size;
   }
 
-  /** Returns the begin of an interval, inclusive. */
+  /** Returns the start of an interval, inclusive. */
   long beginMicros(int index) {
     return begins[index];
   }
@@ -121,7 +121,7 @@ final class FullTimes {
   }
 
   /**
-   * Merges the two nearest intervals into one with the length of both and the begin of the first.
+   * Merges the two nearest intervals into one with the length of both and the start of the first.
    * It refills at most as much. The newest is not merged, because no later interval may begin
    * before its end.
    */

@@ -26,9 +26,9 @@ final class LimitFollowing {
    * Applies the limit of a record if the record is not older than the newest one.
    *
    * <ul>
-   *   <li>A call without the cache is newer if no later record of the bucket is known: while the
-   *       cache is unavailable, the limit in force charges its calls (simulation, seeds 7063 and
-   *       10425).
+   *   <li>A call without the cache is newer if no later record of the bucket is known. While the
+   *       cache is unavailable, the limit in force charges the bucket's calls (simulation, seeds
+   *       7063 and 10425).
    *   <li>A denial does not change the cache's bucket, which keeps the limit of its last charge. So
    *       a charge is newer if no later charge is known, regardless of denials.
    *   <li>A bucket with only denials has the limit of its first charge.

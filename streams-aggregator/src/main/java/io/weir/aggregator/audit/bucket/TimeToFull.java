@@ -11,9 +11,8 @@ import io.weir.topics.model.Stamp;
  * by the cache's clock. Not thread-safe.
  *
  * <p>The true time is T in decision record 0005. A charge of c tokens at time t moves it: T ←
- * max(T, t) + c·τ, where τ is the time in which the bucket gains one token. That is the generic
- * cell rate algorithm in its virtual-scheduling form (ITU-T I.371), and T its theoretical arrival
- * time.
+ * max(T, t) + c·τ. The bucket gains one token in the time τ. That is the generic cell rate
+ * algorithm in its virtual-scheduling form (ITU-T I.371), and T its theoretical arrival time.
  *
  * <p>For a bucket that does not refill, both times are the end of its period.
  */
@@ -192,7 +191,7 @@ final class TimeToFull {
     owedSinceConfirmedMicros = Saturating.add(owedSinceConfirmedMicros, micros);
   }
 
-  /** Sets the cache's time to full to that of its newest stamp. */
+  /** Sets the cache's time to full from its newest stamp. */
   void show(Stamp stamp) {
     cacheMicros = stamp.fullAtEpochMicros();
   }

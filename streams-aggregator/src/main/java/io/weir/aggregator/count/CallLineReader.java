@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * CallLineCodec#encode} writes it, in ASCII without escapes. Decoding is most of the work per call.
  * The codec reads every other line, so both accept and refuse the same lines. Not thread-safe.
  */
-final class CallReader {
+final class CallLineReader {
   /** Maximum number of digits of a valid number. */
   private static final int MAX_DIGITS = 16;
 

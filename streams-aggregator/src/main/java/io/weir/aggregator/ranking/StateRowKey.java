@@ -13,12 +13,12 @@ import org.jspecify.annotations.Nullable;
  * @param endpoint the endpoint, or {@code @others}
  * @param startEpochMillis start of the window
  */
-record RowKey(String client, String meter, String endpoint, long startEpochMillis) {
+record StateRowKey(String client, String meter, String endpoint, long startEpochMillis) {
   private static final int DECIMAL = 10;
   private static final int START_DIGITS = 15;
 
   /** Parses a key; returns null if it is not the key of a client's row. */
-  static @Nullable RowKey parse(byte[] key) {
+  static @Nullable StateRowKey parse(byte[] key) {
     if (key.length == 0 || key[0] == '@') {
       return null;
     }
@@ -29,7 +29,7 @@ record RowKey(String client, String meter, String endpoint, long startEpochMilli
     if (start == 0 || !isStart(text, start)) {
       return null;
     }
-    return new RowKey(
+    return new StateRowKey(
         text.substring(0, meter - 1),
         text.substring(meter, endpoint - 1),
         text.substring(endpoint, start - 1),

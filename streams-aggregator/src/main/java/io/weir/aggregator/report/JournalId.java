@@ -7,4 +7,4 @@ package io.weir.aggregator.report;
  * @param node the node's name
  * @param epoch when the journal was created, in epoch milliseconds
  */
-record Journal(String node, long epoch) {}
+record JournalId(String node, long epoch) {}

@@ -12,7 +12,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** Through which time partitions are held, and when they must be read anew. */
-final class HeldThroughTest {
+final class ReadThroughTimesTest {
   private static final long DAY = Duration.ofDays(1).toMillis();
   private static final long MINUTE = Duration.ofMinutes(1).toMillis();
   private static final int PARTITION = 1;
@@ -20,7 +20,8 @@ final class HeldThroughTest {
 
   private final Barriers barriers = new Barriers();
   private long now = 1_000 * DAY;
-  private final HeldThrough held = new HeldThrough(Duration.ofDays(7), barriers, () -> now);
+  private final ReadThroughTimes held =
+      new ReadThroughTimes(Duration.ofDays(7), barriers, () -> now);
 
   @Test
   void partitionAwayForLessThanHalfOfWhatTombstonesAreKept_isReadOn() {
@@ -44,7 +45,7 @@ final class HeldThroughTest {
   void partitionReadToItsEnd_isHeldThroughTheTimeItWasAsked_notThatOfTheAnswer() {
     held.begin(PARTITION, now - DAY);
     long asked = now;
-    held.ask(List.of(PARTITION));
+    held.requestBarriers(List.of(PARTITION));
     barriers.findEnds(Set.of(PARTITION), partitions -> Map.of(PARTITION, END));
     now += 5 * MINUTE;
     barriers.settle(partition -> END);
@@ -57,7 +58,7 @@ final class HeldThroughTest {
   @Test
   void partitionBehindItsEnd_isNotHeldThroughMore() {
     held.begin(PARTITION, now - DAY);
-    held.ask(List.of(PARTITION));
+    held.requestBarriers(List.of(PARTITION));
     barriers.findEnds(Set.of(PARTITION), partitions -> Map.of(PARTITION, END));
     barriers.settle(partition -> END - 1);
 
@@ -68,7 +69,7 @@ final class HeldThroughTest {
   @Test
   void kafkaAway_renewsNothing_andIsAskedAgain() {
     held.begin(PARTITION, now - DAY);
-    held.ask(List.of(PARTITION));
+    held.requestBarriers(List.of(PARTITION));
     barriers.findEnds(Set.of(PARTITION), partitions -> Map.of());
     assertEquals(Set.of(), held.settle());
 
@@ -102,7 +103,7 @@ final class HeldThroughTest {
 
   @Test
   void readingFromTheBeginning_mustComeToTheEndInTime() {
-    held.beginAnew(PARTITION);
+    held.beginFromStart(PARTITION);
     assertFalse(held.isTooOld(PARTITION));
     now += 4 * DAY;
     assertTrue(held.isTooOld(PARTITION));
@@ -111,12 +112,12 @@ final class HeldThroughTest {
   /** Else a topic whose tombstones are kept for a minute would be read for ever, and never told. */
   @Test
   void readingThatTakesLongerThanTheBound_isGivenMoreTime_andEnds() {
-    assertEquals(0, held.beginAnew(PARTITION));
+    assertEquals(0, held.beginFromStart(PARTITION));
     now += 6 * DAY; // longer than the bound of three days and a half
     assertTrue(held.isTooOld(PARTITION));
 
-    assertEquals(1, held.beginAnew(PARTITION));
-    held.ask(List.of(PARTITION));
+    assertEquals(1, held.beginFromStart(PARTITION));
+    held.requestBarriers(List.of(PARTITION));
     barriers.findEnds(Set.of(PARTITION), partitions -> Map.of(PARTITION, END));
     now += 6 * DAY;
     assertFalse(held.isTooOld(PARTITION));
@@ -128,41 +129,42 @@ final class HeldThroughTest {
     assertEquals(now, held.of(PARTITION));
     now += 4 * DAY;
     assertTrue(held.isTooOld(PARTITION), "the bound is as before");
-    assertEquals(0, held.beginAnew(PARTITION));
+    assertEquals(0, held.beginFromStart(PARTITION));
   }
 
   @Test
   void readingThatIsBegunAgainInTime_isGivenNoMoreTime() {
-    held.beginAnew(PARTITION);
+    held.beginFromStart(PARTITION);
     now += DAY;
 
-    assertEquals(0, held.beginAnew(PARTITION));
+    assertEquals(0, held.beginFromStart(PARTITION));
   }
 
   @Test
   void boundThatIsDoubledForEver_isNoOverflow() {
-    HeldThrough endless = new HeldThrough(Duration.ofMillis(Long.MAX_VALUE), barriers, () -> now);
-    endless.beginAnew(PARTITION);
+    ReadThroughTimes endless =
+        new ReadThroughTimes(Duration.ofMillis(Long.MAX_VALUE), barriers, () -> now);
+    endless.beginFromStart(PARTITION);
     assertFalse(endless.isTooOld(PARTITION));
     for (int late = 1; late <= 70; late++) {
-      held.beginAnew(PARTITION);
+      held.beginFromStart(PARTITION);
       now += (8 * DAY) << Math.min(late, 21);
     }
-    held.beginAnew(PARTITION);
+    held.beginFromStart(PARTITION);
     assertFalse(held.isTooOld(PARTITION));
   }
 
   @Test
   void topicThatKeepsNoTombstones_isNotReadAnewForEver() {
-    HeldThrough none = new HeldThrough(Duration.ZERO, barriers, () -> now);
-    none.beginAnew(PARTITION);
+    ReadThroughTimes none = new ReadThroughTimes(Duration.ZERO, barriers, () -> now);
+    none.beginFromStart(PARTITION);
     now += 3_000;
 
     assertFalse(none.isTooOld(PARTITION));
   }
 
   private boolean renews() {
-    held.ask(List.of(PARTITION));
+    held.requestBarriers(List.of(PARTITION));
     barriers.findEnds(Set.of(PARTITION), partitions -> Map.of(PARTITION, END));
     barriers.settle(partition -> END);
     return held.settle().contains(PARTITION);

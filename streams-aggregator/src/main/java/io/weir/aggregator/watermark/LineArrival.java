@@ -2,7 +2,7 @@
 package io.weir.aggregator.watermark;
 
 /** Whether a line of a journal, or all lines of a batch, have arrived before. */
-public enum Arrival {
+public enum LineArrival {
   /** Not arrived before. */
   NEW,
   /** Arrived before. */

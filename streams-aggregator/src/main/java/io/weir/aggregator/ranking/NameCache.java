@@ -8,7 +8,7 @@ import java.util.Map;
  * A cache of the most recently used names, so that a name in many windows is in memory once. Not
  * thread-safe.
  */
-final class Names {
+final class NameCache {
   /**
    * Maximum number of cached names, more than two sketches contain. Other names are in memory once
    * per sketch.

@@ -22,7 +22,7 @@ import java.util.function.LongSupplier;
  * on. Otherwise a topic that keeps tombstones for a minute and takes longer to read would never be
  * read to its end. A table that may show a deleted row is better than that.
  */
-final class HeldThrough {
+final class ReadThroughTimes {
   /**
    * Interval at which the follower checks whether partitions are up to date, unless the bound is
    * short.
@@ -40,20 +40,20 @@ final class HeldThrough {
   private final Barriers barriers;
   private final LongSupplier clockEpochMillis;
   private final Map<Integer, Long> held = new HashMap<>();
-  private final Map<Integer, Question> asked = new HashMap<>();
+  private final Map<Integer, Request> requested = new HashMap<>();
 
   /**
    * The partitions that are being read from their beginning, with the number of consecutive reads
    * that took too long.
    */
-  private final Map<Integer, Integer> anew = new HashMap<>();
+  private final Map<Integer, Integer> rereads = new HashMap<>();
 
-  private long askedEpochMillis;
+  private long requestedEpochMillis;
 
   /**
    * A barrier and its time of request: when it is reached, the partition is read through that time.
    */
-  private record Question(Barrier barrier, long atEpochMillis) {}
+  private record Request(Barrier barrier, long atEpochMillis) {}
 
   /**
    * Creates the times without partitions.
@@ -62,7 +62,7 @@ final class HeldThrough {
    *     so that clocks may be wrong by the other half, and at least 4 s
    * @param clockEpochMillis the clock of this machine
    */
-  HeldThrough(Duration tombstonesKept, Barriers barriers, LongSupplier clockEpochMillis) {
+  ReadThroughTimes(Duration tombstonesKept, Barriers barriers, LongSupplier clockEpochMillis) {
     Duration half = tombstonesKept.dividedBy(2);
     this.boundMillis = (half.compareTo(SHORTEST_BOUND) < 0 ? SHORTEST_BOUND : half).toMillis();
     this.intervalMillis = Math.min(INTERVAL_MILLIS, boundMillis / 4);
@@ -75,31 +75,31 @@ final class HeldThrough {
    *
    * @return the number of consecutive reads before that took too long
    */
-  int beginAnew(int partition) {
-    Integer before = anew.get(partition);
+  int beginFromStart(int partition) {
+    Integer before = rereads.get(partition);
     boolean isLate = before != null && isTooOld(partition);
     int late = (before == null ? 0 : before) + (isLate ? 1 : 0);
     begin(partition, clockEpochMillis.getAsLong());
-    anew.put(partition, late);
+    rereads.put(partition, late);
     return late;
   }
 
   /**
    * Begins a partition that is read from its stored position.
    *
-   * @param heldThroughEpochMillis the stored time through which it was read
+   * @param readThroughEpochMillis the stored time through which it was read
    */
-  void begin(int partition, long heldThroughEpochMillis) {
-    held.put(partition, heldThroughEpochMillis);
-    asked.remove(partition);
-    anew.remove(partition);
+  void begin(int partition, long readThroughEpochMillis) {
+    held.put(partition, readThroughEpochMillis);
+    requested.remove(partition);
+    rereads.remove(partition);
   }
 
   /** Removes a partition. */
   void end(int partition) {
     held.remove(partition);
-    asked.remove(partition);
-    anew.remove(partition);
+    requested.remove(partition);
+    rereads.remove(partition);
   }
 
   /** Returns the time through which a partition that has begun is read. */
@@ -109,18 +109,18 @@ final class HeldThrough {
 
   /** Returns whether a partition that has begun must be read again, because its time is too old. */
   boolean isTooOld(int partition) {
-    int doubled = Math.min(anew.getOrDefault(partition, 0), MOST_DOUBLED);
+    int doubled = Math.min(rereads.getOrDefault(partition, 0), MOST_DOUBLED);
     long bound = boundMillis > Long.MAX_VALUE >> doubled ? Long.MAX_VALUE : boundMillis << doubled;
     return isOutside(of(partition), bound);
   }
 
   /** Returns whether a partition with this time must be read from its beginning. */
-  boolean isTooOldAt(long heldThroughEpochMillis) {
-    return isOutside(heldThroughEpochMillis, boundMillis);
+  boolean isTooOldAt(long readThroughEpochMillis) {
+    return isOutside(readThroughEpochMillis, boundMillis);
   }
 
-  private boolean isOutside(long heldThroughEpochMillis, long bound) {
-    long ago = clockEpochMillis.getAsLong() - heldThroughEpochMillis;
+  private boolean isOutside(long readThroughEpochMillis, long bound) {
+    long ago = clockEpochMillis.getAsLong() - readThroughEpochMillis;
     return ago > bound || ago < -bound; // if negative, the clock was wrong then or is wrong now
   }
 
@@ -128,19 +128,19 @@ final class HeldThrough {
    * Requests barriers to check whether partitions are up to date: at intervals, and at once for
    * partitions that are too old.
    */
-  void ask(Collection<Integer> followed) {
+  void requestBarriers(Collection<Integer> followed) {
     long now = clockEpochMillis.getAsLong();
-    boolean isTime = Math.abs(now - askedEpochMillis) >= intervalMillis;
+    boolean isTime = Math.abs(now - requestedEpochMillis) >= intervalMillis;
     if (isTime) {
-      askedEpochMillis = now;
+      requestedEpochMillis = now;
     }
     for (int partition : followed) {
       if (held.containsKey(partition)
-          && !asked.containsKey(partition)
+          && !requested.containsKey(partition)
           && (isTime || isTooOldAt(of(partition)))) {
-        Question question = new Question(new Barrier(partition), now);
-        asked.put(partition, question);
-        barriers.add(question.barrier());
+        Request request = new Request(new Barrier(partition), now);
+        requested.put(partition, request);
+        barriers.add(request.barrier());
       }
     }
   }
@@ -153,20 +153,20 @@ final class HeldThrough {
    */
   Set<Integer> settle() {
     Set<Integer> read = new TreeSet<>();
-    Iterator<Map.Entry<Integer, Question>> questions = asked.entrySet().iterator();
-    while (questions.hasNext()) {
-      Map.Entry<Integer, Question> one = questions.next();
-      Question question = one.getValue();
-      if (!question.barrier().reached.isDone()) {
+    Iterator<Map.Entry<Integer, Request>> requests = requested.entrySet().iterator();
+    while (requests.hasNext()) {
+      Map.Entry<Integer, Request> one = requests.next();
+      Request request = one.getValue();
+      if (!request.barrier().reached.isDone()) {
         continue;
       }
-      questions.remove();
-      if (question.barrier().reached.getNow(Freshness.MISSING) == Freshness.UP_TO_DATE) {
+      requests.remove();
+      if (request.barrier().reached.getNow(Freshness.MISSING) == Freshness.UP_TO_DATE) {
         read.add(one.getKey());
         if (!isTooOld(one.getKey())) {
-          held.put(one.getKey(), question.atEpochMillis());
-          if (!isTooOldAt(question.atEpochMillis())) {
-            anew.remove(one.getKey());
+          held.put(one.getKey(), request.atEpochMillis());
+          if (!isTooOldAt(request.atEpochMillis())) {
+            rereads.remove(one.getKey());
           }
         }
       }

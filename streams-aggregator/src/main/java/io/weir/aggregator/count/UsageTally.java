@@ -12,7 +12,7 @@ import io.weir.topics.model.UsageCount;
  * <p>A quantity outside int64 throws {@link ArithmeticException}, because no bill is better than a
  * wrong bill.
  */
-final class Tally {
+final class UsageTally {
   private long quantity;
   private long callsAllowed;
   private long callsDenied;
@@ -24,8 +24,8 @@ final class Tally {
   private long eventsDigest;
   private long policiesVersion;
 
-  static Tally of(UsageCount count) {
-    Tally tally = new Tally();
+  static UsageTally of(UsageCount count) {
+    UsageTally tally = new UsageTally();
     tally.quantity = count.quantity();
     tally.callsAllowed = count.callsAllowed();
     tally.callsDenied = count.callsDenied();
@@ -78,7 +78,7 @@ final class Tally {
   }
 
   /** Adds another tally. */
-  void add(Tally other) {
+  void add(UsageTally other) {
     quantity = Math.addExact(quantity, other.quantity);
     callsAllowed += other.callsAllowed;
     callsDenied += other.callsDenied;
@@ -133,8 +133,8 @@ final class Tally {
         .integer(policiesVersion);
   }
 
-  static Tally unpack(Unpacker value) {
-    Tally tally = new Tally();
+  static UsageTally unpack(Unpacker value) {
+    UsageTally tally = new UsageTally();
     tally.quantity = value.integer();
     tally.callsAllowed = value.integer();
     tally.callsDenied = value.integer();

@@ -11,8 +11,9 @@ import org.jspecify.annotations.Nullable;
  *     forwarded again
  * @param authorization the header {@code Authorization} to forward; null if the request has none
  */
-record Asked(boolean isForwarded, @Nullable String authorization) {
-  static Asked of(Context ctx) {
-    return new Asked(ctx.header(PeerReports.FORWARDED_HEADER) != null, ctx.header("Authorization"));
+record RequestOrigin(boolean isForwarded, @Nullable String authorization) {
+  static RequestOrigin of(Context ctx) {
+    return new RequestOrigin(
+        ctx.header(PeerReports.FORWARDED_HEADER) != null, ctx.header("Authorization"));
   }
 }

@@ -5,8 +5,8 @@ package io.weir.aggregator.ranking;
  * Sums of non-negative figures, and bounds of differences of such sums. {@link Long#MAX_VALUE}
  * represents all greater values.
  */
-final class Saturating {
-  private Saturating() {}
+final class SaturatingSums {
+  private SaturatingSums() {}
 
   static long sum(long one, long other) {
     long sum = one + other;

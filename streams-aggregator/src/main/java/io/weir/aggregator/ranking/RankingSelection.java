@@ -11,7 +11,7 @@ package io.weir.aggregator.ranking;
  * @param toEpochMillis exclusive end of the windows' starts
  * @param prefix prefix of the names; empty for all
  */
-public record Selection(
+public record RankingSelection(
     Subject subject,
     Measure measure,
     String meter,

@@ -15,13 +15,13 @@ import java.util.function.BooleanSupplier;
  *     clients
  * @param isGone returns whether the caller has closed the connection; never blocks
  */
-record Caller(String name, BooleanSupplier isGone) {
+record ReportCaller(String name, BooleanSupplier isGone) {
   /** Returns the caller of a request. */
-  static Caller of(Context ctx) {
+  static ReportCaller of(Context ctx) {
     Grant grant = AccessHandler.grantOf(ctx.req()::getAttribute);
     CallerConnection connection =
         (CallerConnection)
             Objects.requireNonNull(ctx.req().getAttribute(CallerConnection.ATTRIBUTE));
-    return new Caller(grant.name() + new TreeSet<>(grant.clients()), connection::isClosed);
+    return new ReportCaller(grant.name() + new TreeSet<>(grant.clients()), connection::isClosed);
   }
 }
