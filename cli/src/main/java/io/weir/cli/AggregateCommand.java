@@ -17,7 +17,7 @@ import picocli.CommandLine.Spec;
     name = "aggregate",
     mixinStandardHelpOptions = true,
     description = {
-      "Run one aggregator against WEIR_KAFKA until SIGTERM.",
+      "Run one aggregator against WEIR_KAFKA until it receives SIGTERM.",
       "It counts, closes windows, writes the ledger and answers reports on "
           + "WEIR_REPORTS_PORT (8081)."
     })

@@ -6,25 +6,27 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells arguments that Java could not read. It reads them by the locale: in that of a cron job or
- * of a service, which is often none, {@code café} arrives as {@code caf} and two replacement
- * characters. That is a valid name, of somebody else.
+ * Detects command-line arguments that Java could not decode. Java decodes arguments by the locale.
+ * In the locale of a cron job or of a service, which is often not set, {@code café} arrives as
+ * {@code caf} and two replacement characters. The result is a valid name, but another client may
+ * have it.
  */
 final class ArgumentText {
   private static final char REPLACEMENT = '\uFFFD';
 
   private ArgumentText() {}
 
-  /** Returns the name of the encoding by which Java reads arguments. */
+  /** Returns the name of the encoding that Java uses to decode arguments. */
   static String encoding() {
     return System.getProperty("sun.jnu.encoding", StandardCharsets.UTF_8.name());
   }
 
   /**
-   * Returns why an argument is not what was typed, worded to follow its name; null if nothing shows
-   * it. Where arguments are read as UTF-8, a name may have replacement characters of its own.
+   * Returns why an argument differs from what the user typed, worded to follow the argument's name;
+   * null if nothing shows a difference. In UTF-8 an argument may contain replacement characters
+   * that the user typed.
    *
-   * @param encoding the name of the encoding by which it was read
+   * @param encoding the name of the encoding that decoded the argument
    */
   static @Nullable String violation(String argument, String encoding) {
     boolean isUnicode =

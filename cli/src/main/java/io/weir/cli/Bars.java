@@ -31,7 +31,7 @@ public final class Bars {
     return Boolean.getBoolean(IS_WATCHED);
   }
 
-  /** Shows a step of a work that tells its total, too. */
+  /** Shows one step of a task that also reports its total. */
   static void show(ProgressBar bar, String what, long done, long total) {
     bar.setExtraMessage(what);
     bar.maxHint(total);

@@ -9,17 +9,17 @@ import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What a change of a client's calendar does to its bill, in words. */
+/** Describes how a change of a client's calendar affects its bills. */
 final class BillingChange {
   private BillingChange() {}
 
   /**
-   * Returns a line for what runs out, and for what runs instead.
+   * Returns one line for the old billing period and one for the new period.
    *
-   * @param before what was set for the client; null for nothing
-   * @param after what is set now; null for nothing
-   * @param epochMillis when it was changed
-   * @return no line if the same period runs on
+   * @param before the client's settings before the change; null if there were none
+   * @param after the client's settings after the change; null if there are none
+   * @param epochMillis the time of the change
+   * @return an empty list if the billing period stays the same
    */
   static List<String> describe(
       @Nullable ClientSettings before, @Nullable ClientSettings after, long epochMillis) {
@@ -31,9 +31,9 @@ final class BillingChange {
       return List.of();
     }
     return List.of(
-        "the client was billed by %s: the running period was %s, and keeps what is counted in it"
+        "the client was billed by %s: the current period was %s, and keeps the calls counted so far"
             .formatted(describe(old), describe(left)),
-        "the client is billed by %s: the running period is %s, of what is decided from now on"
+        "the client is billed by %s: the current period is %s, for all calls from now on"
             .formatted(describe(now), describe(begun)));
   }
 

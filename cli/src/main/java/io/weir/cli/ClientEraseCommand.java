@@ -24,30 +24,30 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Erases what the state topic holds of a client. */
+/** Erases the rows of one client from the state topic. */
 @Command(
     name = "erase",
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Erase the newest figures of a client's windows, which weir.usage.state.v1 and the tables of"
-          + " the aggregators would keep for ever. First stop its calls, and delete its entry ('weir"
-          + " clients delete'). The whole procedure is told in docs/security.md.",
-      "A window is erased when nothing that is left or may come could count it again: it is closed,"
-          + " no call of it would be taken any more (WEIR_LATENESS), and weir.calls.v1 holds none"
-          + " of its calls. The others are told, with the time from which they can be erased: run"
-          + " it again then.",
-      "The ledger is not touched, so bills stay as they are. May be killed at any moment: run again,"
-          + " it erases what is left. What other places hold, and until when, is told at the end.",
-      "Needs WEIR_KAFKA, and WEIR_LATENESS as the aggregators have it."
+      "Erase the newest figures of a client's windows. Without it weir.usage.state.v1 and the tables"
+          + " of the aggregators keep them for ever. First stop the client's calls, and delete its entry"
+          + " with 'weir clients delete'. docs/security.md describes the whole procedure.",
+      "A window is erased when Weir can no longer count it again. The window is closed, it accepts no"
+          + " more calls (WEIR_LATENESS), and weir.calls.v1 has none of its calls left. For the other"
+          + " windows the command prints when they can be erased. Run it again at that time.",
+      "The ledger is not changed, so bills stay as they are. You may stop the command at any moment"
+          + " and run it again: it erases what is left. At the end it lists the other places that keep"
+          + " data of the client, and for how long.",
+      "Needs WEIR_KAFKA, and the same WEIR_LATENESS as the aggregators."
     },
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
-      "0:the state topic has no row of the client any more, nor weir.clients.v1 an entry",
-      "1:Kafka failed, or refused: run it again",
+      "0:the state topic has no more rows of the client, and weir.clients.v1 has no entry of it",
+      "1:Kafka failed or refused the request: run the command again",
       "2:an option or a variable is wrong",
-      "3:rows are left that are still in reach, or an entry; or there is something to erase"
-          + " (--dry-run)"
+      "3:some rows cannot be erased yet, or the client still has an entry; with --dry-run: there are"
+          + " rows to erase"
     },
     footerHeading = "%nExamples:%n",
     footer = {"  weir clients erase acme --dry-run", "  weir clients erase acme --yes"})
@@ -65,10 +65,10 @@ final class ClientEraseCommand implements Callable<Integer> {
   @Parameters(paramLabel = "CLIENT", description = "the client")
   private String client = "";
 
-  @Option(names = "--yes", description = "erase; it cannot be undone")
+  @Option(names = "--yes", description = "erase; this cannot be undone")
   private boolean yes;
 
-  @Option(names = "--dry-run", description = "only tell what would be erased")
+  @Option(names = "--dry-run", description = "only print what would be erased")
   private boolean dryRun;
 
   @Override
@@ -79,7 +79,7 @@ final class ClientEraseCommand implements Callable<Integer> {
           spec.commandLine(),
           yes
               ? "give --yes or --dry-run, not both"
-              : "what is erased cannot be brought back: give --dry-run to look, --yes to erase");
+              : "erased rows cannot be restored: give --dry-run to list them, or --yes to erase them");
     }
     KafkaConnection kafka = clients.weir().kafka();
     Erasure.Settings settings =
@@ -96,7 +96,7 @@ final class ClientEraseCommand implements Callable<Integer> {
     } catch (ErasureFailedException | TopicAdminException failed) {
       throw new CommandFailedException(String.valueOf(failed.getMessage()), failed);
     }
-    tell(report, hasEntry, remains);
+    print(report, hasEntry, remains);
     boolean isLeft = report.inReach() > 0 || hasEntry || (dryRun && report.over() > 0);
     return isLeft ? IS_LEFT : 0;
   }
@@ -106,7 +106,7 @@ final class ClientEraseCommand implements Callable<Integer> {
     return entry != null && !entry.isDeleted();
   }
 
-  private void tell(ErasureReport report, boolean hasEntry, List<String> remains) {
+  private void print(ErasureReport report, boolean hasEntry, List<String> remains) {
     PrintWriter out = spec.commandLine().getOut();
     String place = Topics.STATE.name() + "-" + report.partition();
     if (report.over() == 0) {
@@ -120,7 +120,7 @@ final class ClientEraseCommand implements Callable<Integer> {
           place,
           report.firstOver(),
           report.lastOver(),
-          dryRun ? "" : "; read again, none of them is left");
+          dryRun ? "" : "; a second read found none of them");
     }
     if (report.inReach() > 0) {
       out.printf(
@@ -129,30 +129,31 @@ final class ClientEraseCommand implements Callable<Integer> {
     }
     if (hasEntry) {
       out.printf(
-          "HAS AN ENTRY in %s: 'weir clients delete %s', and take it out of policy files%n",
+          "HAS AN ENTRY in %s: 'weir clients delete %s', and remove it from policy files%n",
           Topics.CLIENTS.name(), client);
     }
-    out.printf("what remains of %s elsewhere:%n", client);
+    out.printf("other places that keep data of %s:%n", client);
     remains.forEach(out::println);
     out.flush();
   }
 
-  /** Returns when what is in reach can be erased, in words. */
+  /** Returns a description of when the rows that are in reach can be erased. */
   private static String when(ErasureReport report) {
     if (report.neverOver()) {
       return "never, since "
           + Topics.CALLS.name()
-          + " keeps calls of them for ever (retention.ms=-1): with them a window could be counted"
-          + " again, and the client's name stays there";
+          + " keeps their calls for ever (retention.ms=-1). Weir could count a window again from these"
+          + " calls, and the client's name stays there";
     }
     Instant over = report.allOver();
     Instant now = Instant.now();
     if (over != null && over.isAfter(now)) {
-      return "calls of them are held, or may still come; run it again after " + over;
+      return "Kafka keeps their calls, or more calls may arrive; run the command again after "
+          + over;
     }
-    return "their time is over, but the aggregator has counted through "
+    return "they are old enough, but the aggregator has counted only through "
         + (report.countedThrough() == null ? "nothing yet" : report.countedThrough())
-        + " only, has not closed them, or Kafka has not deleted their calls yet; run it again"
+        + ", has not closed them, or Kafka has not deleted their calls yet; run the command again"
         + " later";
   }
 }

@@ -31,8 +31,8 @@ import picocli.CommandLine.Spec;
     name = "keys",
     mixinStandardHelpOptions = true,
     description =
-        "Create, list and revoke the API keys of a client, by which its calls may be made instead of"
-            + " by its name.")
+        "Create, list and revoke the API keys of a client. A call may send an API key instead of the"
+            + " client's name.")
 final class ClientKeysCommand {
   private static final int SHOWN_DIGITS = 12;
 
@@ -48,9 +48,9 @@ final class ClientKeysCommand {
       name = "create",
       mixinStandardHelpOptions = true,
       description = {
-        "Create an API key of a client, and print it: the only time that it is shown, since Weir"
-            + " keeps its SHA-256 alone. What else there is to say goes to standard error.",
-        "With --sha256 a key that was made elsewhere is imported, and none is printed."
+        "Create an API key of a client and print it. The key is shown only once, because Weir keeps"
+            + " only its SHA-256. All other messages go to standard error.",
+        "With --sha256 the command imports a key that was created elsewhere, and prints none."
       })
   int create(
       @Parameters(paramLabel = "CLIENT", description = "the client") String client,
@@ -58,14 +58,14 @@ final class ClientKeysCommand {
               names = "--id",
               paramLabel = "ID",
               description =
-                  "tells the client's keys apart (the first 8 digits of the key's SHA-256)")
+                  "the key's id, unique for the client (the first 8 digits of the key's SHA-256)")
           @Nullable String id,
       @Mixin ExpiryOptions expires,
       @Option(
               names = "--sha256",
               paramLabel = "HEX",
               description =
-                  "the SHA-256 of a key that was made elsewhere, of at least 256 random bits")
+                  "the SHA-256 of a key that was created elsewhere from at least 256 random bits")
           @Nullable String sha256) {
     PolicyKey key = ClientsCommand.key(client, spec);
     if (id != null && !ApiKey.isId(id)) {
@@ -100,8 +100,8 @@ final class ClientKeysCommand {
         "key %s of %s %s, %s; version %d is published%n",
         name,
         client,
-        made == null ? "is imported" : "is created, and shown this once",
-        ExpiryOptions.told(expiry),
+        made == null ? "is imported" : "is created, and is not shown again",
+        ExpiryOptions.describe(expiry),
         outcome.after().version());
     err.flush();
     return 0;
@@ -115,7 +115,7 @@ final class ClientKeysCommand {
       name = "list",
       mixinStandardHelpOptions = true,
       description =
-          "List the API keys of a client: id, the first digits of the SHA-256, and when it expires.")
+          "List the API keys of a client: the id, the first digits of the SHA-256, and the expiry.")
   int list(@Parameters(paramLabel = "CLIENT", description = "the client") String client) {
     PolicyKey key = ClientsCommand.key(client, spec);
     PolicyEntry entry = clients.published().read().entry(key);
@@ -131,7 +131,7 @@ final class ClientKeysCommand {
     out.println(
         PolicyText.count(keys.size(), "key", "keys")
             + (entry == null || entry.isDeleted()
-                ? "; nothing is set for the client"
+                ? "; the client has no settings"
                 : ", " + PublishedPoliciesCommands.since(entry)));
     out.flush();
     return 0;
@@ -150,14 +150,14 @@ final class ClientKeysCommand {
       name = "revoke",
       mixinStandardHelpOptions = true,
       description =
-          "Revoke an API key of a client: calls that name it are refused within a second, on every"
-              + " node.")
+          "Revoke an API key of a client. Within a second every node refuses calls that send this"
+              + " key.")
   int revoke(
       @Parameters(paramLabel = "CLIENT", description = "the client") String client,
       @Parameters(paramLabel = "ID", description = "the key's id") String id) {
     PolicyKey key = ClientsCommand.key(client, spec);
     if (!ApiKey.isId(id)) {
-      // the command is noted as who has changed it: a key must not get there
+      // the command line is recorded as the author of the change: it must not contain a secret key
       throw wrong("ID " + ApiKey.ID_RULE);
     }
     PolicyEditor.Outcome outcome =

@@ -22,13 +22,13 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Commands for what is set for single clients. */
+/** Commands for the settings of single clients. */
 @Command(
     name = "clients",
     mixinStandardHelpOptions = true,
     description =
-        "Publish what is set for single clients: their plan, the calendar of their quotas and bills,"
-            + " and their API keys; erase what is left of them.",
+        "Publish the settings of single clients: their plan, the calendar of their quotas and bills,"
+            + " and their API keys. Erase the rows that are left of a client.",
     subcommands = {ClientKeysCommand.class, ClientEraseCommand.class})
 final class ClientsCommand {
   @ParentCommand
@@ -50,7 +50,8 @@ final class ClientsCommand {
   @Command(
       name = "list",
       mixinStandardHelpOptions = true,
-      description = "List the clients with settings of their own: which, since when, and by whom.")
+      description =
+          "List the clients that have their own settings: the settings, when they were set, and by whom.")
   int list() {
     PrintWriter out = spec.commandLine().getOut();
     List<PolicyEntry> clients = published().read().clientEntries();
@@ -67,11 +68,11 @@ final class ClientsCommand {
       name = "set",
       mixinStandardHelpOptions = true,
       description = {
-        "Set a client's plan and calendar; what is not given stays as it is.",
-        "The client's quotas run by the calendar, and the client is billed by it: changed in the"
-            + " midst of a period, it makes two shorter bills, of the old period and of the new"
-            + " one, which are then told.",
-        "Limits of its own are set by a policy file, or over HTTP."
+        "Set a client's plan and calendar. An option that is not given keeps its value.",
+        "The calendar applies to the client's quotas and bills. A change in the middle of a period makes"
+            + " two shorter bills, one of the old period and one of the new. The command prints both"
+            + " periods.",
+        "Set the client's own limits in a policy file, or over HTTP."
       })
   int set(
       @Parameters(paramLabel = "CLIENT", description = "the client") String client,
@@ -81,22 +82,22 @@ final class ClientsCommand {
               names = "--time-zone",
               paramLabel = "ZONE",
               description =
-                  "where the client's days, months and billing periods begin, such as Europe/Paris"
-                      + " (bills: UTC if it is not set)")
+                  "time zone of the client's days, months and billing periods, such as Europe/Paris"
+                      + " (UTC for bills)")
           @Nullable String zone,
       @Option(
               names = "--billing-anchor",
               paramLabel = "DATE",
               description =
                   "a day on which a billing period of quotas and bills begins, such as 2026-01-17"
-                      + " (bills: the 1st if it is not set)")
+                      + " (the 1st for bills)")
           @Nullable String anchor) {
     if (plan == null && zone == null && anchor == null) {
       throw new CommandLine.ParameterException(
           spec.commandLine(), "give --plan, --time-zone, --billing-anchor, or several");
     }
     PolicyKey key = key(client);
-    return tell(
+    return print(
         key,
         published()
             .change(
@@ -125,11 +126,11 @@ final class ClientsCommand {
       name = "delete",
       mixinStandardHelpOptions = true,
       description =
-          "Delete what is set for a client, its API keys too; policies then apply as they are, and"
-              + " the client is billed by the months of UTC.")
+          "Delete a client's settings, including its API keys. Policies then apply to it without"
+              + " changes, and it is billed by calendar months in UTC.")
   int delete(@Parameters(paramLabel = "CLIENT", description = "the client") String client) {
     PolicyKey key = key(client);
-    return tell(
+    return print(
         key,
         published()
             .change("clients delete " + client, PolicyEdits.delete(key, PolicyEdits.ANY_VERSION)));
@@ -139,7 +140,7 @@ final class ClientsCommand {
     return key(client, spec);
   }
 
-  /** Returns the key of a client that a command's argument names. */
+  /** Returns the key of the client that a command's argument names. */
   static PolicyKey key(String client, CommandSpec command) {
     String violation = Names.violation(client);
     if (violation == null) {
@@ -155,11 +156,11 @@ final class ClientsCommand {
     return state.set(now).clients().settings().get(key.name());
   }
 
-  private int tell(PolicyKey key, PolicyEditor.Outcome outcome) {
+  private int print(PolicyKey key, PolicyEditor.Outcome outcome) {
     PrintWriter out = spec.commandLine().getOut();
     out.printf(
         "%s; version %d is published%n",
-        outcome.isChange() ? "changed" : "it is so already", outcome.after().version());
+        outcome.isChange() ? "changed" : "nothing to change", outcome.after().version());
     long now = System.currentTimeMillis();
     BillingChange.describe(
             settings(outcome.before(), key, now), settings(outcome.after(), key, now), now)

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli;
 
-/**
- * Thrown if a command cannot continue. The message is for the person at the terminal; no stack
- * trace is shown.
- */
+/** Thrown when a command cannot continue. The command prints the message without a stack trace. */
 final class CommandFailedException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A change of the whole set that is refused if it would remove anything that a person has not
- * confirmed. What is confirmed is the list of removals that was shown: if others publish more
- * meanwhile, the change is refused again. Not thread-safe.
+ * A change of the whole policy set that is refused if it would remove an entry without the user's
+ * confirmation. The user confirms the list of removals that was shown. If other changes add to that
+ * list before the change is published, it is refused again. Not thread-safe.
  */
 final class ConfirmedChange implements Change {
   private final Change change;
@@ -24,9 +24,9 @@ final class ConfirmedChange implements Change {
   private List<Draft> reviewed = List.of();
 
   /**
-   * Creates a change of which nothing is confirmed.
+   * Creates a change without confirmed removals.
    *
-   * @param mayRemoveAll whether it needs no confirmation
+   * @param mayRemoveAll whether removals need no confirmation
    */
   ConfirmedChange(Change change, boolean mayRemoveAll) {
     this.change = change;
@@ -57,7 +57,7 @@ final class ConfirmedChange implements Change {
     }
   }
 
-  /** Returns whether everything that the change would remove is confirmed. */
+  /** Returns whether the user has confirmed everything that the change would remove. */
   boolean isConfirmed() {
     return mayRemoveAll || confirmed.containsAll(removed);
   }
@@ -72,7 +72,7 @@ final class ConfirmedChange implements Change {
     return PolicyDifferences.of(reviewedState, reviewed);
   }
 
-  /** Returns what the change would remove, in words. */
+  /** Returns a description of what the change would remove. */
   String removed() {
     return removed.size() == 1
         ? removed.get(0)

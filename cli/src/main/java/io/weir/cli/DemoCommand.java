@@ -41,16 +41,16 @@ import picocli.CommandLine.Spec;
     name = "demo",
     mixinStandardHelpOptions = true,
     description = {
-      "Show the whole pipeline on throw-away data.",
-      "Starts everything on free ports over fresh data (WEIR_DATA/demo), sends real HTTP "
-          + "calls of several clients, shows a denied call, a usage report and ledger rows, then "
-          + "verifies. Exit 0 only if every figure agrees."
+      "Show the whole pipeline on temporary data.",
+      "Starts all servers on free ports with an empty folder (WEIR_DATA/demo) and sends real HTTP "
+          + "calls of several clients. Shows a denied call, a usage report and ledger rows, then "
+          + "verifies the ledger. Exits with 0 only if all figures agree."
     })
 final class DemoCommand implements Callable<Integer> {
   private static final Duration DECISION_DEADLINE = Duration.ofSeconds(2);
   private static final Duration WINDOW = Duration.ofSeconds(5);
   private static final Duration GRACE = Duration.ofSeconds(2);
-  private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(60);
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(60);
   private static final int LEDGER_ROWS_SHOWN = 6;
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -71,7 +71,7 @@ final class DemoCommand implements Callable<Integer> {
       names = "--seconds",
       defaultValue = "20",
       paramLabel = "N",
-      description = "how long to send calls, 1 to 3600 (${DEFAULT-VALUE})")
+      description = "seconds for which calls are sent, 1 to 3600 (${DEFAULT-VALUE})")
   private int seconds = 20;
 
   private final HttpClient http = HttpClient.newHttpClient();
@@ -80,7 +80,7 @@ final class DemoCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     if (seconds < 1 || seconds > 3_600) {
       throw new ParameterException(
-          spec.commandLine(), "--seconds must be 1 to 3600, is " + seconds);
+          spec.commandLine(), "--seconds must be 1 to 3600, but is " + seconds);
     }
     PrintWriter out = json ? spec.commandLine().getErr() : spec.commandLine().getOut();
     Map<String, String> environment = demoEnvironment();
@@ -113,7 +113,7 @@ final class DemoCommand implements Callable<Integer> {
     environment.put("WEIR_POLICIES", policies.toString());
     environment.put("WEIR_WINDOW", WINDOW.toString());
     environment.put("WEIR_GRACE", GRACE.toString());
-    // the demo shows that the figures agree, on any machine; benchmarks show how fast it is
+    // the demo shows that the figures agree on any machine; benchmarks measure the speed
     environment.putIfAbsent("WEIR_DECISION_DEADLINE", DECISION_DEADLINE.toString());
     for (String port :
         new String[] {
@@ -158,7 +158,7 @@ final class DemoCommand implements Callable<Integer> {
     out.println();
     out.println("== weir verify --from " + from + " --to " + to);
     Verification found =
-        new Verifier(local.kafka(), WINDOW, Topics.LATENESS, CLOSE_PATIENCE)
+        new Verifier(local.kafka(), WINDOW, Topics.LATENESS, CLOSE_TIMEOUT)
             .verify(from, to, null, (what, done, total) -> {});
     VerifyCommand.print(out, found);
     boolean agrees =
@@ -171,8 +171,8 @@ final class DemoCommand implements Callable<Integer> {
     out.println();
     out.println(
         agrees
-            ? "every figure agrees: what callers were answered, the reports, the ledger, the recount"
-            : "FIGURES DIFFER: answered "
+            ? "all figures agree: the responses to callers, the reports, the ledger and the recount"
+            : "FIGURES DIFFER: callers received "
                 + load.allowed()
                 + " allowed, "
                 + load.denied()
@@ -216,7 +216,7 @@ final class DemoCommand implements Callable<Integer> {
 
   private static void showAnswers(PrintWriter out, DemoLoad load) {
     out.println();
-    out.println("== what callers were answered");
+    out.println("== responses to callers");
     load.answers()
         .forEach(
             (client, of) ->
@@ -243,7 +243,7 @@ final class DemoCommand implements Callable<Integer> {
 
   private void awaitClosed(LocalWeir local, Instant ended)
       throws IOException, InterruptedException {
-    long deadline = System.nanoTime() + CLOSE_PATIENCE.toNanos();
+    long deadline = System.nanoTime() + CLOSE_TIMEOUT.toNanos();
     Instant boundary = floor(ended).plus(WINDOW);
     long toWait = Duration.between(ended, boundary.plus(GRACE)).toMillis() + 2_000;
     long begun = System.nanoTime();
@@ -252,8 +252,8 @@ final class DemoCommand implements Callable<Integer> {
         if (System.nanoTime() > deadline) {
           throw new CommandFailedException(
               "the windows were not closed within "
-                  + CLOSE_PATIENCE.toSeconds()
-                  + " s; /v1/completeness says "
+                  + CLOSE_TIMEOUT.toSeconds()
+                  + " s; /v1/completeness returns "
                   + completeness(local));
         }
         bar.stepTo(Math.min(toWait, (System.nanoTime() - begun) / 1_000_000));
@@ -322,7 +322,7 @@ final class DemoCommand implements Callable<Integer> {
             HttpResponse.BodyHandlers.ofString());
     if (response.statusCode() != 200) {
       throw new CommandFailedException(
-          "GET " + url + " answered " + response.statusCode() + ": " + response.body());
+          "GET " + url + " returned " + response.statusCode() + ": " + response.body());
     }
     return response.body();
   }

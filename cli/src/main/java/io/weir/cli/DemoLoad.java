@@ -20,18 +20,20 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** Sends real HTTP calls of several clients, and counts the answers independently. */
+/** Sends real HTTP calls of several clients, and counts the responses independently of Weir. */
 final class DemoLoad {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(10);
 
-  /** How much longer a greedy caller continues if the machine is too slow to exceed a limit. */
+  /**
+   * Extra time for which a greedy caller continues if the machine is too slow to exceed a limit.
+   */
   private static final Duration GREED = Duration.ofMinutes(1);
 
   /**
    * One kind of caller. Its pause determines whether it exceeds its limit.
    *
-   * @param greedy whether it neither pauses nor ends before it has been denied once
+   * @param greedy whether the caller sends calls without a pause until one has been denied
    */
   private record Caller(String client, String endpoint, Duration pause, boolean greedy) {}
 
@@ -48,7 +50,7 @@ final class DemoLoad {
   private final AtomicReference<@Nullable HttpResponse<String>> denied = new AtomicReference<>();
   private final LongAdder unexpected = new LongAdder();
 
-  /** The answers that one client received. */
+  /** Counts of the responses that one client received. */
   static final class Answers {
     final LongAdder allowed = new LongAdder();
     final LongAdder denied = new LongAdder();
@@ -59,9 +61,9 @@ final class DemoLoad {
   }
 
   /**
-   * Sends calls for some time.
+   * Sends calls for the given time.
    *
-   * @param elapsedMillis receives the elapsed time at intervals
+   * @param elapsedMillis receives the elapsed time every 200 ms
    */
   void run(Duration length, LongConsumer elapsedMillis) throws InterruptedException {
     ExecutorService threads = Executors.newFixedThreadPool(CALLERS.size());
@@ -125,7 +127,7 @@ final class DemoLoad {
     }
   }
 
-  /** Returns the answers that each client received, by the client's name. */
+  /** Returns the counts of responses by client name. */
   Map<String, Answers> answers() {
     return new TreeMap<>(answers);
   }
@@ -138,12 +140,15 @@ final class DemoLoad {
     return answers.values().stream().mapToLong(of -> of.denied.sum()).sum();
   }
 
-  /** Returns the number of answers other than 200 and 429, and of calls without an answer. */
+  /**
+   * Returns the number of responses with a status other than 200 and 429, plus calls without a
+   * response.
+   */
   long unexpected() {
     return unexpected.sum();
   }
 
-  /** Returns the first denied call's answer, or null if none was denied. */
+  /** Returns the response to the first denied call, or null if none was denied. */
   @Nullable HttpResponse<String> firstDenied() {
     return denied.get();
   }

@@ -13,7 +13,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** When something that is made ends by itself. */
+/** Options that set when a key or token expires. */
 final class ExpiryOptions {
   private static final Pattern SHORT_DURATION = Pattern.compile("(\\d{1,9})([dhm])");
   private static final Duration LONGEST = Duration.ofDays(36_500);
@@ -25,16 +25,19 @@ final class ExpiryOptions {
   @Option(
       names = "--expires-in",
       paramLabel = "D",
-      description = "when it expires: so long from now, such as 90d, 12h or PT30M")
+      description = "time until it expires, such as 90d, 12h or PT30M")
   private @Nullable String expiresIn;
 
   @Option(
       names = "--expires-at",
       paramLabel = "T",
-      description = "when it expires: a time such as 2027-01-01T00:00:00Z (never)")
+      description = "time at which it expires, such as 2027-01-01T00:00:00Z (never)")
   private @Nullable Instant expiresAt;
 
-  /** Returns the moment, in whole seconds; null for never. */
+  /**
+   * Returns the time of expiry; null if it never expires. With {@code --expires-in} it is in whole
+   * seconds.
+   */
   @Nullable Instant moment(Instant now) {
     if (expiresIn != null && expiresAt != null) {
       throw wrong("give --expires-in or --expires-at, not both");
@@ -43,13 +46,13 @@ final class ExpiryOptions {
       return now.plus(length(expiresIn)).truncatedTo(ChronoUnit.SECONDS);
     }
     if (expiresAt != null && !expiresAt.isAfter(now)) {
-      throw wrong("--expires-at must be in the future, is " + expiresAt);
+      throw wrong("--expires-at must be in the future, but is " + expiresAt);
     }
     return expiresAt;
   }
 
-  /** Returns a moment in words. */
-  static String told(@Nullable Instant moment) {
+  /** Returns a description of the time of expiry. */
+  static String describe(@Nullable Instant moment) {
     return moment == null ? "does not expire" : "expires at " + moment;
   }
 
@@ -62,12 +65,12 @@ final class ExpiryOptions {
               ? Duration.of(Long.parseLong(parts.group(1)), unit(parts.group(2)))
               : Duration.parse(text);
     } catch (DateTimeParseException notALength) {
-      // reported below, in the same words
+      // the check below reports it with the same message
     }
     if (length.compareTo(Duration.ofMinutes(1)) < 0 || length.compareTo(LONGEST) > 0) {
       throw wrong(
-          "--expires-in must be a length of time such as 90d, 12h or PT30M, of a minute to 36500d,"
-              + " is '"
+          "--expires-in must be a duration from 1m to 36500d such as 90d, 12h or PT30M,"
+              + " but is '"
               + text
               + "'");
     }

@@ -15,7 +15,7 @@ final class ExportCommand {
   @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
   private WeirCommand weir;
 
-  /** Returns the command that this one belongs to. */
+  /** Returns the parent command. */
   WeirCommand weir() {
     return weir;
   }

@@ -9,8 +9,8 @@ import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 
 /**
- * Writes the usage texts of all commands, one file each, which {@code ./weir} prints without a JVM.
- * The build runs it.
+ * Writes one file with the help text of each command. {@code ./weir} prints these files without
+ * starting a JVM. The build runs this class.
  */
 final class HelpFiles {
   private HelpFiles() {}
@@ -18,14 +18,17 @@ final class HelpFiles {
   /**
    * Writes the files.
    *
-   * @param arguments the folder
+   * @param arguments the folder for the files
    */
   public static void main(String[] arguments) throws IOException {
     Path folder = Files.createDirectories(Path.of(arguments[0]));
     write(WeirCommand.commandLine(Map.of()), "", folder);
   }
 
-  /** Writes the file of a command and those of its subcommands, whose names have a prefix. */
+  /**
+   * Writes the file of a command, and the files of its subcommands with the command's name as
+   * prefix.
+   */
   private static void write(CommandLine command, String prefix, Path folder) throws IOException {
     String name = prefix.isEmpty() ? "weir" : prefix;
     Files.writeString(folder.resolve(name + ".txt"), command.getUsageMessage(Ansi.OFF));

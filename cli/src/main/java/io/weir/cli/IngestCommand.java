@@ -16,8 +16,8 @@ import picocli.CommandLine.Spec;
     name = "ingest",
     mixinStandardHelpOptions = true,
     description = {
-      "Run one ingest node against WEIR_KAFKA and WEIR_REDIS until SIGTERM.",
-      "The journal lies in WEIR_DATA/ingest and must be the node's own, as its name " + "WEIR_NODE."
+      "Run one ingest node against WEIR_KAFKA and WEIR_REDIS until it receives SIGTERM.",
+      "The journal is in WEIR_DATA/ingest. No two nodes may share a journal or a name (WEIR_NODE)."
     })
 final class IngestCommand implements Callable<Integer> {
   @ParentCommand
@@ -39,7 +39,7 @@ final class IngestCommand implements Callable<Integer> {
     throw new CommandFailedException(stop.awaitFailure(() -> ""));
   }
 
-  /** Prints that the node is ready, once it is. A stop need not wait for that. */
+  /** Prints that the node is ready as soon as it is. A stop does not wait for this message. */
   private void announce(Ingest ingest) {
     try {
       ingest.awaitReady();

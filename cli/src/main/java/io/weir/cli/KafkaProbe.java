@@ -17,24 +17,24 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.TimeoutException;
 
 /**
- * Checks that Kafka answers before a command waits for it. Kafka's clients retry a wrong address
- * until the request times out, after half a minute or more.
+ * Checks that Kafka responds before a command waits for it. Kafka's clients retry a wrong address
+ * until the request times out, after 30 s or more.
  */
 final class KafkaProbe {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
 
   /**
-   * Longer than the connect timeout: a busy broker accepts connections at once, but answers late.
+   * Longer than the connect timeout: a busy broker accepts connections at once, but responds late.
    */
   private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(15);
 
   private KafkaProbe() {}
 
   /**
-   * Requires that Kafka answers.
+   * Requires that Kafka responds.
    *
    * @throws CommandFailedException if no address accepts a connection within 5 s, or the server is
-   *     not Kafka or does not answer within 15 s
+   *     not Kafka or does not respond within 15 s
    * @throws KafkaException if no address can be resolved, or Kafka refuses this user
    */
   static void requireReachable(KafkaConnection kafka) {
@@ -69,7 +69,7 @@ final class KafkaProbe {
     List<String> refusals = new ArrayList<>();
     for (int i = 0; i < addresses.size(); i++) {
       InetSocketAddress address = addresses.get(i);
-      // the rest of the time is shared by the addresses that are left
+      // the remaining addresses share the remaining time
       long left = (deadline - System.nanoTime()) / 1_000_000 / (addresses.size() - i);
       try (Socket socket = new Socket()) {
         socket.connect(address, (int) Math.max(1, left));

@@ -34,15 +34,15 @@ final class LedgerCommand {
       sortOptions = false,
       description = {
         "Print the rows of the ledger, one JSON object a line: 'key' (the client), 'window' (from "
-            + "and to) and 'value' (the row as it is in the topic). CLOSE rows are left out.",
+            + "and to) and 'value' (the row as stored in the topic). CLOSE rows are not printed.",
         "Without options it prints the rows that are written from now on, until Ctrl-C. A row is "
             + "written when its window is closed: with the defaults up to 25 minutes after a call.",
-        "Rows of one partition, and so of one client, are printed in their order."
+        "Rows of one partition, and therefore of one client, are printed in order."
       },
       exitCodeListHeading = "%nExit status:%n",
       exitCodeList = {
-        "0:printed, also when Ctrl-C or the end of the reader stopped it",
-        "1:Kafka failed, or has no such topic; or a record is no row of the ledger: it is left out",
+        "0:all rows were printed, or Ctrl-C or a closed output stopped the command",
+        "1:Kafka failed or has no such topic; or a record is not a ledger row and was skipped",
         "2:an option or a variable is wrong"
       },
       footerHeading = "%nExamples:%n",
@@ -52,17 +52,15 @@ final class LedgerCommand {
         "  weir ledger tail --from-beginning --follow | head"
       })
   int tail(
-      @Option(
-              names = "--from-beginning",
-              description = "every row that the topic holds, and then end")
+      @Option(names = "--from-beginning", description = "print all rows of the topic, and then end")
           boolean fromBeginning,
       @Option(
               names = "--follow",
-              description = "go on with the rows that come; the default without --from-beginning")
+              description = "continue with new rows; the default without --from-beginning")
           boolean follow,
-      @Option(names = "--client", paramLabel = "C", description = "only of this client")
+      @Option(names = "--client", paramLabel = "C", description = "print only rows of this client")
           @Nullable String client,
-      @Option(names = "--max", paramLabel = "N", description = "end after so many rows")
+      @Option(names = "--max", paramLabel = "N", description = "end after N rows")
           @Nullable Long max) {
     if (max != null && max < 1) {
       throw wrong("--max must be at least 1, is " + max);
@@ -78,10 +76,10 @@ final class LedgerCommand {
         reader.skipTo(ends);
       }
       boolean endless = follow || !fromBeginning;
-      while (!stop.isAsked() && !lines.isOver() && (endless || !reader.hasReached(ends))) {
+      while (!stop.isRequested() && !lines.isDone() && (endless || !reader.hasReached(ends))) {
         reader.follow(lines);
       }
-      return lines.hasLeftOut() ? WeirCommand.FAILED : 0;
+      return lines.hasSkipped() ? WeirCommand.FAILED : 0;
     }
   }
 

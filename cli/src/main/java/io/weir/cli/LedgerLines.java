@@ -14,7 +14,7 @@ import java.time.Instant;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
-/** Prints rows of the ledger, each as a line of JSON. Not thread-safe. */
+/** Prints ledger rows, one JSON object a line. Not thread-safe. */
 final class LedgerLines implements TopicReader.Visitor {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -22,14 +22,14 @@ final class LedgerLines implements TopicReader.Visitor {
   private final PrintWriter err;
   private final @Nullable String client;
   private long left;
-  private boolean hasLeftOut;
+  private boolean hasSkipped;
 
   /**
    * Creates an instance that prints to a writer.
    *
-   * @param err receives messages about records that are not rows, which are left out
+   * @param err receives messages about records that are not ledger rows, which are skipped
    * @param client the client whose rows are printed; null for all clients
-   * @param max most rows to print
+   * @param max maximum number of rows to print
    */
   LedgerLines(PrintWriter out, PrintWriter err, @Nullable String client, long max) {
     this.out = out;
@@ -57,28 +57,28 @@ final class LedgerLines implements TopicReader.Visitor {
         left--;
       }
     } catch (MalformedRecordException | IOException notARow) {
-      hasLeftOut = true;
+      hasSkipped = true;
       err.println(
-          "weir: left out: what stands at offset "
+          "weir: skipped the record at offset "
               + record.offset()
               + " of partition "
               + record.partition()
               + " of "
               + Topics.LEDGER.name()
-              + " is no row of the ledger: "
+              + ", which is not a ledger row: "
               + notARow.getMessage());
       err.flush();
     }
   }
 
-  /** Returns whether a record was not a row of the ledger. */
-  boolean hasLeftOut() {
-    return hasLeftOut;
+  /** Returns whether any record was skipped because it is not a ledger row. */
+  boolean hasSkipped() {
+    return hasSkipped;
   }
 
-  /** Returns whether no further line is wanted: the maximum is reached, or the output is closed. */
-  boolean isOver() {
-    // the stream beneath the writer does not report its errors by exceptions
+  /** Returns whether to stop: the maximum is reached, or the output is closed. */
+  boolean isDone() {
+    // the writer reports errors of its stream only through checkError, not by exceptions
     return left == 0 || out.checkError() || System.out.checkError();
   }
 }

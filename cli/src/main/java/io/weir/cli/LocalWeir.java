@@ -36,9 +36,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Everything in one process over one data folder: a real Kafka broker, one aggregator and one
- * ingest node, and a real redis-server as a child process. Servers named by {@code WEIR_KAFKA} or
- * {@code WEIR_REDIS} are used instead of embedded ones.
+ * All processes of Weir in one JVM with one data folder: an embedded Kafka broker, one aggregator
+ * and one ingest node. Redis runs as a child process. If {@code WEIR_KAFKA} or {@code WEIR_REDIS}
+ * names a server, that server is used instead of the embedded one.
  */
 final class LocalWeir implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LocalWeir.class);
@@ -49,10 +49,13 @@ final class LocalWeir implements AutoCloseable {
   private static final int DEFAULT_REDIS_PORT = 6379;
   private static final Path DEFAULT_POLICIES = Path.of("policies.yml");
 
-  /** Restoring several months of state from the local broker takes minutes at most. */
-  private static final Duration READY_PATIENCE = Duration.ofMinutes(5);
+  /**
+   * Maximum time until all parts are ready. Restoring months of state from the local broker takes
+   * minutes.
+   */
+  private static final Duration READY_TIMEOUT = Duration.ofMinutes(5);
 
-  /** The parts, the one started last at the front. Read while it is being closed. */
+  /** The started parts, the newest first. Other threads read it while it is being closed. */
   private final Deque<Part> parts = new ConcurrentLinkedDeque<>();
 
   private final Consumer<String> stopping;
@@ -71,7 +74,7 @@ final class LocalWeir implements AutoCloseable {
   }
 
   /**
-   * One of the parts.
+   * One started part.
    *
    * @param failure returns why the part has stopped working, or an empty string while it works
    */
@@ -82,7 +85,7 @@ final class LocalWeir implements AutoCloseable {
   }
 
   /**
-   * Starts all parts. Calls and reports are answered once it {@linkplain #awaitReady is ready}.
+   * Starts all parts. They serve calls and reports once {@link #awaitReady} returns.
    *
    * @param environment the variables
    * @param step receives the name of each part before it is started
@@ -98,8 +101,8 @@ final class LocalWeir implements AutoCloseable {
     } catch (NoClassDefFoundError missing) {
       weir.close();
       throw new CommandFailedException(
-          "this installation has neither a Kafka broker nor a redis-server to start, as the container"
-              + " image has none: set WEIR_KAFKA and WEIR_REDIS, or use ./weir of the repository",
+          "this installation has no Kafka broker and no redis-server to start, like the container"
+              + " image: set WEIR_KAFKA and WEIR_REDIS, or use ./weir of the repository",
           missing);
     } catch (Throwable failed) {
       weir.close();
@@ -109,7 +112,7 @@ final class LocalWeir implements AutoCloseable {
 
   private void startParts(Map<String, String> environment, Consumer<String> step)
       throws IOException, TopicAdminException, AggregatorStartException, InterruptedException {
-    // checked before any part is started
+    // before any part is started
     int partitions = WrongVariables.read(environment, LocalWeir::readAll);
     Ingest.check(IngestConfig.of(innerBeforeTheStart(environment)));
     Settings settings = Settings.of(environment);
@@ -161,7 +164,7 @@ final class LocalWeir implements AutoCloseable {
                   startAgain(
                       server.isAlive()
                           ? ""
-                          : "its process has ended (redis/redis.log may say why)")));
+                          : "its process has ended (redis/redis.log may show the reason)")));
       redisUri =
           password == null ? server.uri() : server.uri().replace("://", "://:" + password + "@");
     }
@@ -176,7 +179,7 @@ final class LocalWeir implements AutoCloseable {
     scheme = ingestConfig.access().tls() == null ? "http://" : "https://";
     step.accept("aggregator");
     RedisLiveCache cache = RedisLiveCache.start(ingestConfig.redis());
-    parts.push(new Part("reports' look at Redis", cache, () -> ""));
+    parts.push(new Part("Redis client of the reports", cache, () -> ""));
     Aggregator started = Aggregator.start(aggregatorConfig, cache);
     parts.push(new Part("aggregator", started, started::failure));
     reportsPort = started.reportsPort();
@@ -195,7 +198,7 @@ final class LocalWeir implements AutoCloseable {
   }
 
   /**
-   * Reads every variable, to find those that are wrong.
+   * Reads all variables to find the wrong ones.
    *
    * @return the number of partitions of new topics
    */
@@ -222,15 +225,15 @@ final class LocalWeir implements AutoCloseable {
               variable -> {
                 throw new Settings.InvalidSettingException(
                     variable
-                        + " is set, but WEIR_KAFKA is not; the broker that is then started takes no"
+                        + " is set, but WEIR_KAFKA is not; the broker that weir starts then takes no"
                         + " properties");
               });
     }
   }
 
   /**
-   * Returns the variables of the parts with placeholders for embedded servers, whose addresses
-   * cannot be wrong.
+   * Returns the variables of the parts before any server is started. For embedded servers they
+   * contain placeholder addresses.
    */
   private static Map<String, String> innerBeforeTheStart(Map<String, String> environment) {
     Settings settings = Settings.of(environment);
@@ -241,22 +244,22 @@ final class LocalWeir implements AutoCloseable {
   }
 
   /**
-   * Waits until calls and reports are answered.
+   * Waits until the parts serve calls and reports.
    *
    * @throws CommandFailedException if a part stops before that, or the aggregator takes longer than
-   *     {@link #READY_PATIENCE}
+   *     {@link #READY_TIMEOUT}
    */
   void awaitReady() throws InterruptedException {
     awaitParts.await();
   }
 
-  /** Returns the variables as the parts read them. */
+  /** Returns the variables that the parts read. */
   private static Map<String, String> inner(
       Map<String, String> environment, String kafka, String redisUri) {
     Map<String, String> inner = new HashMap<>(environment);
     boolean isOurKafka = environment.getOrDefault(KafkaConnection.VARIABLE, "").isEmpty();
     if (isOurKafka && Files.exists(DEFAULT_POLICIES)) {
-      // our own Kafka has no policies but those of this folder; a fleet's may have others
+      // the embedded Kafka has only the policies of this folder; a fleet's Kafka may have others
       putIfUnset(inner, "WEIR_POLICIES", DEFAULT_POLICIES.toString());
     }
     putIfUnset(inner, SingleCopy.VARIABLE, "allow");
@@ -264,17 +267,17 @@ final class LocalWeir implements AutoCloseable {
     inner.put("WEIR_REDIS", redisUri);
     putIfUnset(inner, "WEIR_HTTP_HOST", "127.0.0.1");
     putIfUnset(inner, RateLimitSettings.HOST, "127.0.0.1");
-    // there is no load balancer in front of it
+    // no load balancer is in front of the node
     putIfUnset(inner, "WEIR_STOP_DELAY", "PT0S");
     putIfUnset(inner, "WEIR_REPORTS_HOST", "127.0.0.1");
-    // the only node of this folder, wherever the folder is moved to
+    // a fixed name, since the folder has one node and may be moved to another host
     putIfUnset(inner, "WEIR_NODE", "local");
     putIfUnset(inner, "WEIR_INSTANCE", "local");
     return inner;
   }
 
   private void awaitReady(Aggregator aggregator) throws InterruptedException {
-    long deadline = System.nanoTime() + READY_PATIENCE.toNanos();
+    long deadline = System.nanoTime() + READY_TIMEOUT.toNanos();
     while (!aggregator.ready()) {
       String failure = failure();
       if (!failure.isEmpty()) {
@@ -282,9 +285,9 @@ final class LocalWeir implements AutoCloseable {
       }
       if (System.nanoTime() > deadline) {
         throw new CommandFailedException(
-            "the aggregator did not become ready in "
-                + READY_PATIENCE
-                + "; WEIR_LOG=info says what it does");
+            "the aggregator did not become ready within "
+                + READY_TIMEOUT
+                + "; set WEIR_LOG=info to see what it does");
       }
       TimeUnit.MILLISECONDS.sleep(50);
     }
@@ -319,17 +322,18 @@ final class LocalWeir implements AutoCloseable {
   }
 
   /**
-   * Returns the failure with the advice to start again. The data of an embedded server are intact
-   * after a failure, so a restart loses nothing.
+   * Returns the failure with the advice to start again, or an empty string for no failure. An
+   * embedded server's data are intact after a failure, so a restart loses nothing.
    */
   private static String startAgain(String failure) {
     return failure.isEmpty() ? "" : failure + "; start again over the same WEIR_DATA";
   }
 
-  /** Returns which part has stopped working and why, or an empty string while all parts work. */
+  /**
+   * Returns the name of the failed part and the reason, or an empty string while all parts work.
+   */
   String failure() {
-    // a part that depends on a stopped part may have stopped because of it, so dependencies come
-    // first
+    // dependencies first: a stopped part may stop the parts that depend on it
     for (Iterator<Part> first = parts.descendingIterator(); first.hasNext(); ) {
       Part part = first.next();
       String why = part.failure().get();
@@ -340,7 +344,7 @@ final class LocalWeir implements AutoCloseable {
     return "";
   }
 
-  /** Returns how to reach Kafka. */
+  /** Returns the connection settings of Kafka. */
   KafkaConnection kafka() {
     return kafka;
   }
@@ -350,15 +354,12 @@ final class LocalWeir implements AutoCloseable {
     return redis;
   }
 
-  /**
-   * Returns how long a stop of the ingest node takes: the time it keeps serving, and then the time
-   * it waits for Kafka.
-   */
+  /** Returns how long a stop of the ingest node takes: the stop delay plus the drain timeout. */
   Duration ingestStop() {
     return ingestStop;
   }
 
-  /** Returns host and port of Envoy's rate limit service; empty if there is none. */
+  /** Returns host and port of Envoy's rate limit service; empty if it is not served. */
   Optional<String> grpc() {
     return grpcPort.isPresent()
         ? Optional.of("127.0.0.1:" + grpcPort.getAsInt())
@@ -384,7 +385,7 @@ final class LocalWeir implements AutoCloseable {
       try {
         part.handle().close();
       } catch (Exception failed) {
-        LOG.error("{} did not stop in order", part.name(), failed);
+        LOG.error("{} did not close without errors", part.name(), failed);
       }
     }
   }

@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Marker;
 
 /**
- * Limits the warnings and errors of each logger to a burst of {@value #BURST} lines, refilled by
- * one every 5 s. A part that fails again and again, for example because the disk is full, must not
- * fill that disk with its log. The number of suppressed lines is logged at the first, second,
- * fourth, eighth and so on. Thread-safe.
+ * A log filter that limits the warnings and errors of each logger to a burst of {@value #BURST}
+ * lines, refilled by one line every 5 s. A part that fails repeatedly, for example because the disk
+ * is full, must not fill the disk with its log. The filter logs the number of suppressed lines at
+ * the first, second, fourth, eighth and so on. Thread-safe.
  */
 public final class LogBudget extends TurboFilter {
   static final int BURST = 200;
@@ -26,7 +26,7 @@ public final class LogBudget extends TurboFilter {
   private final Map<String, Budget> budgets = new ConcurrentHashMap<>();
   private final LongSupplier nanoClock;
 
-  /** The remaining lines of one logger, as a token bucket. */
+  /** The token bucket of lines that one logger may still write. */
   private static final class Budget {
     private long lines = BURST;
     private long refilledNanos;
@@ -52,7 +52,7 @@ public final class LogBudget extends TurboFilter {
     }
   }
 
-  /** Creates a filter; called by logback's configuration. */
+  /** Creates a filter. Logback's configuration calls this. */
   public LogBudget() {
     this(System::nanoTime);
   }
@@ -69,7 +69,7 @@ public final class LogBudget extends TurboFilter {
       @Nullable String format,
       Object @Nullable [] parameters,
       @Nullable Throwable thrown) {
-    // without a format the call only asks whether the level is enabled
+    // a call without a format only checks whether the level is enabled
     if (format == null
         || !level.isGreaterOrEqual(Level.WARN)
         || !level.isGreaterOrEqual(logger.getEffectiveLevel())

@@ -36,8 +36,8 @@ import picocli.CommandLine.Spec;
     name = "policies",
     mixinStandardHelpOptions = true,
     description = {
-      "Look at a policy file before it is rolled out, and publish policies.",
-      "What is published is in force on every node within a second."
+      "Check a policy file before you publish it, and publish policies.",
+      "Published policies are in force on every node within a second."
     },
     subcommands = {
       PublishedPoliciesCommands.Apply.class,
@@ -61,8 +61,8 @@ final class PoliciesCommand {
       name = "check",
       mixinStandardHelpOptions = true,
       description = {
-        "Validate a policy file: exit 1 and name every problem when it is wrong.",
-        "Else print what each policy is for and does, and what looks like a mistake."
+        "Validate a policy file. Exits with 1 and prints every problem if the file is wrong.",
+        "Otherwise prints which calls each policy matches, its limit, and possible mistakes."
       })
   int check(
       @Parameters(arity = "0..1", paramLabel = "FILE", description = "the policy file (YAML)")
@@ -70,8 +70,8 @@ final class PoliciesCommand {
       @Option(
               names = "--against-usage",
               description =
-                  "also compare with the calls that were counted in WEIR_KAFKA: name meters, endpoints"
-                      + " and clients that fit none of them, and buckets that calls of several"
+                  "also compare with the calls that WEIR_KAFKA has counted: print the meters, endpoints"
+                      + " and clients that match none of them, and the buckets that calls of several"
                       + " meters share")
           boolean againstUsage) {
     PrintWriter out = spec.commandLine().getOut();
@@ -88,18 +88,18 @@ final class PoliciesCommand {
     if (againstUsage) {
       advice.addAll(usageAdvice(set, out));
     } else {
-      // usage tells more exactly which buckets several meters share
+      // counted usage shows more precisely which buckets several meters share
       advice.addAll(PolicyAdvice.onMissingMeters(set));
     }
-    advice.forEach(one -> out.printf("look again: %s %s%n", one.subject(), one.text()));
+    advice.forEach(one -> out.printf("check: %s %s%n", one.subject(), one.text()));
     out.printf(
         "%s is valid: %s%s%s%n",
         read,
         PolicyText.count(set.policies().size(), "policy", "policies"),
-        advice.isEmpty() ? "" : ", " + advice.size() + " to look at again",
+        advice.isEmpty() ? "" : ", " + advice.size() + " to check",
         set.clients().settings().isEmpty()
             ? ""
-            : ", clients with settings of their own: " + set.clients().settings().size());
+            : ", clients with their own settings: " + set.clients().settings().size());
     out.flush();
     return 0;
   }
@@ -114,7 +114,7 @@ final class PoliciesCommand {
               + " cannot be read and were skipped; 'weir verify' lists them");
     }
     if (used.isEmpty()) {
-      out.println("nothing was counted yet, so there is nothing to compare with");
+      out.println("no calls are counted yet, so there is nothing to compare with");
       return List.of();
     }
     return set.policies().stream()
@@ -128,27 +128,31 @@ final class PoliciesCommand {
       name = "explain",
       mixinStandardHelpOptions = true,
       description = {
-        "Tell which policies of a file decide a call, in which order, with which limits and "
-            + "buckets, and why the others do not; first, whether one of them denies every such "
-            + "call.",
-        "Asks neither Redis nor Kafka."
+        "Show which policies of a file decide a call, in which order, and with which limits and "
+            + "buckets. Also show why the other policies do not apply. If a policy denies every such "
+            + "call, the output begins with it.",
+        "Uses neither Redis nor Kafka."
       })
   int explain(
-      @Option(names = "--client", required = true, paramLabel = "NAME", description = "who calls")
+      @Option(
+              names = "--client",
+              required = true,
+              paramLabel = "NAME",
+              description = "the client of the call")
           String client,
       @Option(
               names = "--endpoint",
               paramLabel = "NAME",
               defaultValue = CallEvent.DEFAULT_ENDPOINT,
-              description = "what is called (${DEFAULT-VALUE})")
+              description = "the endpoint of the call (${DEFAULT-VALUE})")
           String endpoint,
       @Option(
               names = "--meter",
               paramLabel = "NAME",
               defaultValue = CallEvent.DEFAULT_METER,
-              description = "what is counted (${DEFAULT-VALUE})")
+              description = "the meter of the call (${DEFAULT-VALUE})")
           String meter,
-      @Option(names = "--ip", paramLabel = "ADDRESS", description = "the caller's address")
+      @Option(names = "--ip", paramLabel = "ADDRESS", description = "the caller's IP address")
           @Nullable String ip,
       @Option(
               names = "--attribute",
@@ -163,7 +167,7 @@ final class PoliciesCommand {
     IpAddress address = ip == null ? null : IpAddress.parse(ip);
     if (ip != null && address == null) {
       throw new CommandLine.ParameterException(
-          spec.commandLine(), "--ip must be an IPv4 or IPv6 address, is '" + ip + "'");
+          spec.commandLine(), "--ip must be an IPv4 or IPv6 address, but is '" + ip + "'");
     }
     PrintWriter out = spec.commandLine().getOut();
     PolicySet set = read(fileOf(file), out);
@@ -182,7 +186,7 @@ final class PoliciesCommand {
       mixinStandardHelpOptions = true,
       description = {
         "Print the JSON Schema of policy files, for editors.",
-        "A YAML file names it in its first line: # yaml-language-server: $schema=policies.schema.json"
+        "A YAML file refers to it in its first line: # yaml-language-server: $schema=policies.schema.json"
       })
   int schema() {
     spec.commandLine().getOut().print(PolicyFile.schema());
@@ -194,17 +198,18 @@ final class PoliciesCommand {
       name = "import",
       mixinStandardHelpOptions = true,
       description = {
-        "Turn configurations of Envoy's own rate limit service (envoyproxy/ratelimit) into a policy"
+        "Convert configurations of Envoy's rate limit service (envoyproxy/ratelimit) into a policy"
             + " file, and print it.",
-        "What has no counterpart is refused, and named by its path in the file. Nothing is "
-            + "published."
+        "The command refuses a setting that has no counterpart and prints its path in the file. "
+            + "Nothing is published."
       })
   int importEnvoy(
       @Option(
               names = "--envoy",
               required = true,
               paramLabel = "FILE",
-              description = "a configuration (YAML); may be given several times, once for a domain")
+              description =
+                  "a configuration (YAML); may be given several times, one for each domain")
           List<Path> files) {
     EnvoyImport imported = new EnvoyImport();
     List<String> problems = new ArrayList<>();
@@ -243,12 +248,12 @@ final class PoliciesCommand {
     }
   }
 
-  /** Returns the command line's settings. */
+  /** Returns the parent command. */
   WeirCommand weir() {
     return weir;
   }
 
-  /** Returns the file to read. */
+  /** Returns the policy file: the given one, or the one that WEIR_POLICIES names. */
   Path fileOf(@Nullable Path given) {
     return given == null ? Path.of(weir.setting("WEIR_POLICIES", "policies.yml")) : given;
   }
@@ -259,8 +264,8 @@ final class PoliciesCommand {
   }
 
   /**
-   * Returns the content of a file, or null if the file is refused, in which case the problems are
-   * printed.
+   * Returns the content of a policy file. If the file is invalid, prints its problems and returns
+   * null.
    */
   static PolicyFile.Content.@Nullable Valid readValid(Path file, PrintWriter out) {
     if (!Files.isRegularFile(file)) {

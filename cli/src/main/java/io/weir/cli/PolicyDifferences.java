@@ -14,15 +14,15 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells what a change does to each policy and client: {@code +} added, {@code -} removed, {@code ~}
- * changed, with the members that differ.
+ * Describes the effect of a change on each policy and client: {@code +} added, {@code -} removed,
+ * {@code ~} changed, followed by the changed members.
  */
 final class PolicyDifferences {
   private final List<String> lines = new ArrayList<>();
 
   private PolicyDifferences() {}
 
-  /** Returns the lines that tell drafts apart from what is published; empty if there are none. */
+  /** Returns the differences between drafts and the published entries; empty if there are none. */
   static List<String> of(PolicyState state, List<Draft> drafts) {
     PolicyDifferences differences = new PolicyDifferences();
     for (Draft draft : drafts) {
@@ -33,7 +33,7 @@ final class PolicyDifferences {
     return differences.lines;
   }
 
-  /** Returns in words how many policies and clients the lines are about. */
+  /** Returns how many policies and clients the lines add, change and remove. */
   static String summary(List<String> lines) {
     return count(lines, '+')
         + " added, "
@@ -58,7 +58,7 @@ final class PolicyDifferences {
       lines.add("~ " + draft.key());
       addMembers(before, after);
       if (present.order() != draft.order() && before.equals(after)) {
-        lines.add("    its place among the policies");
+        lines.add("    its position among the policies");
       }
     }
   }
@@ -73,7 +73,7 @@ final class PolicyDifferences {
     for (String member : all.keySet()) {
       JsonNode old = then.get(member);
       JsonNode changed = now.get(member);
-      // a number of a file and one of the log may differ in their type
+      // a number from a file and the same number from the topic may differ in Java type
       if (!Objects.toString(old).equals(Objects.toString(changed))) {
         lines.add("    " + member + ": " + text(old) + " -> " + text(changed));
       }

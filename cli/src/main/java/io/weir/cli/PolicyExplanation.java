@@ -55,17 +55,17 @@ final class PolicyExplanation {
         call.attributes().isEmpty() ? "" : ", " + new TreeMap<>(call.attributes()));
     ClientSettings settings = set.clients().settings().get(client);
     if (settings != null && !settings.calendar().equals(ClientCalendar.OF_POLICY)) {
-      out.printf("the client has a calendar of its own: %s%n", describe(settings.calendar()));
+      out.printf("the client has its own calendar: %s%n", describe(settings.calendar()));
       BillingCalendar billing = matched.billing();
       out.printf(
           "the client is billed by %s%n",
           billing == null ? "the months of UTC" : billing.describe());
     }
     if (settings == null && set.clients().unknown() == UnknownClients.LIMIT) {
-      out.println("nothing is set for the client: it shares the buckets of all unknown clients");
+      out.println("the client has no settings: it shares the buckets of all unknown clients");
     }
     if (settings == null && set.clients().unknown() == UnknownClients.REFUSE) {
-      out.println("nothing is set for the client, and unknown clients are refused");
+      out.println("the client has no settings, and unknown clients are refused");
     }
     String plan = set.clients().planOf(settings);
     if (plan != null) {
@@ -112,21 +112,21 @@ final class PolicyExplanation {
             "  - %-20s %s%n",
             policy.name(),
             applied.contains(policy.name()) && !matched.leftOut().contains(policy)
-                ? "not asked: its place is taken by " + replacers(policy, specific)
+                ? "not evaluated: replaced by " + replacers(policy, specific)
                 : fitting.contains(policy.name()) && !matched.leftOut().contains(policy)
-                    ? "not asked: a policy that is more specific is for the descriptor"
+                    ? "not evaluated: a more specific policy matches the descriptor"
                     : whyNot(policy, matched.leftOut()));
       }
     }
   }
 
-  /** Returns the descriptor for which the call stands; null if it is any other call. */
+  /** Returns the Envoy descriptor that the call represents; null if the call represents none. */
   private @Nullable Descriptor descriptor() {
     String keys = call.attributes().get(Descriptor.KEYS);
     return keys == null ? null : new Descriptor(EntryNames.of(EntryNames.split(keys)), null);
   }
 
-  /** Returns the policies that are specific enough for the call. */
+  /** Returns the matching policies. For a descriptor, these are only the most specific ones. */
   private MatchedPolicies specific(MatchedPolicies all, Instant now) {
     Descriptor descriptor = descriptor();
     return descriptor == null ? all : descriptor.select(all, call, now.toEpochMilli());
@@ -140,7 +140,7 @@ final class PolicyExplanation {
         : descriptor.apply(all, call, now.toEpochMilli());
   }
 
-  /** Returns the names of the policies that take the place of one. */
+  /** Returns the names of the policies that replace the given one. */
   private static String replacers(Policy replaced, MatchedPolicies specific) {
     return NameList.of(
         specific.evaluated().stream()
@@ -173,38 +173,38 @@ final class PolicyExplanation {
 
   private String whyNot(Policy policy, List<Policy> leftOut) {
     if (policy.mode() == PolicyMode.OFF) {
-      return "not asked: mode off";
+      return "not evaluated: mode off";
     }
     if (leftOut.contains(policy)) {
-      return "left out: it matches, but more than "
+      return "not evaluated: it matches, but more than "
           + Check.MAX_BUCKETS
           + " policies do, and it is one of the last";
     }
     List<String> plans = plansOf(policy);
     String plan = set.clients().planOf(set.clients().settings().get(client));
     if (!plans.isEmpty() && (plan == null || !plans.contains(plan))) {
-      return "not asked: is for plan " + PolicyText.anyOf(plans);
+      return "not evaluated: is for plan " + PolicyText.anyOf(plans);
     }
     PolicyMatch match = policy.match();
     if (!fits(new PolicyMatch(match.client(), List.of(), List.of()))) {
-      return "not asked: is for client " + PolicyText.anyOf(match.client());
+      return "not evaluated: is for client " + PolicyText.anyOf(match.client());
     }
     if (!fits(new PolicyMatch(List.of(), match.endpoint(), List.of()))) {
-      return "not asked: is for endpoint " + PolicyText.anyOf(match.endpoint());
+      return "not evaluated: is for endpoint " + PolicyText.anyOf(match.endpoint());
     }
     if (!fits(new PolicyMatch(List.of(), List.of(), match.meter()))) {
-      return "not asked: is for meter " + PolicyText.anyOf(match.meter());
+      return "not evaluated: is for meter " + PolicyText.anyOf(match.meter());
     }
-    return "not asked: " + whyNot(policy, plan);
+    return "not evaluated: " + whyNot(policy, plan);
   }
 
-  /** Returns what is missing in a call whose names fit. */
+  /** Returns why a policy does not match a call whose client, endpoint and meter match. */
   private String whyNot(Policy policy, @Nullable String plan) {
     if (policy.key().contains(KeyPart.PLAN) && plan == null) {
-      return "has a bucket for each plan, and the client has none";
+      return "has a bucket for each plan, and the client has no plan";
     }
     if (policy.key().contains(KeyPart.IP) && call.ip() == null) {
-      return "has a bucket for each address, and the call gives none (--ip)";
+      return "has a bucket for each address, and the call has no address (--ip)";
     }
     PolicyMatch match = policy.match();
     if (!match.ip().isEmpty()

@@ -13,13 +13,12 @@ import java.util.List;
 import java.util.Locale;
 import java.util.TreeMap;
 
-/** Describes policies in words. */
+/** Formats policies as text. */
 final class PolicyText {
   private PolicyText() {}
 
   /**
-   * Returns a policy in one line. Optional fields are listed only if they differ from their
-   * defaults.
+   * Returns a policy in one line. Optional fields appear only if they differ from their defaults.
    */
   static String of(Policy policy) {
     StringBuilder line =
@@ -44,7 +43,7 @@ final class PolicyText {
     return line.toString();
   }
 
-  /** Returns which calls a policy matches: {@code every call}, or the patterns that it sets. */
+  /** Returns the calls that a policy matches: {@code every call}, or the patterns of the policy. */
   static String of(PolicyMatch match) {
     List<String> parts = new ArrayList<>();
     add(parts, "client", match.client());
@@ -69,17 +68,17 @@ final class PolicyText {
     }
   }
 
-  /** Returns patterns as alternatives; if there are many, only the first ones. */
+  /** Returns patterns joined by "or"; if there are many, only the first ones. */
   static String anyOf(List<String> patterns) {
     return NameList.of(patterns, "or");
   }
 
-  /** Returns an enum's constant as a policy file writes it. */
+  /** Returns an enum constant in the spelling of policy files. */
   static String lower(Enum<?> word) {
     return word.name().toLowerCase(Locale.ROOT);
   }
 
-  /** Returns a number with the singular or plural of what it counts. */
+  /** Returns a number with the singular or plural of its noun. */
   static String count(long number, String singular, String plural) {
     return number + " " + (number == 1 ? singular : plural);
   }

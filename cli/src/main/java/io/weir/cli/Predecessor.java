@@ -21,38 +21,40 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends what a killed predecessor over the same data folder has left open in the embedded broker:
- * its membership in the aggregator's consumer group, and its transactions, beyond which nothing can
- * be read. Otherwise both last until their sessions time out, about 10 to 30 s.
+ * Cleans up after a killed aggregator that used the same data folder. Removes its membership in the
+ * consumer group from the embedded broker, and aborts its open transactions, which block readers.
+ * Otherwise both last until their sessions time out, about 10 to 30 s.
  *
- * <p>Only for a broker that is started together with its only aggregator over a locked folder: any
- * member that it still lists is dead.
+ * <p>Use it only for a broker that starts together with its only aggregator in a locked folder.
+ * There any member that the broker still lists is dead.
  */
 final class Predecessor {
   private static final Logger LOG = LoggerFactory.getLogger(Predecessor.class);
 
-  /** The fencing only saves time, so it must not take long itself. */
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  /** Timeout of each request. The cleanup only saves time, so it must not take long itself. */
+  private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
   private Predecessor() {}
 
   /**
-   * Removes the group members and aborts the transactions. If Kafka does not do so in time, they
-   * end by themselves.
+   * Removes the group members and aborts the transactions. If Kafka does not do so in time, logs a
+   * warning: both end when their sessions time out.
    */
   static void fence(KafkaConnection kafka, String applicationPrefix) throws InterruptedException {
-    int patienceMillis = Math.toIntExact(PATIENCE.toMillis());
+    int timeoutMillis = Math.toIntExact(TIMEOUT.toMillis());
     try (Admin admin =
         kafka.admin(
             Map.of(
                 AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
-                patienceMillis,
+                timeoutMillis,
                 AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG,
-                patienceMillis))) {
+                timeoutMillis))) {
       fenceTransactions(admin, applicationPrefix);
       removeMembers(admin, StreamsSettings.applicationId(applicationPrefix));
     } catch (ExecutionException | TimeoutException failed) {
-      LOG.warn("predecessor is not fenced, it ends with its session: {}", failed.toString());
+      LOG.warn(
+          "could not fence the killed aggregator; its session will time out: {}",
+          failed.toString());
     }
   }
 
@@ -63,21 +65,21 @@ final class Predecessor {
             .listTransactions(
                 new ListTransactionsOptions().filterStates(Set.of(TransactionState.ONGOING)))
             .all()
-            .get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
+            .get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)
             .stream()
             .map(TransactionListing::transactionalId)
             .filter(id -> id.startsWith(StreamsSettings.applicationId(applicationPrefix) + "-"))
             .toList();
     if (!open.isEmpty()) {
-      LOG.info("predecessor's transactions end {}", open);
-      admin.fenceProducers(open).all().get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+      LOG.info("aborting transactions of a killed aggregator {}", open);
+      admin.fenceProducers(open).all().get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
     }
   }
 
   private static void removeMembers(Admin admin, String group)
       throws InterruptedException, ExecutionException, TimeoutException {
     boolean isKnown =
-        admin.listGroups().all().get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS).stream()
+        admin.listGroups().all().get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS).stream()
             .map(GroupListing::groupId)
             .anyMatch(group::equals);
     if (!isKnown) {
@@ -87,16 +89,16 @@ final class Predecessor {
         admin
             .describeConsumerGroups(List.of(group))
             .all()
-            .get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
+            .get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)
             .values()
             .stream()
             .allMatch(description -> description.members().isEmpty());
     if (!isEmpty) {
-      LOG.info("predecessor's membership ends group={}", group);
+      LOG.info("removing members of a killed aggregator group={}", group);
       admin
           .removeMembersFromConsumerGroup(group, new RemoveMembersFromConsumerGroupOptions())
           .all()
-          .get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+          .get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
     }
   }
 }

@@ -11,9 +11,9 @@ import java.time.Duration;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** What is published in the log of policies of a cluster, for commands. */
+/** Reads and changes the policies that a cluster's policies topic holds, for commands. */
 final class PublishedPolicies {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final String CLIENT_ID = "weir-policies-command";
 
   private final KafkaConnection kafka;
@@ -22,10 +22,10 @@ final class PublishedPolicies {
     this.kafka = kafka;
   }
 
-  /** Reads all that is published now. */
+  /** Reads the current state of the topic. */
   PolicyState read() {
     try (PolicyLogReader reader = PolicyLogReader.open(kafka, CLIENT_ID)) {
-      PolicyState state = reader.readToEnd(PATIENCE);
+      PolicyState state = reader.readToEnd(TIMEOUT);
       String refusal = reader.refusal();
       if (refusal != null) {
         throw new CommandFailedException(refusal);
@@ -37,13 +37,13 @@ final class PublishedPolicies {
   }
 
   /**
-   * Reads every change that the log still has, also if the newest cannot be decided by.
+   * Reads every change that the topic still has, even if its newest state is invalid.
    *
-   * @return why it cannot; null if it can
+   * @return why the newest state is invalid; null if it is valid
    */
   @Nullable String readChanges(Consumer<PolicyEntry> listener) {
     try (PolicyLogReader reader = PolicyLogReader.open(kafka, CLIENT_ID)) {
-      reader.readToEnd(PATIENCE, listener);
+      reader.readToEnd(TIMEOUT, listener);
       return reader.refusal();
     } catch (PolicyLogReader.IncompleteLogException notWhole) {
       return notWhole.getMessage();
@@ -52,11 +52,11 @@ final class PublishedPolicies {
     }
   }
 
-  /** Makes a change in the name of who runs the command. */
+  /** Publishes a change. Its author is the operating system's user and the command line. */
   PolicyEditor.Outcome change(String command, PolicyEditor.Change change) {
     try {
       return new PolicyEditor(kafka, CLIENT_ID)
-          .change(System.getProperty("user.name") + ": weir " + command, PATIENCE, change);
+          .change(System.getProperty("user.name") + ": weir " + command, TIMEOUT, change);
     } catch (RefusedException refused) {
       throw new CommandFailedException(String.join("\n  ", refused.problems()), refused);
     }

@@ -30,11 +30,11 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** The commands on policies that are published. */
+/** The commands that read or change the published policies. */
 final class PublishedPoliciesCommands {
   private PublishedPoliciesCommands() {}
 
-  /** What these commands have in common. */
+  /** Base of these commands. */
   abstract static class Published implements Callable<Integer> {
     @ParentCommand
     @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
@@ -53,7 +53,7 @@ final class PublishedPoliciesCommands {
     }
   }
 
-  /** What the commands on a file have in common. */
+  /** Base of the commands that read a policy file. */
   abstract static class OnFile extends Published {
     @Parameters(arity = "0..1", paramLabel = "FILE", description = "the policy file (YAML)")
     private @Nullable Path file;
@@ -74,38 +74,38 @@ final class PublishedPoliciesCommands {
       name = "apply",
       mixinStandardHelpOptions = true,
       description = {
-        "Publish a policy file: policies, plans and clients are those of the file then, and no others.",
-        "All of it takes effect at once; prints what is changed.",
+        "Publish a policy file. It replaces all published policies, plans and clients at once.",
+        "Prints the changes.",
         "If the file lacks published policies, plans, clients or settings, asks before it removes them.",
-        "A file that lacks published API keys is refused: 'weir policies export' has them."
+        "A file that lacks published API keys is refused; 'weir policies export' prints a file with them."
       })
   static final class Apply extends OnFile {
-    @Option(names = "--dry-run", description = "only print what would be changed")
+    @Option(names = "--dry-run", description = "only print the changes, and publish nothing")
     private boolean dryRun;
 
     @Option(
         names = "--revoke-keys",
-        description = "publish the file also if it lacks API keys, which are revoked then")
+        description = "publish the file even if it lacks API keys; these keys are revoked")
     private boolean revokeKeys;
 
     @Option(
         names = "--yes",
         description =
-            "remove what the file lacks without asking; without it and without a terminal such a"
-                + " file is refused, with the exit status 3")
+            "remove without asking what the file lacks; without this option and without a terminal"
+                + " such a file is refused with exit status 3")
     private boolean yes;
 
     @Override
     int call(Path read, JsonNode tree) {
       AppliedFile applied = AppliedFile.of(String.valueOf(read.getFileName()), tree);
       if (dryRun) {
-        return tellOnly(published().read(), tree);
+        return printOnly(published().read(), tree);
       }
       ConfirmedChange change = new ConfirmedChange(PolicyEdits.apply(applied, revokeKeys), yes);
       PolicyEditor.Outcome outcome = publish(applied, change);
       while (outcome == null) {
         print(change.differences(), "; nothing is published yet");
-        if (!policies.weir().confirms(out(), "publish this, and remove what the file lacks?")) {
+        if (!policies.weir().confirms(out(), "publish the file and remove the listed entries?")) {
           return refuse(applied, change);
         }
         change.confirm();
@@ -113,7 +113,7 @@ final class PublishedPoliciesCommands {
       }
       print(change.differences(), "");
       out().printf("version %d is published%n", outcome.after().version());
-      tellSwitch(outcome.after(), out());
+      printSwitch(outcome.after(), out());
       out().flush();
       return 0;
     }
@@ -133,15 +133,15 @@ final class PublishedPoliciesCommands {
     private int refuse(AppliedFile applied, ConfirmedChange change) {
       PrintWriter err = spec.commandLine().getErr();
       err.printf(
-          "weir: %s is not published: it would remove %s, which nobody has confirmed;"
-              + " add them to the file (weir policies export), or apply it with --yes%n",
+          "weir: %s is not published: it would remove %s, which is not confirmed;"
+              + " add these entries to the file (weir policies export), or apply it with --yes%n",
           applied.name(), change.removed());
       err.flush();
       return WeirCommand.NOT_CONFIRMED;
     }
 
-    /** Prints what would be changed; returns the exit status. */
-    private int tellOnly(PolicyState state, JsonNode tree) {
+    /** Prints the changes without publishing them; returns the exit status. */
+    private int printOnly(PolicyState state, JsonNode tree) {
       print(differences(state, tree), "; nothing is published yet");
       List<String> revoked = ApiKeyEdits.revoked(state, PolicyEdits.drafts(state, tree));
       if (revoked.isEmpty() || revokeKeys) {
@@ -154,7 +154,7 @@ final class PublishedPoliciesCommands {
     }
 
     private void print(List<String> differences, String when) {
-      // at once: the writer of commands flushes after each call
+      // in one call: the writer of commands flushes after each call
       StringBuilder text = new StringBuilder();
       differences.forEach(line -> text.append(line).append(System.lineSeparator()));
       out().println(text + PolicyDifferences.summary(differences) + when);
@@ -162,22 +162,25 @@ final class PublishedPoliciesCommands {
     }
   }
 
-  /** Tells that limits are switched, if they are: nothing of a file shows that. */
-  private static void tellSwitch(PolicyState state, PrintWriter out) {
+  /**
+   * Prints the enforcement switch if it is not {@code enforce}, since a policy file does not show
+   * it.
+   */
+  private static void printSwitch(PolicyState state, PrintWriter out) {
     if (state.enforcement() != PolicyMode.ENFORCE) {
       out.printf(
-          "enforcement is %s: weir policies switch enforce puts the limits back%n",
+          "enforcement is %s: 'weir policies switch enforce' enforces the limits again%n",
           PolicyText.lower(state.enforcement()));
     }
   }
 
-  /** Compares a file with what is published. */
+  /** Compares a policy file with the published policies. */
   @Command(
       name = "diff",
       mixinStandardHelpOptions = true,
       description = {
-        "Compare a policy file with what is published: print what applying it would change.",
-        "Exit 0 if nothing, 1 if something."
+        "Compare a policy file with the published policies: print what applying it would change.",
+        "Exits with 0 if nothing differs, with 1 otherwise."
       })
   static final class Diff extends OnFile {
     @Override
@@ -192,7 +195,7 @@ final class PublishedPoliciesCommands {
                   ? read + " does not differ"
                   : PolicyDifferences.summary(differences),
               state.version());
-      tellSwitch(state, out());
+      printSwitch(state, out());
       out().flush();
       return differences.isEmpty() ? 0 : 1;
     }
@@ -202,11 +205,12 @@ final class PublishedPoliciesCommands {
     return PolicyDifferences.of(state, PolicyEdits.drafts(state, tree));
   }
 
-  /** Lists what is published. */
+  /** Lists the published policies. */
   @Command(
       name = "list",
       mixinStandardHelpOptions = true,
-      description = "List the published policies: what each does, since when, and by whom.")
+      description =
+          "List the published policies: what each does, when it was changed, and by whom.")
   static final class Listing extends Published {
     @Override
     public Integer call() {
@@ -233,7 +237,7 @@ final class PublishedPoliciesCommands {
       }
       out()
           .printf(
-              "version %d: %s, %s with settings of their own, enforcement %s%n",
+              "version %d: %s, %s with their own settings, enforcement %s%n",
               state.version(),
               PolicyText.count(state.policyEntries().size(), "policy", "policies"),
               PolicyText.count(state.clientEntries().size(), "client", "clients"),
@@ -252,11 +256,11 @@ final class PublishedPoliciesCommands {
         + entry.changedBy();
   }
 
-  /** Prints what is published as a file. */
+  /** Prints the published policies as a policy file. */
   @Command(
       name = "export",
       mixinStandardHelpOptions = true,
-      description = "Print what is published as a policy file, which can be applied again.")
+      description = "Print the published policies as a policy file for 'weir policies apply'.")
   static final class Export extends Published {
     @Override
     public Integer call() {
@@ -266,19 +270,19 @@ final class PublishedPoliciesCommands {
     }
   }
 
-  /** Prints the changes. */
+  /** Prints the changes of policies and clients. */
   @Command(
       name = "history",
       mixinStandardHelpOptions = true,
       description = {
-        "Print who changed what and when, the newest last: every change of the last 400 days, and of"
-            + " older ones the last of each policy."
+        "Print who changed what and when, the newest change last. The topic keeps every change of the"
+            + " last 400 days, and the last older change of each policy."
       })
   static final class History extends Published {
     @Parameters(
         arity = "0..1",
         paramLabel = "NAME",
-        description = "only changes of the policy or client of this name")
+        description = "print only changes of the policy or client with this name")
     private @Nullable String name;
 
     @Override
@@ -313,14 +317,14 @@ final class PublishedPoliciesCommands {
     }
   }
 
-  /** Sets the switch of all policies. */
+  /** Switches the enforcement of all policies. */
   @Command(
       name = "switch",
       mixinStandardHelpOptions = true,
       description = {
-        "Switch all policies at once: enforce (each by its own mode), shadow (none refuses a call),"
-            + " off (none is asked).",
-        "Calls are counted all the same."
+        "Switch all policies at once: enforce (each policy by its own mode), shadow (no policy denies"
+            + " a call), off (no policy is evaluated).",
+        "Calls are counted in every case."
       })
   static final class Switch extends Published {
     @Parameters(paramLabel = "MODE", description = "enforce, shadow or off")
@@ -344,7 +348,7 @@ final class PublishedPoliciesCommands {
         }
       }
       throw new picocli.CommandLine.ParameterException(
-          spec.commandLine(), "MODE must be one of enforce, shadow, off, is '" + mode + "'");
+          spec.commandLine(), "MODE must be one of enforce, shadow, off, but is '" + mode + "'");
     }
   }
 }

@@ -29,13 +29,13 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Lists what could not be counted, and replays it. */
+/** Lists refused records and lines, and replays them. */
 @Command(
     name = "quarantine",
     mixinStandardHelpOptions = true,
     description = {
-      "List what could not be counted, or bring it to the count again.",
-      "Needs WEIR_KAFKA, and WEIR_LATENESS as the aggregators have it."
+      "List the records and lines that could not be counted, or send them again to be counted.",
+      "Needs WEIR_KAFKA, and the same WEIR_LATENESS as the aggregators."
     })
 final class QuarantineCommand {
   private static final int LEFT = 1;
@@ -54,29 +54,29 @@ final class QuarantineCommand {
         arity = "0..*",
         paramLabel = "PLACE",
         description =
-            "records or lines by where they were refused: partition@offset, or"
-                + " partition@offset:line; all when none is given")
+            "select by place: partition@offset for a record, or"
+                + " partition@offset:line for a line (all)")
     private List<String> places = new ArrayList<>();
 
     @Option(
         names = "--partition",
         paramLabel = "N",
-        description = "only of this partition of the calls topic")
+        description = "select this partition of the calls topic")
     private @Nullable Integer partition;
 
     @Option(
         names = "--since",
         paramLabel = "T",
-        description = "only what was refused since then, RFC 3339 (2026-11-21T00:00:00Z)")
+        description = "select lines refused since this RFC 3339 time (2026-11-21T00:00:00Z)")
     private @Nullable Instant since;
 
     @Option(
         names = "--reason",
         paramLabel = "TEXT",
-        description = "only where the reason holds this text")
+        description = "select lines whose reason contains this text")
     private @Nullable String reason;
 
-    @Option(names = "--client", paramLabel = "C", description = "only of this client")
+    @Option(names = "--client", paramLabel = "C", description = "select this client")
     private @Nullable String client;
   }
 
@@ -85,15 +85,19 @@ final class QuarantineCommand {
       mixinStandardHelpOptions = true,
       sortOptions = false,
       description = {
-        "List what was refused, each line once: where, why, how often, and whether it 'waits' "
-            + "(can be replayed), 'stays' (cannot, or not yet; the last column says why) or is "
-            + "'counted' (was replayed).",
-        "A line that is older than WEIR_LATENESS would be refused again, and stays; so does one "
-            + "for which the sum of its window has no room until other calls of it are settled "
-            + "down."
+        "List the refused lines, each once: the place, the reason, the number of refusals and the "
+            + "state. State 'waits': it can be replayed. 'stays': it cannot be replayed, or not yet; the "
+            + "last column has the reason. 'counted': it was replayed.",
+        "A line older than WEIR_LATENESS would be refused again, so it stays. A line also stays while "
+            + "the sum of its window is at its maximum. It can be replayed when other calls of the "
+            + "window are settled to lower costs."
       },
       exitCodeListHeading = "%nExit status:%n",
-      exitCodeList = {"0:listed", "1:Kafka failed", "2:an option or a variable is wrong"},
+      exitCodeList = {
+        "0:the list is complete",
+        "1:Kafka failed",
+        "2:an option or a variable is wrong"
+      },
       footerHeading = "%nExamples:%n",
       footer = {
         "  weir quarantine list",
@@ -102,7 +106,8 @@ final class QuarantineCommand {
       })
   int list(
       @Mixin Filters filters,
-      @Option(names = "--json", description = "one JSON object instead of a table") boolean json)
+      @Option(names = "--json", description = "print one JSON object instead of a table")
+          boolean json)
       throws IOException {
     SortedMap<Source, Entry> found = select(filters, quarantine());
     PrintWriter out = spec.commandLine().getOut();
@@ -120,18 +125,17 @@ final class QuarantineCommand {
       mixinStandardHelpOptions = true,
       sortOptions = false,
       description = {
-        "Send what waits in the quarantine to the calls topic again, and wait until it is "
-            + "counted, in the windows in which it was decided: as adjustments where these are "
-            + "closed.",
-        "Each line is counted once, however often it is sent, so a run that was interrupted "
-            + "is made again. Nothing is taken out of the quarantine. 'weir verify' then counts "
-            + "replayed lines as they are in the ledger. Update every aggregator first: older ones "
-            + "do not know replays."
+        "Send the waiting lines of the quarantine to the calls topic again, and wait until they "
+            + "are counted. They count in the windows in which they were decided. A closed window gets "
+            + "an adjustment.",
+        "Each line is counted once, however often it is sent. So you can repeat an interrupted run. "
+            + "Nothing is removed from the quarantine. 'weir verify' then expects the replayed lines in "
+            + "the ledger. Upgrade all aggregators first: older ones do not support replays."
       },
       exitCodeListHeading = "%nExit status:%n",
       exitCodeList = {
-        "0:everything that was selected is counted, or would be sent (--dry-run)",
-        "1:something stays, was refused again or is not counted yet, each named; or Kafka failed",
+        "0:all selected lines are counted, or would be sent (--dry-run)",
+        "1:some lines stay, were refused again or are not counted yet, each printed; or Kafka failed",
         "2:an option or a variable is wrong"
       },
       footerHeading = "%nExamples:%n",
@@ -142,17 +146,18 @@ final class QuarantineCommand {
       })
   int replay(
       @Mixin Filters filters,
-      @Option(names = "--dry-run", description = "say what would be sent, and send nothing")
+      @Option(names = "--dry-run", description = "print what would be sent, and send nothing")
           boolean dryRun,
       @Option(
               names = "--wait",
               paramLabel = "D",
               defaultValue = "PT1M",
-              description = "how long to wait until what was sent is counted (${DEFAULT-VALUE})")
-          Duration patience)
+              description =
+                  "maximum time to wait until the sent lines are counted (${DEFAULT-VALUE})")
+          Duration timeout)
       throws InterruptedException {
-    if (patience.isNegative()) {
-      throw wrong("--wait must not be negative, is " + patience);
+    if (timeout.isNegative()) {
+      throw wrong("--wait must not be negative, but is " + timeout);
     }
     Quarantine quarantine = quarantine();
     SortedMap<Source, Entry> selected = select(filters, quarantine);
@@ -170,7 +175,7 @@ final class QuarantineCommand {
         .filter(entry -> entry.state() == Entry.State.STAYS)
         .forEach(entry -> out.println("STAYS " + entry.source() + " " + entry.stays()));
     boolean done =
-        dryRun || staying == selected.size() || sendAndTell(quarantine, selected, patience);
+        dryRun || staying == selected.size() || sendAndPrint(quarantine, selected, timeout);
     out.flush();
     return done && staying == 0 ? 0 : LEFT;
   }
@@ -178,19 +183,19 @@ final class QuarantineCommand {
   /**
    * Sends the selected entries and prints the result.
    *
-   * @return whether everything that was sent is counted
+   * @return whether all sent entries are counted
    */
-  private boolean sendAndTell(
-      Quarantine quarantine, SortedMap<Source, Entry> selected, Duration patience)
+  private boolean sendAndPrint(
+      Quarantine quarantine, SortedMap<Source, Entry> selected, Duration timeout)
       throws InterruptedException {
     Account account =
         withProgress(
             progress -> {
               try {
-                return new Replayer(quarantine, selected).run(patience, progress);
-              } catch (InterruptedException asked) {
+                return new Replayer(quarantine, selected).run(timeout, progress);
+              } catch (InterruptedException interrupted) {
                 Thread.currentThread().interrupt();
-                throw new CommandFailedException("interrupted; run it again", asked);
+                throw new CommandFailedException("interrupted; run the command again", interrupted);
               }
             });
     PrintWriter out = spec.commandLine().getOut();
@@ -223,7 +228,7 @@ final class QuarantineCommand {
     SortedMap<Source, Entry> all = withProgress(quarantine::read);
     for (Source place : selection.places()) {
       if (all.keySet().stream().noneMatch(place::holds)) {
-        throw new CommandFailedException("nothing of " + place + " is in the quarantine");
+        throw new CommandFailedException("the quarantine has nothing of place " + place + "");
       }
     }
     SortedMap<Source, Entry> found = new TreeMap<>();
@@ -238,7 +243,8 @@ final class QuarantineCommand {
     for (String text : filters.places) {
       Source place = Source.parse(text);
       if (place == null) {
-        throw wrong("a place must be partition@offset or partition@offset:line, is '" + text + "'");
+        throw wrong(
+            "a place must be partition@offset or partition@offset:line, but is '" + text + "'");
       }
       places.add(place);
     }

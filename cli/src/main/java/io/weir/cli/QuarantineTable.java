@@ -14,13 +14,13 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Prints entries of the quarantine, and their number for each reason. */
+/** Prints entries of the quarantine, and the number of entries for each reason. */
 final class QuarantineTable {
   private QuarantineTable() {}
 
   static void print(PrintWriter out, Collection<Entry> entries) {
     if (entries.isEmpty()) {
-      out.println("nothing is in the quarantine, as far as was asked");
+      out.println("the quarantine has no entry that matches");
       return;
     }
     String row = "%-20s %-8s %-24s %5s  %-20s %-36s %s%n";
@@ -33,8 +33,8 @@ final class QuarantineTable {
           lower(entry.state()),
           Instant.ofEpochMilli(entry.refusedAtEpochMillis()),
           entry.refusals(),
-          said(entry.client()),
-          said(entry.id()),
+          orDash(entry.client()),
+          orDash(entry.id()),
           printable(entry.reason() + stays));
     }
     out.println();
@@ -88,7 +88,9 @@ final class QuarantineTable {
     json.writeEndObject();
   }
 
-  /** Returns the counts by reason, where reasons that differ only in numbers are one. */
+  /**
+   * Returns the counts by state for each reason. Reasons that differ only in numbers count as one.
+   */
   private static Map<String, Map<Entry.State, Integer>> counts(Collection<Entry> entries) {
     Map<String, Map<Entry.State, Integer>> counts = new TreeMap<>();
     for (Entry entry : entries) {
@@ -104,13 +106,13 @@ final class QuarantineTable {
     return state.name().toLowerCase(Locale.ROOT);
   }
 
-  private static String said(@Nullable String text) {
+  private static String orDash(@Nullable String text) {
     return text == null ? "-" : printable(text);
   }
 
   /**
-   * Returns the text without control characters: text written by a stranger must not move the
-   * cursor.
+   * Returns the text with control characters replaced by {@code ?}. Clients choose parts of the
+   * text, and they must not be able to control the terminal.
    */
   private static String printable(String text) {
     return text.replaceAll("\\p{Cntrl}", "?");

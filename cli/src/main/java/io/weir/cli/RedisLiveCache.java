@@ -16,7 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Reads the buckets' tokens from Redis by peeks, which charge nothing. Thread-safe. */
+/** Reads the tokens of buckets from Redis with peeks, which charge nothing. Thread-safe. */
 final class RedisLiveCache implements LiveCache, AutoCloseable {
   private final RedisCache cache;
 
@@ -24,9 +24,7 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
     this.cache = cache;
   }
 
-  /**
-   * Creates an instance and connects to Redis, now if it is reachable, otherwise as soon as it is.
-   */
+  /** Creates an instance. It connects to Redis now, or as soon as Redis is reachable. */
   static RedisLiveCache start(RedisCacheConfig config) {
     return new RedisLiveCache(
         RedisCache.start(config.withDenyCacheAge(Duration.ZERO), new SimpleMeterRegistry()));
@@ -35,22 +33,22 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
   @Override
   public Map<String, Held> ask(Map<String, BucketLimit> buckets) {
     Map<String, Held> held = new HashMap<>();
-    // requested as shadow buckets, for which a cold cache answers, too, from the state it has
+    // requested as shadow buckets: for these Redis also replies from an unrestored cache
     List<BucketRequest> requests = new ArrayList<>();
     buckets.forEach(
         (bucket, limit) -> requests.add(new BucketRequest(bucket, limit.alone(), false)));
     for (int from = 0; from < requests.size(); from += Check.MAX_BUCKETS) {
-      List<BucketRequest> asked =
+      List<BucketRequest> batch =
           requests.subList(from, Math.min(requests.size(), from + Check.MAX_BUCKETS));
-      if (!(cache.peek(new Check(asked, 1)) instanceof Decision.Decided decided)) {
+      if (!(cache.peek(new Check(batch, 1)) instanceof Decision.Decided decided)) {
         return held;
       }
-      for (int i = 0; i < asked.size(); i++) {
+      for (int i = 0; i < batch.size(); i++) {
         BucketReply reply = decided.buckets().get(i);
         held.put(
-            asked.get(i).bucket(),
+            batch.get(i).bucket(),
             new Held(
-                tokens(asked.get(i).limit(), reply),
+                tokens(batch.get(i).limit(), reply),
                 decided.decidedAtEpochMicros(),
                 reply.epoch(),
                 reply.chargedTokens()));
@@ -60,8 +58,8 @@ final class RedisLiveCache implements LiveCache, AutoCloseable {
   }
 
   /**
-   * Returns the tokens of a bucket, negative if it is in debt. A reply does not contain the debt;
-   * for a bucket that refills, it follows from the time until the bucket is full.
+   * Returns the tokens of a bucket, negative if it is in debt. A reply does not contain the debt.
+   * For a bucket that refills, the debt follows from the time until the bucket is full.
    */
   private static long tokens(BucketLimit limit, BucketReply reply) {
     return reply.remainingTokens() > 0 || !limit.refills()

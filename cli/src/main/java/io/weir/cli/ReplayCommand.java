@@ -38,39 +38,39 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Decide recorded calls again, under the policies of their recorded version, and compare: "
-          + "each verdict must follow from what the records say of its buckets before, and each "
-          + "bucket and limit from the policies.",
-      "Every difference is named by its cause; one that nothing explains is UNEXPLAINED. Changes "
-          + "nothing, and has nothing to do with 'weir quarantine replay', which sends refused "
-          + "records again."
+      "Decide recorded calls again with the recorded version of the policies, and compare the "
+          + "results. Each verdict must follow from the earlier records of its buckets. Each bucket "
+          + "and limit must follow from the policies.",
+      "Each difference is printed with its cause; a difference without a known cause is UNEXPLAINED. "
+          + "The command changes nothing. It is unrelated to 'weir quarantine replay', which sends "
+          + "refused records again."
     },
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
-      "0:every verdict is the same, or differs for a named cause",
+      "0:all verdicts are the same, or differ for a known cause",
       "1:a difference is UNEXPLAINED; or Kafka or the disk failed",
       "2:an option or a variable is wrong",
-      "3:nothing is unexplained, but calls of the range may be missing; each reason is named "
-          + "behind UNPROVEN"
+      "3:no difference is UNEXPLAINED, but calls of the range may be missing; each reason follows "
+          + "UNPROVEN"
     },
     footerHeading = "%nCauses of differences:%n",
     footer = {
-      "  correction     a correction changed the bucket; the comparison goes on from its new stamp",
-      "  fresh-epoch    Redis lost the bucket, which began full too early",
-      "  limit-changed  the bucket had another limit before",
-      "  gap            tokens were charged without a record: a node died, the rest of a lease",
-      "  overlap        Redis went back behind its own charges: a failover, old data",
-      "  clock          Redis' clock went back by more than a fill time, or behind the epoch",
-      "  lease          the call took tokens of a lease; its stamp follows",
+      "  correction     a correction changed the bucket; the comparison continues from the new stamp",
+      "  fresh-epoch    Redis lost the bucket, which became full too early",
+      "  limit-changed  the bucket had a different limit before",
+      "  gap            tokens were charged without a record: a node died, or a lease was not used up",
+      "  overlap        Redis lost its newest charges: a failover, or old data",
+      "  clock          Redis' clock stepped back by more than a fill time, or to before the epoch",
+      "  lease          the call took tokens of a lease; its stamp follows later",
       "  deny-cache     a later change may explain a repeated denial, or no record confirms it",
       "",
       "Not compared:",
       "  failure-mode      Redis did not decide: only policies and on_cache_failure are compared",
-      "  not-recorded      the records do not have the bucket, or an old stamp has no limit",
+      "  not-recorded      the record does not have the bucket, or an old stamp has no limit",
       "  before-range      the first record of an epoch that began before the range",
-      "  policies-unknown  the version is gone, or is 0 without --policies (as of usage events)",
-      "  unknowable        a policy looks at the address or at attributes, or more than 16 match",
-      "  cut-time          the bucket fills in more than 142 years, which the record cuts",
+      "  policies-unknown  the version was deleted, or is 0 without --policies (usage events have 0)",
+      "  unknowable        a policy depends on the address or on attributes, or more than 16 match",
+      "  cut-time          the bucket takes more than 142 years to fill, and the record truncates that",
       "",
       "Example:",
       "  weir replay --check --from 2026-11-16T00:00:00Z --to 2026-11-17T00:00:00Z"
@@ -91,35 +91,39 @@ final class ReplayCommand implements Callable<Integer> {
   @Option(
       names = "--check",
       required = true,
-      description = "compare only; there is nothing else that it does")
+      description = "compare only; required, since the command has no other mode")
   private boolean check;
 
   @Option(
       names = "--from",
       required = true,
       paramLabel = "T",
-      description = "calls decided at or after this RFC 3339 time")
+      description = "compare calls decided at or after this RFC 3339 time")
   private Instant from = Instant.EPOCH;
 
-  @Option(names = "--to", required = true, paramLabel = "T", description = "and before this one")
+  @Option(
+      names = "--to",
+      required = true,
+      paramLabel = "T",
+      description = "compare calls decided before this RFC 3339 time")
   private Instant to = Instant.EPOCH;
 
-  @Option(names = "--client", paramLabel = "C", description = "this client only")
+  @Option(names = "--client", paramLabel = "C", description = "compare only calls of this client")
   private @Nullable String client;
 
   @Option(
       names = "--policies",
       paramLabel = "FILE",
       description =
-          "the policies of version 0, by which a node decides that has none but its file; else "
-              + "the matching of such calls is not checked")
+          "the policies of version 0, which a node uses when only its file has policies; without "
+              + "this option the matching of such calls is not checked")
   private @Nullable Path policies;
 
   @Option(
       names = "--scratch",
       paramLabel = "F",
       description =
-          "folder for what is sorted while it runs: 80 bytes for each recorded bucket (the "
+          "folder for temporary files of the sort, 80 bytes for each recorded bucket (the "
               + "system's temporary folder)")
   private Path scratch = Path.of(System.getProperty("java.io.tmpdir"));
 
@@ -128,10 +132,11 @@ final class ReplayCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    require(check, "--check must be given: it is all that 'weir replay' does");
+    require(check, "--check must be given: 'weir replay' has no other mode");
     require(from.isBefore(to), "--from must be before --to");
     require(
-        Files.isDirectory(scratch), "--scratch must be a folder that exists, is '" + scratch + "'");
+        Files.isDirectory(scratch),
+        "--scratch must be an existing folder, but is '" + scratch + "'");
     PolicySet ofFile = file();
     ReplayReport report = run(new PolicyVersions(published(), ofFile));
     if (json) {
@@ -140,7 +145,7 @@ final class ReplayCommand implements Callable<Integer> {
       print(report);
     }
     if (client != null && report.calls() == 0) {
-      err("no call of the client '" + client + "' stands in the range");
+      err("the range has no call of the client '" + client + "'");
     }
     if (report.unexplained() > 0) {
       return DIFFERS;
@@ -163,14 +168,18 @@ final class ReplayCommand implements Callable<Integer> {
     }
     throw new ParameterException(
         spec.commandLine(),
-        "--policies: " + file + " is wrong: weir policies check " + file + " says why");
+        "--policies: "
+            + file
+            + " is wrong: 'weir policies check "
+            + file
+            + "' prints the problems");
   }
 
   private List<PolicyEntry> published() {
     List<PolicyEntry> entries = new ArrayList<>();
     String problem = new PublishedPolicies(weir.kafka()).readChanges(entries::add);
     if (problem != null) {
-      err("the newest policies cannot be decided by: " + problem);
+      err("the newest policies are invalid: " + problem);
     }
     return entries;
   }
@@ -184,12 +193,11 @@ final class ReplayCommand implements Callable<Integer> {
       return replay.run((what, done, total) -> Bars.show(bar, what, done, total));
     } catch (IOException | UncheckedIOException failed) {
       throw new CommandFailedException(
-          "what is sorted could not be kept (--scratch " + scratch + "): " + reason(failed),
-          failed);
+          "could not write temporary files (--scratch " + scratch + "): " + reason(failed), failed);
     }
   }
 
-  /** Returns the reason with its kind: the message may be the name of a file alone. */
+  /** Returns the reason with the exception's class, since the message may be only a file name. */
   private static String reason(Exception failed) {
     Throwable cause = failed.getCause();
     return (cause == null ? failed : cause).toString();
@@ -210,7 +218,7 @@ final class ReplayCommand implements Callable<Integer> {
         PolicyText.count(report.equalStamps(), "bucket", "buckets"),
         PolicyText.count(report.equalDenials(), "repeated denial", "repeated denials"));
     if (report.repeatedRows() > 0) {
-      out.printf("stand twice, and were judged once: %d%n", report.repeatedRows());
+      out.printf("written twice, and judged once: %d%n", report.repeatedRows());
     }
     if (report.unreadable() > 0) {
       out.printf(

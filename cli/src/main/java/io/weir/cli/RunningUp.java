@@ -17,9 +17,9 @@ import java.util.Optional;
 import java.util.Properties;
 
 /**
- * The file in {@code WEIR_DATA} that tells other commands of the same user where the Kafka broker
- * of a running {@code weir up} listens. It names the process, so that a file that a killed process
- * left behind is ignored.
+ * The file in {@code WEIR_DATA} with the address of the Kafka broker of a running {@code weir up}.
+ * Other commands of the same user read it. The file contains the process id and its start time, so
+ * that the file of a killed process is ignored.
  */
 final class RunningUp implements AutoCloseable {
   private static final String FILE = "up.properties";
@@ -47,7 +47,7 @@ final class RunningUp implements AutoCloseable {
    *
    * @param data the data folder
    * @param kafka the broker's address
-   * @param kafkaProperties further properties that its clients need
+   * @param kafkaProperties further properties that Kafka clients need
    */
   static RunningUp announce(Path data, String kafka, Map<String, String> kafkaProperties)
       throws IOException {
@@ -60,20 +60,21 @@ final class RunningUp implements AutoCloseable {
     Path file = data.resolve(FILE);
     Path unfinished = data.resolve(FILE + ".new");
     try (Writer writer = Files.newBufferedWriter(unfinished, StandardCharsets.UTF_8)) {
-      content.store(writer, "written by weir up, for commands next to it");
+      content.store(writer, "written by weir up for other weir commands");
     }
     Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
     return new RunningUp(file);
   }
 
   /**
-   * Returns how to reach the broker of an {@code up} that runs over the data folder, if one does.
+   * Returns the connection to the broker of a running {@code up} in the data folder; empty if none
+   * is running.
    */
   static Optional<KafkaConnection> kafka(Settings settings) {
     Path file = dataFolder(settings).resolve(FILE);
     Properties content = new Properties();
     try {
-      // before it is opened: a pipe would wait for its writer, who may replace it meanwhile
+      // checked before the file is opened: opening a pipe would wait for its writer
       if (!Files.isRegularFile(file) || !isOfThisUser(file)) {
         return Optional.empty();
       }
@@ -97,8 +98,9 @@ final class RunningUp implements AutoCloseable {
   }
 
   /**
-   * A file of another user in the current folder must not choose the Kafka or its settings.
-   * Compares owners of files, since in a container the user may have no name.
+   * Returns whether this user owns the file. A file of another user in the current folder must not
+   * choose the Kafka broker or its settings. The method compares the owners of files, since in a
+   * container the user may have no name.
    */
   private static boolean isOfThisUser(Path file) throws IOException {
     Path own = Files.createTempFile("weir", null);
@@ -112,7 +114,7 @@ final class RunningUp implements AutoCloseable {
   private static boolean isRunning(Properties content) {
     try {
       long pid = Long.parseLong(content.getProperty(PID, ""));
-      // another process may have the same number, but not the same start
+      // another process may have the same id, but not the same start time
       return ProcessHandle.of(pid)
           .filter(process -> startOf(process).equals(content.getProperty(STARTED)))
           .isPresent();

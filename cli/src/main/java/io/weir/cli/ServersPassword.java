@@ -11,16 +11,16 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import org.jspecify.annotations.Nullable;
 
-/** The password of the Kafka and the Redis that {@code weir up} starts. */
+/** The password of the Kafka broker and the Redis server that {@code weir up} starts. */
 final class ServersPassword {
   private static final String FILE = "servers.password";
 
   private ServersPassword() {}
 
   /**
-   * Returns the password; null if the ports require no tokens, since every user of this machine may
-   * then use all of Weir. The first call creates the password and keeps it in the data folder,
-   * which only this user may read.
+   * Returns the password. Returns null if the ports require no tokens, since every user of this
+   * machine may then use all of Weir. The first call creates the password and writes it to the data
+   * folder, which only this user may read.
    */
   static @Nullable String of(Settings settings, Path data) throws IOException {
     if (!AccessSettings.of(settings).hasTokens()) {
@@ -32,7 +32,7 @@ final class ServersPassword {
       if (!kept.matches("[A-Za-z0-9_-]{16,}")) {
         throw new CommandFailedException(
             file
-                + " does not hold a password of at least 16 letters, digits, _ and -; delete the file,"
+                + " must hold a password of at least 16 letters, digits, _ and -; delete the file,"
                 + " and Weir creates a new one");
       }
       return kept;

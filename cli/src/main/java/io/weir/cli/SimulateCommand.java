@@ -29,25 +29,25 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Compares algorithms, or tries policies, over made or recorded traffic. */
+/** Compares algorithms, or tests policies, with generated or recorded traffic. */
 @Command(
     name = "simulate",
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Compare algorithms over the same traffic, call by call, with the exact sliding window: how many "
-          + "calls each admits, how many it admits though the limit is reached or denies though it is not, "
-          + "the most it admits within a window, and by how much its count is wrong.",
-      "With --policies: which clients of a recorded traffic these policies would have limited, and how often.",
-      "The traffic is made (--traffic), or the access log of a web server in common or combined format "
-          + "(--log): the client is the user, or else the host, the endpoint the method and the path. Or it is "
-          + "what was recorded in weir.calls.v1 (--from, --to; needs WEIR_KAFKA).",
-      "Changes nothing: neither policies nor buckets."
+      "Compare algorithms with the exact sliding window, call by call, on the same traffic. Prints for "
+          + "each how many calls it admits, how many it admits above the limit, and how many it denies below "
+          + "the limit. Also prints the most calls it admits in a window, and the error of its count.",
+      "With --policies: print which clients of recorded traffic the policies would have limited, and how often.",
+      "The traffic is generated (--traffic), read from a web server's access log (--log), or recorded in "
+          + "weir.calls.v1 (--from, --to; needs WEIR_KAFKA). The log has the common or combined format. The "
+          + "client is the user, or else the host; the endpoint is the method and the path.",
+      "Changes neither policies nor buckets."
     },
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
       "0:done",
-      "1:a file cannot be read or written, or holds no call; or a policy file is wrong",
+      "1:a file cannot be read or written, or has no call; or a policy file is wrong",
       "2:an option is wrong"
     },
     footerHeading = "%nExamples:%n",
@@ -78,7 +78,7 @@ final class SimulateCommand implements Callable<Integer> {
       paramLabel = "A,B",
       defaultValue = SimulatedAlgorithm.DEFAULT,
       description = {
-        "what is compared (${DEFAULT-VALUE}): " + SimulatedAlgorithm.NAMES,
+        "algorithms to compare (${DEFAULT-VALUE}): " + SimulatedAlgorithm.NAMES,
       })
   private String algorithms = SimulatedAlgorithm.DEFAULT;
 
@@ -86,7 +86,7 @@ final class SimulateCommand implements Callable<Integer> {
       names = "--limit",
       paramLabel = "N",
       defaultValue = "100",
-      description = "calls that a window allows, 1 to 1000000 (${DEFAULT-VALUE})")
+      description = "calls allowed in a window, 1 to 1000000 (${DEFAULT-VALUE})")
   private long limit;
 
   @Option(
@@ -100,8 +100,8 @@ final class SimulateCommand implements Callable<Integer> {
       names = "--traffic",
       paramLabel = "SHAPE",
       description = {
-        "how calls are made (edge): steady, bursty, edge (the limit before and after the boundary of "
-            + "two windows), on-off, poisson"
+        "shape of generated traffic (edge): steady, bursty, edge (the limit before and after the boundary "
+            + "of two windows), on-off, poisson"
       })
   private @Nullable String traffic;
 
@@ -109,40 +109,43 @@ final class SimulateCommand implements Callable<Integer> {
       names = "--windows",
       paramLabel = "N",
       defaultValue = "30",
-      description = "length of the made traffic, in windows, 1 to 100000 (${DEFAULT-VALUE})")
+      description = "length of the generated traffic, in windows, 1 to 100000 (${DEFAULT-VALUE})")
   private int windows;
 
   @Option(
       names = "--seed",
       paramLabel = "S",
       defaultValue = "1",
-      description = "of random traffic: the same calls for the same seed (${DEFAULT-VALUE})")
+      description =
+          "seed of random traffic: the same seed generates the same calls (${DEFAULT-VALUE})")
   private long seed;
 
-  @Option(names = "--log", paramLabel = "FILE", description = "an access log instead")
+  @Option(names = "--log", paramLabel = "FILE", description = "read the calls from this access log")
   private @Nullable Path log;
 
   @Option(
       names = "--from",
       paramLabel = "T",
-      description = "recorded calls instead, decided at or after this RFC 3339 time")
+      description = "read recorded calls decided at or after this RFC 3339 time")
   private @Nullable Instant from;
 
-  @Option(names = "--to", paramLabel = "T", description = "and before this one")
+  @Option(
+      names = "--to",
+      paramLabel = "T",
+      description = "read recorded calls decided before this RFC 3339 time")
   private @Nullable Instant to;
 
   @Option(
       names = "--html",
       paramLabel = "FILE",
-      description =
-          "also write the comparison as a page with pictures, of the client with most calls")
+      description = "also write an HTML page with charts of the client with the most calls")
   private @Nullable Path html;
 
   @Option(
       names = "--policies",
       paramLabel = "FILE",
       description =
-          "try these policies over the log, or what was recorded, instead of comparing algorithms")
+          "apply these policies to the log or the recorded calls, instead of comparing algorithms")
   private @Nullable Path policies;
 
   @Override
@@ -157,21 +160,22 @@ final class SimulateCommand implements Callable<Integer> {
   }
 
   private void check() {
-    require(limit >= 1 && limit <= 1_000_000, "--limit must be 1 to 1000000, is " + limit);
-    require(windows >= 1 && windows <= 100_000, "--windows must be 1 to 100000, is " + windows);
+    require(limit >= 1 && limit <= 1_000_000, "--limit must be 1 to 1000000, but is " + limit);
+    require(windows >= 1 && windows <= 100_000, "--windows must be 1 to 100000, but is " + windows);
     require(
         window.compareTo(Duration.ofSeconds(1)) >= 0
             && window.compareTo(MAX_WINDOW) <= 0
             && window.toNanosPart() == 0,
-        "--window must be whole seconds from PT1S to PT24H, is " + window);
-    require((from == null) == (to == null), "--from and --to belong together");
+        "--window must be whole seconds from PT1S to PT24H, but is " + window);
+    require((from == null) == (to == null), "--from and --to must be given together");
     Path folder = html == null ? null : html.toAbsolutePath().getParent();
     require(
-        folder == null || Files.isDirectory(folder), "--html is in no folder that exists: " + html);
+        folder == null || Files.isDirectory(folder),
+        "the folder of --html must exist, but does not: " + html);
     require(from == null || to == null || from.isBefore(to), "--from must be before --to");
     require(
         (log == null ? 0 : 1) + (traffic == null ? 0 : 1) + (from == null ? 0 : 1) <= 1,
-        "--traffic, --log, and --from with --to exclude each other");
+        "give only one of --traffic, --log, and --from with --to");
     require(
         policies == null || log != null || from != null,
         "--policies needs --log, or --from and --to");
@@ -200,7 +204,9 @@ final class SimulateCommand implements Callable<Integer> {
     err.flush();
   }
 
-  /** Returns the traffic, in the order of its times; null if that was told to be impossible. */
+  /**
+   * Returns the calls in order of time; null if there are none, after an error message was printed.
+   */
   private @Nullable List<SimulatedCall> calls() throws IOException {
     if (from != null && to != null) {
       return recorded(from, to);
@@ -210,7 +216,7 @@ final class SimulateCommand implements Callable<Integer> {
       List<SimulatedCall> made =
           shape().calls(limit, window.toSeconds() * MICROS_PER_SECOND, windows, seed);
       if (made.isEmpty()) {
-        err("in so few windows this traffic makes no call: give more --windows");
+        err("this traffic has no call in so few windows: increase --windows");
         return null;
       }
       return made;
@@ -228,7 +234,7 @@ final class SimulateCommand implements Callable<Integer> {
               + read.firstUnread());
     }
     if (read.calls().isEmpty()) {
-      err(file + " holds no call in common or combined format");
+      err(file + " has no call in common or combined format");
       return null;
     }
     return read.calls();
@@ -247,7 +253,7 @@ final class SimulateCommand implements Callable<Integer> {
     if (recorded.unread() > 0) {
       err(
           (recorded.unread() == 1 ? "1 line is" : String.format("%,d lines are", recorded.unread()))
-              + " left out that cannot be read");
+              + " skipped because they cannot be read");
     }
     if (recorded.calls().isEmpty()) {
       err("no call was recorded from " + begin + " to " + end);
@@ -257,15 +263,15 @@ final class SimulateCommand implements Callable<Integer> {
   }
 
   private TrafficShape shape() {
-    String asked = traffic == null ? "edge" : traffic;
+    String name = traffic == null ? "edge" : traffic;
     for (TrafficShape shape : TrafficShape.values()) {
-      if (word(shape).equals(asked)) {
+      if (word(shape).equals(name)) {
         return shape;
       }
     }
     throw new ParameterException(
         spec.commandLine(),
-        "--traffic must be one of steady, bursty, edge, on-off, poisson, is '" + asked + "'");
+        "--traffic must be one of steady, bursty, edge, on-off, poisson, but is '" + name + "'");
   }
 
   private static String word(TrafficShape shape) {
@@ -291,7 +297,7 @@ final class SimulateCommand implements Callable<Integer> {
     comparison.print(out());
     if (html != null) {
       Files.writeString(html, comparison.page());
-      out().println(html + " has the pictures");
+      out().println(html + " has the charts");
       out().flush();
     }
     return 0;
@@ -306,7 +312,7 @@ final class SimulateCommand implements Callable<Integer> {
 
   private int tryPolicies(Path file) throws IOException {
     if (!(PolicyFile.read(file) instanceof PolicyFile.Content.Valid valid)) {
-      err(file + " is wrong: weir policies check " + file + " says why");
+      err(file + " is wrong: 'weir policies check " + file + "' prints the problems");
       return FAILED;
     }
     PolicySet set = valid.policies();

@@ -17,34 +17,34 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Closes a process's resource when the process is asked to end by Ctrl-C or SIGTERM, at any moment
- * from the beginning of the start on, or when the resource has failed. A process that was asked to
- * end and closed its resource exits with 0 rather than with the status of a signal, so that no
- * supervisor takes the exit for a failure. The process ends in any case, even if the close hangs.
+ * Closes a process's resource when the process receives Ctrl-C or SIGTERM, at any moment from the
+ * beginning of the start, or when the resource has failed. After a signal, a process that closed
+ * its resource exits with 0 instead of the signal's status, so that no supervisor reports a
+ * failure. The process ends in any case, even if the close hangs.
  *
  * @param <T> type of the resource
  */
 final class Stop<T extends AutoCloseable> {
-  /** Longest duration of a stop, without the draining of a journal. */
+  /** Maximum duration of a stop, without the draining of a journal. */
   static final Duration LIMIT = Duration.ofSeconds(40);
 
   /**
-   * Longest duration of a stop after a part has failed: the other parts would only wait for the
-   * failed one, and the data are as safe as after a {@code kill -9}.
+   * Maximum duration of a stop after a part has failed. The other parts would only wait for the
+   * failed part, and the data are as safe as after a {@code kill -9}.
    */
   private static final Duration LIMIT_AFTER_FAILURE = Duration.ofSeconds(10);
 
   private static final Logger LOG = LoggerFactory.getLogger(Stop.class);
 
-  /** The status with which the process ends by itself; 0 if it was asked to end. */
+  /** The exit status of a process that ends without a signal; 0 if a signal ends it. */
   private static final AtomicInteger OWN_STATUS = new AtomicInteger();
 
   private final Function<T, Duration> limit;
   private final Thread hook = new Thread(this::end, "weir-stop");
-  private final AtomicBoolean asked = new AtomicBoolean();
+  private final AtomicBoolean isRequested = new AtomicBoolean();
   private final AtomicInteger status = new AtomicInteger();
 
-  /** Completed when the start is over; empty if it has failed. */
+  /** Completed when the start has finished; empty if it has failed. */
   private final CompletableFuture<Optional<T>> started = new CompletableFuture<>();
 
   private Stop(Function<T, Duration> limit) {
@@ -52,12 +52,12 @@ final class Stop<T extends AutoCloseable> {
   }
 
   /**
-   * Starts a resource. If the process is asked to end meanwhile, the resource is closed as soon as
-   * it is started, so that a node that has already published a low watermark also publishes its
-   * goodbye. A start that takes longer than {@link #LIMIT} from then on is not waited for.
+   * Starts a resource. If the process receives a signal during the start, the resource is closed as
+   * soon as it is started. So a node that has already published a low watermark also publishes its
+   * final heartbeat. After a signal, the start may take at most {@link #LIMIT}.
    *
-   * @param start starts the resource; if it fails, it closes whatever it has started
-   * @param limit returns the longest duration of the close
+   * @param start starts the resource; if it fails, it closes all parts that it has started
+   * @param limit returns the maximum duration of the close
    * @throws Exception if the start fails
    */
   static <T extends AutoCloseable> Stop<T> start(Callable<T> start, Function<T, Duration> limit)
@@ -70,27 +70,27 @@ final class Stop<T extends AutoCloseable> {
       stop.startHasFailed(failed);
       throw failed;
     }
-    if (stop.asked.get()) {
+    if (stop.isRequested.get()) {
       awaitEnd();
     }
     return stop;
   }
 
   private void startHasFailed(Throwable failed) throws InterruptedException {
-    boolean isAsked = false;
+    boolean isEnding = false;
     try {
       Runtime.getRuntime().removeShutdownHook(hook);
     } catch (IllegalStateException runsAlready) {
-      isAsked = true;
-      LOG.warn("the start was not ended: {}", failed.toString());
+      isEnding = true;
+      LOG.warn("the start failed during the stop: {}", failed.toString());
     }
     started.complete(Optional.empty());
-    if (isAsked) {
+    if (isEnding) {
       awaitEnd();
     }
   }
 
-  /** Sets the status with which the process is about to end by itself. */
+  /** Sets the exit status of a process that is about to end without a signal. */
   static void endingWith(int status) {
     OWN_STATUS.set(status);
   }
@@ -101,7 +101,7 @@ final class Stop<T extends AutoCloseable> {
   }
 
   /**
-   * Waits for a condition of the resource, such as its readiness. If the process is asked to end
+   * Waits for a condition of the resource, such as its readiness. If the process receives a signal
    * meanwhile, the wait is abandoned.
    *
    * @throws Exception if the wait fails; the process must then end, which closes the resource
@@ -110,7 +110,7 @@ final class Stop<T extends AutoCloseable> {
     try {
       wait.call();
     } catch (Throwable failed) {
-      if (asked.get()) {
+      if (isRequested.get()) {
         awaitEnd();
       }
       status.set(1);
@@ -119,7 +119,7 @@ final class Stop<T extends AutoCloseable> {
   }
 
   /**
-   * Waits until the process is asked to end or the resource has failed.
+   * Waits until the process receives a signal or the resource has failed.
    *
    * @param failure returns why the resource has failed, or an empty string while it works; called
    *     every second
@@ -129,8 +129,9 @@ final class Stop<T extends AutoCloseable> {
   String awaitFailure(Supplier<String> failure) throws InterruptedException {
     while (true) {
       String why = failure.get();
-      // a resource that is being closed looks as if it had failed, so this is checked last
-      if (asked.get()) {
+      // checked after the failure is read, since a resource that is being closed also reports a
+      // failure
+      if (isRequested.get()) {
         awaitEnd();
       }
       if (!why.isEmpty()) {
@@ -147,19 +148,20 @@ final class Stop<T extends AutoCloseable> {
   }
 
   private void end() {
-    asked.set(true);
+    isRequested.set(true);
     if (!started.isDone()) {
-      LOG.warn("asked to end; waits at most {} for the start to be over", LIMIT);
+      LOG.warn(
+          "received a signal during the start; waits at most {} for the start to finish", LIMIT);
     }
     boolean inOrder;
     try {
       Optional<T> resource = started.get(LIMIT.toMillis(), TimeUnit.MILLISECONDS);
       inOrder = resource.isEmpty() || close(resource.get());
     } catch (TimeoutException late) {
-      LOG.error("the start was not over within {}; the process ends without", LIMIT);
+      LOG.error("the start did not finish within {}; the process ends now", LIMIT);
       inOrder = false;
     } catch (Exception impossible) {
-      LOG.error("could not stop in order", impossible);
+      LOG.error("could not stop", impossible);
       inOrder = false;
     }
     Runtime.getRuntime().halt(inOrder ? Math.max(status.get(), OWN_STATUS.get()) : 1);
@@ -181,7 +183,7 @@ final class Stop<T extends AutoCloseable> {
                 resource.close();
                 inOrder.set(true);
               } catch (Exception failed) {
-                LOG.error("could not stop in order", failed);
+                LOG.error("could not stop", failed);
               }
             },
             "weir-close");
@@ -194,7 +196,7 @@ final class Stop<T extends AutoCloseable> {
     }
     if (thread.isAlive()) {
       LOG.error(
-          "did not stop within {}; the process ends without: {}",
+          "did not stop within {}; the process ends now: {}",
           closing,
           Arrays.toString(thread.getStackTrace()));
     }

@@ -6,19 +6,19 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Notifies a command of Ctrl-C or SIGTERM, so that it ends its output after a whole line. The
- * process ends with 0 once the command has closed this.
+ * Notifies a command of Ctrl-C or SIGTERM, so that it ends its output after a whole line. After a
+ * signal the process exits with 0 as soon as the command closes this object.
  */
 final class StopRequest implements AutoCloseable {
-  /** How long the process waits for the command. */
+  /** Maximum time that the process waits for the command. */
   private static final Duration LIMIT = Duration.ofSeconds(10);
 
-  private final CountDownLatch over = new CountDownLatch(1);
-  private volatile boolean asked;
+  private final CountDownLatch closed = new CountDownLatch(1);
+  private volatile boolean isRequested;
 
   private StopRequest() {}
 
-  /** Starts to watch for a request to stop. */
+  /** Starts to watch for signals. */
   static StopRequest watch() {
     StopRequest request = new StopRequest();
     Runtime.getRuntime().addShutdownHook(new Thread(request::shutDown, "weir-stop-request"));
@@ -26,25 +26,25 @@ final class StopRequest implements AutoCloseable {
   }
 
   private void shutDown() {
-    if (over.getCount() == 0) {
+    if (closed.getCount() == 0) {
       return; // the command has ended by itself, with its own status
     }
-    asked = true;
+    isRequested = true;
     try {
-      Runtime.getRuntime().halt(over.await(LIMIT.toMillis(), TimeUnit.MILLISECONDS) ? 0 : 1);
+      Runtime.getRuntime().halt(closed.await(LIMIT.toMillis(), TimeUnit.MILLISECONDS) ? 0 : 1);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
   }
 
-  /** Returns whether the command is asked to end. */
-  boolean isAsked() {
-    return asked;
+  /** Returns whether the process has received a signal. */
+  boolean isRequested() {
+    return isRequested;
   }
 
-  /** Signals that the command has written all its output. */
+  /** Reports that the command has written all its output. */
   @Override
   public void close() {
-    over.countDown();
+    closed.countDown();
   }
 }

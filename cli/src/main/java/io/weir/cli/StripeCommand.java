@@ -35,21 +35,21 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Send the rows of the ledger to Stripe as meter events, each once, and end; or go on with "
-          + "the rows that come (--follow). A row's record_id is the event's identifier.",
-      "May be killed at any moment: run again, it goes on where it was. What was sent is in the file "
-          + "--state, so keep that as you keep invoices.",
-      "A row that cannot be sent is named, and kept in the file --kept with the reason: "
+      "Send the rows of the ledger to Stripe as meter events, each row once, and end; or continue with "
+          + "new rows (--follow). A row's record_id is the identifier of the event.",
+      "You may stop the command at any moment and run it again: it continues where it stopped. The file "
+          + "--state records the sent rows, so keep it as long as invoices.",
+      "A row that cannot be sent is printed, and written to the file --kept with the reason: "
           + "UNMAPPED_CLIENT, UNMAPPED_METER, NEGATIVE, TOO_OLD (beyond Stripe's 35 days), REFUSED by "
-          + "Stripe, or UNCERTAIN (may have been sent more than 23 hours ago). --rows sends kept rows, "
-          + "but not UNCERTAIN ones, which are kept again."
+          + "Stripe, or UNCERTAIN (may have been sent more than 23 hours ago). --rows sends kept rows "
+          + "again, except UNCERTAIN ones, which it keeps again."
     },
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
-      "0:every row was sent, or has nothing to bill; also when Ctrl-C stopped it",
-      "1:Kafka, Stripe or the disk failed: run it again",
+      "0:all rows were sent or have nothing to bill; also after Ctrl-C",
+      "1:Kafka, Stripe or the disk failed: run the command again",
       "2:an option, a variable or the mapping is wrong",
-      "3:rows were kept that cannot be sent, or records were skipped that are no rows"
+      "3:some rows could not be sent and were kept, or some records are not rows and were skipped"
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -64,7 +64,7 @@ final class StripeCommand implements Callable<Integer> {
   private static final int MAX_RATE = 1_000;
   private static final int MAX_PARALLEL = 64;
 
-  /** Most kept rows that are named on standard error; the file has all. */
+  /** Maximum number of kept rows that are printed to standard error; the file has all of them. */
   private static final int MAX_NAMED = 20;
 
   @ParentCommand
@@ -80,41 +80,45 @@ final class StripeCommand implements Callable<Integer> {
       required = true,
       paramLabel = "FILE",
       description =
-          "YAML or JSON: 'customers' (a client: its customer in Stripe), 'meters' (a meter: the event "
-              + "name of Stripe's), 'not_billed' ('clients', 'meters': lists of what is not sent), "
-              + "'negative' (keep, the default, or send: rows with a negative quantity)")
+          "YAML or JSON: 'customers' (a client's customer in Stripe), 'meters' (a meter's event name "
+              + "in Stripe), 'not_billed' ('clients', 'meters': lists that are not sent), 'negative' "
+              + "('keep', the default, or 'send': rows with a negative quantity)")
   private Path mapping = Path.of("");
 
-  @Option(names = "--state", paramLabel = "FILE", description = "what was sent (stripe.state)")
+  @Option(
+      names = "--state",
+      paramLabel = "FILE",
+      description = "file that records the sent rows (stripe.state)")
   private Path state = Path.of("stripe.state");
 
   @Option(
       names = "--kept",
       paramLabel = "FILE",
-      description = "rows that cannot be sent, a line of JSON each (the file --state with .kept)")
+      description =
+          "file for rows that cannot be sent, one JSON object a line (the file --state with .kept)")
   private @Nullable Path kept;
 
   @Option(
       names = "--since",
       paramLabel = "T",
       description =
-          "only rows of windows that start at or after this RFC 3339 time; must be given when there "
-              + "is no file --state")
+          "send only rows of windows that start at or after this RFC 3339 time; required if the file "
+              + "--state does not exist")
   private @Nullable Instant since;
 
-  @Option(names = "--follow", description = "go on with the rows that come, until Ctrl-C")
+  @Option(names = "--follow", description = "continue with new rows, until Ctrl-C")
   private boolean follow;
 
   @Option(
       names = "--rows",
       paramLabel = "FILE",
-      description = "send the rows of such a file of kept rows, and not those of the topic")
+      description = "send the rows of this file of kept rows instead of those of the topic")
   private @Nullable Path rows;
 
   @Option(
       names = "--resend-uncertain",
       description =
-          "with --rows: send the UNCERTAIN rows, too; you have looked, and Stripe has none of them")
+          "with --rows: also send the UNCERTAIN rows, after you have checked that Stripe has none of them")
   private boolean resendUncertain;
 
   @Option(
@@ -122,25 +126,28 @@ final class StripeCommand implements Callable<Integer> {
       description = "print the events as lines of JSON; send nothing, change no file, need no key")
   private boolean dryRun;
 
-  @Option(names = "--rate", paramLabel = "N", description = "most calls a second, 1 to 1000 (100)")
+  @Option(
+      names = "--rate",
+      paramLabel = "N",
+      description = "maximum number of calls a second, 1 to 1000 (100)")
   private int rate = 100;
 
   @Option(
       names = "--parallel",
       paramLabel = "N",
       description =
-          "most calls at once, 1 to 64 (8); those of one customer and meter come one after the other")
+          "maximum number of concurrent calls, 1 to 64 (8); calls for one customer and meter are sequential")
   private int parallel = 8;
 
   @Option(
       names = "--retry-for",
       paramLabel = "D",
-      description = "how long an event is tried while Stripe does not take it (PT5M)")
+      description = "maximum time to retry an event that Stripe does not accept (PT5M)")
   private Duration retryFor = Duration.ofMinutes(5);
 
   @Option(
       names = "--accept-gap",
-      description = "go on though rows have expired in the topic before they were exported")
+      description = "continue although rows expired in the topic before they were exported")
   private boolean acceptGap;
 
   @Option(
@@ -179,7 +186,7 @@ final class StripeCommand implements Callable<Integer> {
       StripeExport running = new StripeExport(settings, names, new Shown(bar));
       try {
         if (rows == null) {
-          running.exportTopic(stop::isAsked);
+          running.exportTopic(stop::isRequested);
         } else {
           running.exportKept(rows, resendUncertain);
         }
@@ -200,12 +207,13 @@ final class StripeCommand implements Callable<Integer> {
   }
 
   private void requireOptions() {
-    require(rate >= 1 && rate <= MAX_RATE, "--rate must be 1 to 1000, is " + rate);
+    require(rate >= 1 && rate <= MAX_RATE, "--rate must be 1 to 1000, but is " + rate);
     require(
-        parallel >= 1 && parallel <= MAX_PARALLEL, "--parallel must be 1 to 64, is " + parallel);
+        parallel >= 1 && parallel <= MAX_PARALLEL,
+        "--parallel must be 1 to 64, but is " + parallel);
     require(
         !retryFor.isNegative() && retryFor.compareTo(Duration.ofHours(1)) <= 0,
-        "--retry-for must be PT0S to PT1H, is " + retryFor);
+        "--retry-for must be PT0S to PT1H, but is " + retryFor);
     require(rows != null || !resendUncertain, "--resend-uncertain needs --rows");
     require(rows == null || !follow, "give --rows or --follow, not both");
     boolean isLoopback =
@@ -213,10 +221,12 @@ final class StripeCommand implements Callable<Integer> {
     require(
         url.getHost() != null
             && ("https".equals(url.getScheme()) || ("http".equals(url.getScheme()) && isLoopback)),
-        "--url must be an https address, since the key is sent there, is '" + url + "'");
+        "--url must be an https address, since it receives the secret key, but is '" + url + "'");
   }
 
-  /** Returns the secret key: of the variable, or the first line of the file that another names. */
+  /**
+   * Returns the secret key from WEIR_STRIPE_KEY, or from the file that WEIR_STRIPE_KEY_FILE names.
+   */
   private String key() {
     String key = export.weir().setting("WEIR_STRIPE_KEY", "");
     String file = export.weir().setting("WEIR_STRIPE_KEY_FILE", "");
@@ -225,14 +235,14 @@ final class StripeCommand implements Callable<Integer> {
           key.isEmpty()
               ? "WEIR_STRIPE_KEY or WEIR_STRIPE_KEY_FILE must be set: Stripe's secret key, or a"
                   + " restricted key that may write meter events"
-              : "WEIR_STRIPE_KEY and WEIR_STRIPE_KEY_FILE must not be set both");
+              : "WEIR_STRIPE_KEY and WEIR_STRIPE_KEY_FILE must not both be set");
     }
     if (!file.isEmpty()) {
       try {
         key = Files.readString(Path.of(file)).strip();
       } catch (IOException | UncheckedIOException unreadable) {
         throw new InvalidSettingException(
-            "WEIR_STRIPE_KEY_FILE must be a file that can be read, is '" + file + "'");
+            "WEIR_STRIPE_KEY_FILE must be a readable file, but is '" + file + "'");
       }
     }
     if (!key.matches("[!-~]{1,500}")) {
@@ -265,7 +275,7 @@ final class StripeCommand implements Callable<Integer> {
     }
   }
 
-  /** Shows what the export does: events of a dry run, rows that are kept, and how far it is. */
+  /** Prints what the export reports: events of a dry run, kept rows and progress. */
   private final class Shown implements StripeExport.Watcher {
     private final ProgressBar bar;
 
@@ -284,15 +294,15 @@ final class StripeCommand implements Callable<Integer> {
       if (named <= MAX_NAMED) {
         error(place + ": " + reason + ": " + detail);
       } else if (named == MAX_NAMED + 1) {
-        error("further rows that cannot be sent are not named here");
+        error("further rows that cannot be sent are not printed");
       }
     }
 
     @Override
     public void recreated() {
       error(
-          "the ledger topic was recreated: it is read from its beginning, and rows that were"
-              + " exported before are skipped");
+          "the ledger topic was recreated: the export reads it from the beginning and skips rows that"
+              + " were exported before");
     }
 
     @Override

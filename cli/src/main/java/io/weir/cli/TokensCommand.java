@@ -31,14 +31,14 @@ import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
-/** Commands for the file of tokens by which callers may use the ports. */
+/** Commands for the file of bearer tokens. */
 @Command(
     name = "tokens",
     mixinStandardHelpOptions = true,
     description = {
-      "Make, list and revoke the tokens by which callers use the ports.",
-      "They are kept in a file, by their hashes. Processes whose WEIR_TOKENS_FILE it is read it"
-          + " again within seconds of a change; copy it to all of them."
+      "Create, list and revoke the tokens that clients send to Weir's ports.",
+      "The tokens file holds the hashes of the tokens. Processes with this file as WEIR_TOKENS_FILE read"
+          + " a change within seconds. Copy the file to the hosts of all processes."
     })
 final class TokensCommand {
   private static final String VARIABLE = "WEIR_TOKENS_FILE";
@@ -55,32 +55,32 @@ final class TokensCommand {
       names = "--file",
       paramLabel = "FILE",
       scope = ScopeType.INHERIT,
-      description = "the file of tokens (WEIR_TOKENS_FILE, else tokens.yml)")
+      description = "the tokens file (WEIR_TOKENS_FILE, else tokens.yml)")
   private @Nullable Path file;
 
   @Command(
       name = "create",
       mixinStandardHelpOptions = true,
       description = {
-        "Make a token, add its hash to the file, and print the token, this once.",
+        "Create a token, add its hash to the file, and print the token. It is shown only once.",
         "Standard output has the token and nothing else."
       })
   int create(
-      @Parameters(paramLabel = "NAME", description = "by which you know the token") String name,
+      @Parameters(paramLabel = "NAME", description = "the token's name") String name,
       @Option(
               names = "--scope",
               paramLabel = "SCOPE",
               required = true,
               split = ",",
               description =
-                  "check (have calls decided and settled), report (read usage and metrics) or admin"
-                      + " (policies, clients, switches); may be given several times")
+                  "check (check and settle calls), report (read usage and metrics) or admin (change"
+                      + " policies, clients, switches); may be given several times")
           List<String> words,
       @Option(
               names = "--client",
               paramLabel = "CLIENT",
               description =
-                  "with --scope report: read the usage of this client and nothing else; may be given"
+                  "with --scope report: restrict the token to the usage of this client; may be given"
                       + " several times")
           @Nullable List<String> clients,
       @Mixin ExpiryOptions expiry)
@@ -91,12 +91,11 @@ final class TokensCommand {
     TokenFile tokens = read();
     if (tokens.has(name)) {
       throw wrong(
-          "there is a token "
+          "the token "
               + name
-              + " in "
+              + " exists already in "
               + path()
-              + " already; revoke it, or give"
-              + " another name");
+              + "; revoke it, or choose another name");
     }
     String token = BearerToken.create();
     TokenFile with =
@@ -109,8 +108,8 @@ final class TokensCommand {
     out.flush();
     PrintWriter err = spec.commandLine().getErr();
     err.printf(
-        "token %s is created, and shown this once; it %s; its hash is in %s%n",
-        name, ExpiryOptions.told(expiresAt), path());
+        "token %s is created, and is not shown again; it %s; its hash is in %s%n",
+        name, ExpiryOptions.describe(expiresAt), path());
     err.flush();
     return 0;
   }
@@ -123,7 +122,7 @@ final class TokensCommand {
               .filter(scope -> scope.word().equals(word))
               .findFirst()
               .orElseThrow(
-                  () -> wrong("--scope must be check, report or admin, is '" + word + "'")));
+                  () -> wrong("--scope must be check, report or admin, but is '" + word + "'")));
     }
     return scopes;
   }
@@ -133,18 +132,18 @@ final class TokensCommand {
       return Set.of();
     }
     if (!scopes.equals(Set.of(Scope.REPORT))) {
-      throw wrong("--client is for tokens with --scope report alone");
+      throw wrong("--client requires --scope report, and no other scope");
     }
     for (String client : clients) {
       String violation = Names.violation(client);
       if (violation != null) {
-        throw wrong("--client " + violation + ", is '" + client + "'");
+        throw wrong("--client " + violation + ", but is '" + client + "'");
       }
     }
     return new HashSet<>(clients);
   }
 
-  /** What is written is what a process reads, also the name. */
+  /** Requires that a process can read what the command writes, including the token's name. */
   private void requireValid(TokenFile tokens) {
     try {
       TokenFile unused = TokenFile.parse(tokens.text());
@@ -156,7 +155,7 @@ final class TokensCommand {
   @Command(
       name = "list",
       mixinStandardHelpOptions = true,
-      description = "List the tokens of the file: names, scopes, clients and when they expire.")
+      description = "List the tokens of the file: names, scopes, clients and expiry.")
   int list() throws IOException {
     PrintWriter out = spec.commandLine().getOut();
     TokenFile tokens = read();
@@ -171,7 +170,7 @@ final class TokensCommand {
           grant.name(),
           grant.scopes().stream().map(Scope::word).sorted().collect(Collectors.joining(", ")),
           clients,
-          ExpiryOptions.told(entry.expiresAt()));
+          ExpiryOptions.describe(entry.expiresAt()));
     }
     out.println(PolicyText.count(tokens.entries().size(), "token", "tokens"));
     out.flush();
@@ -181,7 +180,7 @@ final class TokensCommand {
   @Command(
       name = "revoke",
       mixinStandardHelpOptions = true,
-      description = "Take a token out of the file.")
+      description = "Remove a token from the file.")
   int revoke(@Parameters(paramLabel = "NAME", description = "the token's name") String name)
       throws IOException {
     TokenFile tokens = read();
@@ -210,14 +209,14 @@ final class TokensCommand {
     }
   }
 
-  /** A process that reads it meanwhile sees the whole file of before or of after. */
+  /** Replaces the file. A process that reads it meanwhile sees either the old or the new file. */
   private void write(TokenFile tokens) throws IOException {
     Path next = Path.of(path() + ".next");
     Files.writeString(next, tokens.text(), StandardCharsets.UTF_8);
     try {
       Files.move(next, path(), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     } catch (FileSystemException mounted) {
-      // a file that is mounted by itself cannot be replaced
+      // a file that is itself a mount point cannot be replaced
       Files.writeString(path(), tokens.text(), StandardCharsets.UTF_8);
       Files.delete(next);
     }

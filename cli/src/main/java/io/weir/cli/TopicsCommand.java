@@ -25,7 +25,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Creates the topics, or compares those of a cluster with the catalogue. */
+/** Creates the topics, or compares a cluster's topics with the catalogue. */
 @Command(
     name = "topics",
     mixinStandardHelpOptions = true,
@@ -42,23 +42,23 @@ final class TopicsCommand {
   @Command(
       name = "create",
       mixinStandardHelpOptions = true,
-      description = "Create the topics that are missing; leave the others as they are.")
+      description = "Create the missing topics; do not change the others.")
   int create(
       @Option(
               names = "--partitions",
               defaultValue = "12",
               description =
-                  "partitions of each topic (${DEFAULT-VALUE}); fixed once calls are counted")
+                  "number of partitions of each topic (${DEFAULT-VALUE}); cannot change after calls are counted")
           int partitions,
       @Option(
               names = "--replication-factor",
               description =
-                  "replicas of each partition, 3 at least (3); with WEIR_SINGLE_COPY=allow any"
-                      + " number (the cluster's own)")
+                  "number of replicas of each partition, at least 3 (3); with WEIR_SINGLE_COPY=allow any"
+                      + " number (the cluster's default)")
           @Nullable Short replicationFactor)
       throws TopicAdminException {
     if (partitions < 1) {
-      throw wrong("--partitions must be at least 1, is " + partitions);
+      throw wrong("--partitions must be at least 1, but is " + partitions);
     }
     boolean mayBeSingle = singleCopy() == SingleCopy.ALLOW;
     short copies = mayBeSingle ? 0 : copies(replicationFactor);
@@ -74,7 +74,7 @@ final class TopicsCommand {
       for (Topic topic : Topics.all()) {
         out.printf(
             "%-24s %s%n",
-            topic.name(), created.contains(topic.name()) ? "created" : "was there already");
+            topic.name(), created.contains(topic.name()) ? "created" : "exists already");
       }
       lacking = mayBeSingle ? List.of() : admin.lackingCopies(Topics::contains);
     }
@@ -88,11 +88,11 @@ final class TopicsCommand {
       throw wrong(
           "--replication-factor must be at least "
               + Copies.LEAST
-              + ", is "
+              + ", but is "
               + replicationFactor
               + "; set "
               + SingleCopy.VARIABLE
-              + "=allow if fewer copies are meant");
+              + "=allow to use fewer copies");
     }
     return replicationFactor == null ? Copies.LEAST : replicationFactor;
   }
@@ -104,7 +104,8 @@ final class TopicsCommand {
   @Command(
       name = "check",
       mixinStandardHelpOptions = true,
-      description = "Compare the cluster's topics with the catalogue; exit 1 on a difference.")
+      description =
+          "Compare the cluster's topics with the catalogue; exits with 1 on a difference.")
   int check() throws TopicAdminException {
     PrintWriter out = spec.commandLine().getOut();
     try (TopicAdmin admin = connect()) {
@@ -129,7 +130,8 @@ final class TopicsCommand {
   }
 
   /**
-   * Returns the sentences with those that state the same lack for several topics joined into one.
+   * Returns the sentences. Sentences that state the same deviation of several topics are joined
+   * into one.
    */
   static List<String> together(List<String> lacking) {
     Map<String, String> lacks = new LinkedHashMap<>(); // by topic

@@ -8,17 +8,17 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Runs everything in one process until it is stopped. */
+/** Runs all processes of Weir in one process until it is stopped. */
 @Command(
     name = "up",
     mixinStandardHelpOptions = true,
     description = {
-      "Run everything in this process until Ctrl-C.",
-      "A real Kafka broker, a real redis-server, the aggregator and one ingest node; data "
-          + "are kept in WEIR_DATA (.weir). WEIR_KAFKA or WEIR_REDIS, when set, replaces the "
-          + "embedded one. Ports: WEIR_HTTP_PORT 8080, WEIR_REPORTS_PORT 8081, WEIR_KAFKA_PORT "
-          + "9092, WEIR_REDIS_PORT 6379; 0 takes any free one. With WEIR_GRPC_PORT Envoy's rate "
-          + "limit service is served, too."
+      "Run all of Weir in this process until Ctrl-C.",
+      "Starts a real Kafka broker, a real redis-server, the aggregator and one ingest node. Their "
+          + "data are in WEIR_DATA (.weir). If WEIR_KAFKA or WEIR_REDIS is set, that server is used "
+          + "instead. Ports: WEIR_HTTP_PORT 8080, WEIR_REPORTS_PORT 8081, WEIR_KAFKA_PORT 9092, "
+          + "WEIR_REDIS_PORT 6379; 0 selects a free port. WEIR_GRPC_PORT also serves Envoy's rate "
+          + "limit service."
     })
 final class UpCommand implements Callable<Integer> {
   @ParentCommand

@@ -26,19 +26,22 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
-/** The clients, endpoints and meters of counted calls, as listed by the state topic. */
+/** The clients, endpoints and meters of counted calls, as the state topic lists them. */
 final class UsedNames {
   private final Set<Used> all = new HashSet<>();
 
-  /** Clients and meters with endpoints that are not listed, since they have no row of their own. */
+  /**
+   * Pairs of client and meter with further endpoints that have no row of their own in the state
+   * topic.
+   */
   private final Set<Used> unlisted = new HashSet<>();
 
   private int skipped;
 
-  /** A combination of names that occurs in counted calls. */
+  /** A combination of client, endpoint and meter that occurs in counted calls. */
   record Used(String client, String endpoint, String meter) {}
 
-  /** Decides whether names match a policy. */
+  /** A predicate on names. */
   interface Fit {
     boolean fits(Used names);
   }
@@ -68,7 +71,7 @@ final class UsedNames {
     }
   }
 
-  /** Returns how many usage rows could not be read. */
+  /** Returns the number of usage rows that could not be read. */
   int skipped() {
     return skipped;
   }
@@ -77,7 +80,9 @@ final class UsedNames {
     return all.isEmpty();
   }
 
-  /** Returns, in words, what in a policy does not fit the counted calls. */
+  /**
+   * Returns the advice on a policy: its patterns and meters that do not match the counted calls.
+   */
   List<String> adviceOn(Policy policy) {
     List<String> advice = new ArrayList<>();
     PolicyMatch match = policy.match().ofNames(); // addresses and attributes are not counted
@@ -94,23 +99,23 @@ final class UsedNames {
     Set<String> meters = isOfEveryMeter ? metersOf(match) : Set.of();
     if (meters.size() > 1 && policy.limit().capacityTokens() > 0) {
       advice.add(
-          "is for every meter, and calls of "
+          "matches every meter, so counted calls of the meters "
               + String.join(", ", meters)
-              + " were counted that take their cost from its bucket");
+              + " share its bucket");
     }
     if (advice.isEmpty() && !isUsed(match)) {
-      advice.add("no call that was counted fits client, endpoint and meter at once");
+      advice.add("matches no counted call: none has the client, the endpoint and the meter");
     }
     return advice;
   }
 
   private void add(List<String> advice, String field, String pattern, PolicyMatch match) {
     if (!isUsed(match)) {
-      advice.add("match." + field + " '" + pattern + "' fits no call that was counted");
+      advice.add("match." + field + " '" + pattern + "' matches no counted call");
     }
   }
 
-  /** Returns whether a counted call matches, or may match by an endpoint that is not listed. */
+  /** Returns whether a counted call matches, or may match by an unlisted endpoint. */
   private boolean isUsed(PolicyMatch match) {
     Fit fit = matcher(match);
     Fit ofAnyEndpoint = matcher(new PolicyMatch(match.client(), List.of(), match.meter()));
@@ -127,7 +132,7 @@ final class UsedNames {
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
-  /** Returns a matcher that follows the same rules as the decision of calls. */
+  /** Returns a matcher that follows the same rules as the check API. */
   static Fit matcher(PolicyMatch match) {
     PolicyMatcher matcher =
         PolicyMatcher.of(

@@ -17,21 +17,21 @@ import picocli.CommandLine.Help;
 import picocli.CommandLine.Model.UsageMessageSpec;
 
 /**
- * The variables of a command, as a section of its usage text. They are read from the tables in
- * {@code docs/configuration.md}, so that both agree.
+ * Adds the variables of a command as a section to its help text. The section comes from the tables
+ * in {@code docs/configuration.md}, so that both agree.
  */
 final class VariablesSection {
-  /** Width of usage texts, in terminal columns. */
+  /** Width of help texts, in terminal columns. */
   static final int WIDTH = 100;
 
   private static final String KEY = "variables";
   private static final String RESOURCE = "configuration.md";
   private static final int INDENT = 6;
 
-  /** Begins the line, above a table, that names the commands that read its variables. */
+  /** Prefix of the line above a table that names the commands that read its variables. */
   private static final String READ_BY = "Read by ";
 
-  /** The variables that the other commands read. */
+  /** The variables of each command that has no table of its own. */
   private static final Map<String, Set<String>> NAMES =
       Map.ofEntries(
           Map.entry(
@@ -88,7 +88,7 @@ final class VariablesSection {
     if (command.equals("policies check")) {
       rows.stream()
           .filter(row -> row[0].equals(KafkaConnection.VARIABLE))
-          .forEach(row -> row[2] = "required for --against-usage only");
+          .forEach(row -> row[2] = "required only for --against-usage");
     }
     rows.addAll(readBy(command));
     for (String[] row : rows) {
@@ -98,7 +98,7 @@ final class VariablesSection {
     return rows.isEmpty() ? "" : "\nVariables (and their defaults):\n" + text;
   }
 
-  /** Returns the rows of some variables that {@code up} reads: it reads those of all processes. */
+  /** Returns the table rows of some variables. All of them are in the tables of {@code up}. */
   private static List<String[]> named(Set<String> names) {
     Set<String> wanted = new HashSet<>(names);
     if (names.contains(KafkaConnection.VARIABLE)) {
@@ -110,7 +110,7 @@ final class VariablesSection {
   }
 
   /**
-   * Returns the rows of the tables that name a command as a reader: names, meaning and default, in
+   * Returns the rows of the tables that name a command as a reader: names, meaning and default as
    * plain text.
    */
   private static List<String[]> readBy(String command) {

@@ -33,39 +33,39 @@ import picocli.CommandLine.Spec;
     description = {
       "Recount the calls and compare them with the ledger, the state topic and the "
           + "quarantine.",
-      "Reads and judges the calls by rules of its own, and shares no code with those who "
-          + "count. Needs WEIR_KAFKA, WEIR_WINDOW when the ledger's window is not PT15M, "
-          + "WEIR_LATENESS and WEIR_QUARANTINE_RECORDS as the aggregators have them."
+      "Applies its own rules to the calls, and shares no code with the aggregator. Needs WEIR_KAFKA, "
+          + "WEIR_WINDOW if the ledger's window is not PT15M, and the same WEIR_LATENESS and "
+          + "WEIR_QUARANTINE_RECORDS as the aggregators."
     },
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
       "0:the range is closed and complete, and everything agrees",
-      "1:something differs, each named behind DIFFERS; or Kafka or the disk failed",
+      "1:there are differences, each printed after DIFFERS; or Kafka or the disk failed",
       "2:an option or a variable is wrong",
-      "3:nothing differs so far, but the range is not closed yet, or calls of it may be missing;"
-          + " each reason is named behind UNPROVEN"
+      "3:no difference so far, but the range is not closed yet, or calls of it may be missing;"
+          + " each reason is printed after UNPROVEN"
     },
     footerHeading = "%nDifferences:%n",
     footer = {
-      "  calls         a call of a closed window is lost, doubled or changed",
-      "  rows          counts, digest, offsets, policies_version or duplicates_dropped do not fit",
-      "                the calls of the row; an adjustment is missing or surplus",
-      "  members       members of a row contradict each other or the key, or do not belong there",
-      "  sequence      a row is repeated, unreadable, not after its revision, or after the CLOSE",
-      "                that covers it; quantity_total or a control total is wrong",
-      "  boundaries    closed_through_ms is after the record's time, no end of a window, or not",
+      "  calls         a call of a closed window is lost, counted twice or changed",
+      "  rows          counts, digest, offsets, policies_version or duplicates_dropped do not match",
+      "                the calls of the row; an adjustment is missing or not expected",
+      "  members       members of a row contradict each other or the key, or are not expected",
+      "  sequence      a row is repeated, unreadable, not after its previous revision, or after the",
+      "                CLOSE of its window; quantity_total or a control total is wrong",
+      "  boundaries    closed_through_ms is after the record's time, not the end of a window, or not",
       "                the boundary of a CLOSE",
-      "  complete      it differs from the journals in the log, its CLOSE, or the state topic",
+      "  complete      the member contradicts the journals in the log, the CLOSE, or the state topic",
       "  emitted_at    more than a day before closed_through_ms, or in the future",
-      "  periods       the billing period does not fit schema_version, window or zone, or has more",
+      "  periods       the billing period does not match schema_version, window or zone, or has more",
       "                than 32 days",
-      "  endpoints     one should have a row of its own and has none, or the other way round",
-      "  state topic   a row is missing, erased while its calls are held, or not as in the ledger",
-      "  quarantine    a refused record is not there, changed, there twice, or without a fault; a",
-      "                replayed line was not refused, was changed, or is not marked as counted",
-      "  progress      counters differ, while the log holds its first record",
-      "  positions     two lines have the same position: a journal went back; both are counted",
-      "  settlements   one names a call that was not counted before, and is not in the quarantine"
+      "  endpoints     an endpoint lacks its own row, or has one that it should not have",
+      "  state topic   a row is missing, erased although Kafka has its calls, or differs from the ledger",
+      "  quarantine    a refused record is missing, changed, there twice, or valid; a replayed line",
+      "                was not refused, was changed, or is not marked as counted",
+      "  progress      counters differ, although the log still has its first record",
+      "  positions     two lines have the same position: a journal was restored; both are counted",
+      "  settlements   a settlement of a call that was not counted before is not in the quarantine"
     })
 final class VerifyCommand implements Callable<Integer> {
   private static final int DIFFERS = 1;
@@ -83,39 +83,40 @@ final class VerifyCommand implements Callable<Integer> {
       names = "--from",
       required = true,
       paramLabel = "T",
-      description = "first window start, RFC 3339 (2026-11-21T00:00:00Z)")
+      description = "start of the first window, RFC 3339 (2026-11-21T00:00:00Z)")
   private Instant from = Instant.EPOCH;
 
   @Option(
       names = "--to",
       required = true,
       paramLabel = "T",
-      description = "end, exclusive, RFC 3339")
+      description = "end of the last window, RFC 3339")
   private Instant to = Instant.EPOCH;
 
-  @Option(names = "--client", paramLabel = "C", description = "this client only")
+  @Option(names = "--client", paramLabel = "C", description = "verify only this client")
   private @Nullable String client;
 
   @Option(
       names = "--wait",
       paramLabel = "D",
       defaultValue = "PT1M",
-      description = "how long to wait for the aggregator to count what is there (${DEFAULT-VALUE})")
-  private Duration patience = Duration.ofMinutes(1);
+      description =
+          "maximum time to wait until the aggregator has counted the range (${DEFAULT-VALUE})")
+  private Duration timeout = Duration.ofMinutes(1);
 
   @Option(
       names = "--after-reset",
       description =
-          "rows and quarantined records may stand twice with the same content, as after a reset"
-              + " of the aggregator; else that is a difference")
+          "accept rows and quarantined records that are written twice with the same content, as after"
+              + " a reset of the aggregator; otherwise they are differences")
   private boolean afterReset;
 
   @Option(
       names = "--scratch",
       paramLabel = "F",
       description =
-          "folder for what is remembered while it runs: some 60 bytes for each id of a caller and"
-              + " 12 for each call (the system's temporary folder)")
+          "folder for temporary files: about 60 bytes for each id of a caller and 12 bytes for each"
+              + " call (the system's temporary folder)")
   private Path scratch = Path.of(System.getProperty("java.io.tmpdir"));
 
   @Override
@@ -123,11 +124,11 @@ final class VerifyCommand implements Callable<Integer> {
     if (!from.isBefore(to)) {
       throw wrong("--from must be before --to");
     }
-    if (patience.isNegative()) {
-      throw wrong("--wait must not be negative, is " + patience);
+    if (timeout.isNegative()) {
+      throw wrong("--wait must not be negative, but is " + timeout);
     }
     if (!Files.isDirectory(scratch)) {
-      throw wrong("--scratch must be a folder that exists, is '" + scratch + "'");
+      throw wrong("--scratch must be an existing folder, but is '" + scratch + "'");
     }
     Duration window = weir.duration("WEIR_WINDOW", Duration.ofMinutes(15));
     noteWindows(window);
@@ -135,14 +136,14 @@ final class VerifyCommand implements Callable<Integer> {
     print(spec.commandLine().getOut(), found);
     if (client != null && found.calls() == 0) {
       PrintWriter err = spec.commandLine().getErr();
-      err.printf("weir: no call of the client '%s' stands in the range%n", client);
+      err.printf("weir: the range has no call of the client '%s'%n", client);
       err.flush();
     }
     return status(found);
   }
 
   /**
-   * Prints a note if the range does not consist of whole windows: only windows that start in the
+   * Prints a note if the range does not consist of whole windows. Only windows that start in the
    * range are verified.
    */
   private void noteWindows(Duration window) {
@@ -154,7 +155,7 @@ final class VerifyCommand implements Callable<Integer> {
     if (!first.equals(from) || !last.equals(to)) {
       PrintWriter err = spec.commandLine().getErr();
       err.printf(
-          "weir: --from and --to are not both starts of windows of %s (WEIR_WINDOW); verified are the"
+          "weir: --from and --to are not both starts of windows of %s (WEIR_WINDOW); verifying the"
               + " windows from %s to %s%n",
           window, first, last);
       err.flush();
@@ -170,7 +171,7 @@ final class VerifyCommand implements Callable<Integer> {
         weir.kafka(),
         window,
         weir.duration("WEIR_LATENESS", Topics.LATENESS),
-        patience,
+        timeout,
         Stream.of(weir.setting("WEIR_QUARANTINE_RECORDS", "").split(",", -1))
             .map(String::strip)
             .collect(Collectors.toSet()),
@@ -192,7 +193,7 @@ final class VerifyCommand implements Callable<Integer> {
           from, to, client, (what, done, total) -> Bars.show(bar, what, done, total));
     } catch (IOException | UncheckedIOException failed) {
       throw new CommandFailedException(
-          "what is remembered could not be kept (--scratch): " + failed.getMessage(), failed);
+          "could not write temporary files (--scratch): " + failed.getMessage(), failed);
     }
   }
 
@@ -209,7 +210,7 @@ final class VerifyCommand implements Callable<Integer> {
         "dropped as duplicate %d, refused (in the quarantine) %d%n",
         found.duplicates(), found.refused());
     if (found.repeatedRows() > 0) {
-      out.printf("ledger rows that stand there again: %d%n", found.repeatedRows());
+      out.printf("ledger rows written again: %d%n", found.repeatedRows());
     }
     found.differences().forEach(difference -> out.println("DIFFERS " + difference));
     if (found.differenceCount() > found.differences().size()) {

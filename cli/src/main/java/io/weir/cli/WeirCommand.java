@@ -37,7 +37,7 @@ import picocli.CommandLine.Command;
     name = "weir",
     mixinStandardHelpOptions = true,
     version = "weir 0.1.0",
-    description = "Measures API traffic exactly, and holds it back synchronously.",
+    description = "Meters API traffic exactly, and limits it synchronously.",
     subcommands = {
       DemoCommand.class,
       UpCommand.class,
@@ -57,12 +57,15 @@ import picocli.CommandLine.Command;
     },
     footerHeading = "%n",
     footer =
-        "Four more are run by the script itself: 'weir test' (the test suite), 'weir sim' (the "
+        "The script itself runs four more commands: 'weir test' (the test suite), 'weir sim' (the "
             + "deterministic simulation), 'weir chaos' (faults on real processes) and 'weir build' "
-            + "(build what is stale). Settings come from variables; 'weir COMMAND --help' names those "
-            + "of a command.")
+            + "(build what is stale). Settings are variables; 'weir COMMAND --help' lists those of a "
+            + "command.")
 public final class WeirCommand {
-  /** The message for a command that requires a subcommand; its usage lists them. */
+  /**
+   * The error message for a command without its required subcommand. In this case the help text is
+   * printed.
+   */
   static final String MISSING_SUBCOMMAND = "Missing required subcommand";
 
   private static final String KAFKA = "WEIR_KAFKA";
@@ -71,7 +74,7 @@ public final class WeirCommand {
 
   static final int FAILED = 1;
 
-  /** The exit status of a command that is refused because nobody has confirmed it. */
+  /** The exit status of a command that is refused because its change is not confirmed. */
   static final int NOT_CONFIRMED = 3;
 
   private static final int MISUSED = 2;
@@ -86,7 +89,7 @@ public final class WeirCommand {
   /**
    * Creates a command line.
    *
-   * @param answers supplies a person's next line; null if there is no terminal
+   * @param answers supplies the next line that the user types; null if there is no terminal
    */
   WeirCommand(Map<String, String> environment, Supplier<@Nullable String> answers) {
     this.environment = Map.copyOf(environment);
@@ -97,13 +100,13 @@ public final class WeirCommand {
   public static void main(String[] arguments) {
     // libraries convert names of constants by the default locale, which fails in Turkish
     Locale.setDefault(Locale.ROOT);
-    // from JDK 22 to 24 there would be a console without a terminal, too
+    // JDK 22 to 24 would otherwise have a console without a terminal
     System.setProperty("jdk.console", "java.base");
     for (String variable : List.of("WEIR_LOG", "WEIR_LOG_LIBRARIES")) {
       String level = System.getenv().getOrDefault(variable, "");
       if (!level.isEmpty() && !LOG_LEVEL.matcher(level).matches()) {
         System.err.printf(
-            "weir: %s must be one of trace, debug, info, warn, error, off, is '%s'%n",
+            "weir: %s must be one of trace, debug, info, warn, error, off, but is '%s'%n",
             variable, level);
         System.exit(MISUSED);
       }
@@ -113,9 +116,9 @@ public final class WeirCommand {
     System.exit(status);
   }
 
-  /** Returns the next line that is typed; null if the command does not run on a terminal. */
+  /** Returns the next line that the user types; null if the command does not run on a terminal. */
   private static @Nullable String lineOfTerminal() {
-    // System.console() is no answer: from JDK 22 on there always is one
+    // System.console() does not show this: since JDK 22 there is always one
     if (!Bars.onTerminal()) {
       return null;
     }
@@ -188,7 +191,7 @@ public final class WeirCommand {
           CommandLine.UnmatchedArgumentException.printSuggestions(wrong, err);
           err.println(
               command.getCommandSpec().qualifiedName(" ")
-                  + " --help tells its options and variables");
+                  + " --help lists its options and variables");
           err.flush();
           return MISUSED;
         });
@@ -196,15 +199,15 @@ public final class WeirCommand {
   }
 
   private static String unusablePath(InvalidPathException path) {
-    return "the path '%s' cannot be used: %s. A name beyond ASCII needs a UTF-8 locale, as LC_ALL=C.UTF-8"
+    return "the path '%s' cannot be used: %s. A name with characters beyond ASCII needs a UTF-8 locale: set LC_ALL=C.UTF-8"
         .formatted(path.getInput(), path.getReason());
   }
 
   /**
-   * Returns the innermost cause that is an exception of Kafka's client, or null if the failure is
-   * not Kafka's. The innermost is the original one: the client wraps the exception about a wrong
-   * address into one that states only that it could not be created. Exceptions of Kafka Streams
-   * concern its store or our code and do not count.
+   * Returns the innermost cause that is an exception of Kafka's client; null if there is none. The
+   * innermost exception is the original one. For example, the client wraps the exception about a
+   * wrong address in one with the message that it could not be created. Exceptions of Kafka Streams
+   * are ignored, since they concern its store or our code.
    */
   private static @Nullable KafkaException ofKafka(Throwable failure) {
     KafkaException deepest = null;
@@ -216,7 +219,7 @@ public final class WeirCommand {
     return deepest;
   }
 
-  /** Returns the message for a failure of Kafka. */
+  /** Returns the error message for a failure of Kafka. */
   static String ofKafka(KafkaException failure, String servers) {
     return failure instanceof TimeoutException
         ? "Kafka does not answer at " + servers + " (" + KAFKA + "): " + failure.getMessage()
@@ -228,7 +231,7 @@ public final class WeirCommand {
             + KafkaRefusal.explain(failure, "Read", failure.getMessage());
   }
 
-  /** Returns whether a failure's message tells a person what is wrong and what to change. */
+  /** Returns whether the message of a failure names the problem and the remedy. */
   private static boolean isExplained(Exception failure) {
     return failure instanceof CommandFailedException
         || failure instanceof ServerStartException
@@ -239,13 +242,13 @@ public final class WeirCommand {
         || failure instanceof Settings.InvalidSettingException;
   }
 
-  /** Returns the variables of the process, which only main reads from the system. */
+  /** Returns the process's variables. Only {@link #main} reads them from the system. */
   Map<String, String> environment() {
     return environment;
   }
 
   /**
-   * Asks a question at the terminal.
+   * Asks the user a question at the terminal.
    *
    * @return false if the answer is not yes, or there is no terminal
    */
@@ -265,15 +268,15 @@ public final class WeirCommand {
     return value == null || value.isEmpty() ? absent : value;
   }
 
-  /** Returns a positive length of time, at most 100 years. */
+  /** Returns a duration from 1 ms to 100 years. */
   Duration duration(String variable, Duration absent) {
     return Settings.of(environment)
         .duration(variable, absent, Duration.ofMillis(1), Duration.ofDays(36_500));
   }
 
   /**
-   * Returns how to reach Kafka, without which the command cannot run: as WEIR_KAFKA says, otherwise
-   * the broker of this user's running {@code up}.
+   * Returns the connection to Kafka: to WEIR_KAFKA, or else to the broker of this user's running
+   * {@code up}.
    *
    * @throws CommandFailedException if Kafka does not answer
    */

@@ -9,8 +9,8 @@ import java.util.function.Function;
 
 /**
  * Reports all variables that are wrong or missing at once. A reader of settings stops at the first
- * wrong variable; that one is then set aside and the settings are read again, until no further
- * wrong variable is found.
+ * wrong variable. This class then removes that variable or sets a placeholder, and reads again
+ * until no further variable is wrong.
  */
 final class WrongVariables {
   /** Placeholders for variables that have no default. */
@@ -26,8 +26,8 @@ final class WrongVariables {
    *
    * @param read reads the settings; throws an {@link InvalidSettingException} whose message begins
    *     with the variable's name
-   * @throws InvalidSettingException if any variable is wrong; the message names each in a line of
-   *     its own
+   * @throws InvalidSettingException if any variable is wrong; the message has one line for each
+   *     wrong variable
    */
   static <T> T read(Map<String, String> environment, Function<Map<String, String>, T> read) {
     Map<String, String> rest = new HashMap<>(environment);
@@ -49,9 +49,9 @@ final class WrongVariables {
   }
 
   /**
-   * Sets the wrong variable aside.
+   * Replaces the wrong variable by a placeholder, or removes it.
    *
-   * @return whether it had not been set aside before
+   * @return whether the variable is reported for the first time
    */
   private static boolean setAside(
       InvalidSettingException wrong, Map<String, String> rest, Map<String, String> problems) {

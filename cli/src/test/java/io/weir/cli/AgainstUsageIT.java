@@ -49,13 +49,14 @@ final class AgainstUsageIT {
 
     assertEquals(
         List.of(
-            "look again: 'shared' is for every meter, and calls of bytes, calls were counted that"
-                + " take their cost from its bucket",
-            "look again: 'misspelt' match.client 'amce' fits no call that was counted",
-            "look again: 'misspelt' match.endpoint 'GET /A' fits no call that was counted",
-            "look again: 'misspelt' match.meter 'byte' fits no call that was counted",
-            "look again: 'apart' no call that was counted fits client, endpoint and meter at once",
-            "FILE is valid: 5 policies, 5 to look at again"),
+            "check: 'shared' matches every meter, so counted calls of the meters bytes,"
+                + " calls share its bucket",
+            "check: 'misspelt' match.client 'amce' matches no counted call",
+            "check: 'misspelt' match.endpoint 'GET /A' matches no counted call",
+            "check: 'misspelt' match.meter 'byte' matches no counted call",
+            "check: 'apart' matches no counted call: none has the client, the endpoint and the"
+                + " meter",
+            "FILE is valid: 5 policies, 5 to check"),
         advice(
             0,
             """
@@ -75,7 +76,7 @@ final class AgainstUsageIT {
   void nothingCounted_isReported() throws Exception {
     List<String> said = advice(0, "policies: []");
 
-    assertEquals("nothing was counted yet, so there is nothing to compare with", said.get(0));
+    assertEquals("no calls are counted yet, so there is nothing to compare with", said.get(0));
   }
 
   @Test

@@ -24,12 +24,12 @@ final class BillingChangeTest {
   void calendarChangedInMidPeriod_bothPeriodsAreTold() {
     assertEquals(
         List.of(
-            "the client was billed by months from day 28 in Europe/Paris: the running period was"
-                + " 2027-03-28 (2027-03-27T23:00:00Z to 2027-04-27T22:00:00Z), and keeps what is"
-                + " counted in it",
-            "the client is billed by months from day 31 in Europe/Paris: the running period is"
-                + " 2027-02-28 (2027-02-27T23:00:00Z to 2027-03-30T22:00:00Z), of what is decided"
-                + " from now on"),
+            "the client was billed by months from day 28 in Europe/Paris: the current period was"
+                + " 2027-03-28 (2027-03-27T23:00:00Z to 2027-04-27T22:00:00Z), and keeps the"
+                + " calls counted so far",
+            "the client is billed by months from day 31 in Europe/Paris: the current period is"
+                + " 2027-02-28 (2027-02-27T23:00:00Z to 2027-03-30T22:00:00Z), for all calls from"
+                + " now on"),
         BillingChange.describe(paris(28), paris(31), NOW));
   }
 
@@ -38,14 +38,14 @@ final class BillingChangeTest {
     String month = "2027-03 (2027-03-01T00:00:00Z to 2027-04-01T00:00:00Z)";
 
     assertEquals(
-        "the client was billed by the months of UTC: the running period was "
+        "the client was billed by the months of UTC: the current period was "
             + month
-            + ", and keeps what is counted in it",
+            + ", and keeps the calls counted so far",
         BillingChange.describe(null, paris(28), NOW).get(0));
     assertEquals(
-        "the client is billed by the months of UTC: the running period is "
+        "the client is billed by the months of UTC: the current period is "
             + month
-            + ", of what is decided from now on",
+            + ", for all calls from now on",
         BillingChange.describe(paris(28), ClientSettings.NONE, NOW).get(1));
   }
 

@@ -150,8 +150,8 @@ final class EraseIT {
       assertEquals(4, of(ERASED, rows(Topics.STATE)).size());
       String erased = said(0, "erase", ERASED, "--yes");
       assertTrue(erased.contains("erased 4 rows of " + ERASED), erased);
-      assertTrue(erased.contains("read again, none of them is left"), erased);
-      assertTrue(erased.contains("its bills: the ledger is not touched, for 400 days"), erased);
+      assertTrue(erased.contains("a second read found none of them"), erased);
+      assertTrue(erased.contains("its bills: the ledger is not changed, for 400 days"), erased);
 
       assertEquals(Map.of(), of(ERASED, rows(Topics.STATE)));
       assertEquals(of(LONGER, before), of(LONGER, rows(Topics.STATE)));
@@ -209,7 +209,7 @@ final class EraseIT {
       String said = said(3, "erase", ERASED, "--dry-run");
 
       assertTrue(said.contains("IN REACH 6 rows"), said);
-      assertTrue(said.contains("never, since weir.calls.v1 keeps calls of them for ever"), said);
+      assertTrue(said.contains("never, since weir.calls.v1 keeps their calls for ever"), said);
       assertTrue(said.contains("its calls, for ever"), said);
     }
   }
@@ -271,13 +271,13 @@ final class EraseIT {
       Await.until("all windows are closed", () -> areFinal(List.of(one), ERASED));
       String said = said(3, "erase", ERASED, "--dry-run");
       assertTrue(said.contains("then the keys of the rows, for PT24H"), said);
-      assertTrue(said.contains("compact the topic, which may be never: set max"), said);
+      assertTrue(said.contains("compact the topic, which may never happen: set max"), said);
     }
   }
 
   @Test
   void neitherYesNorDryRun_isRefused() {
-    assertTrue(said(2, "erase", ERASED).contains("--dry-run to look, --yes to erase"));
+    assertTrue(said(2, "erase", ERASED).contains("--dry-run to list them, or --yes to erase them"));
     assertTrue(said(2, "erase", ERASED, "--yes", "--dry-run").contains("not both"));
     assertTrue(said(2, "erase", "", "--yes").contains("CLIENT"));
   }

@@ -120,8 +120,8 @@ final class LedgerIT {
 
     List<String> lines = said.lines().toList();
     assertEquals(2, lines.stream().filter(line -> line.startsWith("{")).count(), said);
-    assertTrue(said.contains("weir: left out: what stands at offset 0 of partition "), said);
-    assertTrue(said.contains(" is no row of the ledger: "), said);
+    assertTrue(said.contains("weir: skipped the record at offset 0 of partition "), said);
+    assertTrue(said.contains(", which is not a ledger row: "), said);
     assertEquals(4, lines.size(), said);
   }
 

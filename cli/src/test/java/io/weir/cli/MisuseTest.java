@@ -34,29 +34,29 @@ final class MisuseTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "demo --seconds 0| --seconds must be 1 to 3600, is 0",
+        "demo --seconds 0| --seconds must be 1 to 3600, but is 0",
         "demo --seconds x| Invalid value for option '--seconds': 'x' is not an int",
         "up --quick| Unknown option: '--quick'",
-        "topics create --partitions 0| --partitions must be at least 1, is 0",
-        "topics create --replication-factor 2| --replication-factor must be at least 3, is 2;"
-            + " set WEIR_SINGLE_COPY=allow if fewer copies are meant",
+        "topics create --partitions 0| --partitions must be at least 1, but is 0",
+        "topics create --replication-factor 2| --replication-factor must be at least 3, but is 2;"
+            + " set WEIR_SINGLE_COPY=allow to use fewer copies",
         "policies explain| Missing required option: '--client=NAME'",
         "quarantine list --partition x| Invalid value for option '--partition': 'x' is not an int",
-        "clients keys create a --expires-in 5s| --expires-in must be a length of time such as 90d,"
-            + " 12h or PT30M, of a minute to 36500d, is '5s'",
-        "clients keys create a --expires-in 36501d| --expires-in must be a length of time such as"
-            + " 90d, 12h or PT30M, of a minute to 36500d, is '36501d'",
+        "clients keys create a --expires-in 5s| --expires-in must be a duration from 1m to 36500d"
+            + " such as 90d, 12h or PT30M, but is '5s'",
+        "clients keys create a --expires-in 36501d| --expires-in must be a duration from 1m to"
+            + " 36500d such as 90d, 12h or PT30M, but is '36501d'",
         "clients keys create a --expires-at 2020-01-01T00:00:00Z| --expires-at must be in the"
-            + " future, is 2020-01-01T00:00:00Z",
+            + " future, but is 2020-01-01T00:00:00Z",
         "clients keys create a --expires-at 2999-01-01T00:00:00Z --expires-in 1d| give --expires-in"
             + " or --expires-at, not both",
         "clients keys create a --sha256 ab| --sha256 must be 64 lower-case hexadecimal digits",
         "clients keys revoke a weir_key| ID must be 1 to 64 of the characters A-Z a-z 0-9 . _ - and"
             + " not begin with weir_",
-        "ledger tail --max 0| --max must be at least 1, is 0",
-        "export stripe --mapping m --rate 0| --rate must be 1 to 1000, is 0",
+        "ledger tail --max 0| --max must be at least 1, but is 0",
+        "export stripe --mapping m --rate 0| --rate must be 1 to 1000, but is 0",
         "export stripe --mapping m --url http://stripe.example| --url must be an https address,"
-            + " since the key is sent there, is 'http://stripe.example'",
+            + " since it receives the secret key, but is 'http://stripe.example'",
         "export stripe --mapping m --rows stripe.state.kept| --rows must be another file than"
             + " --kept, to which rows are appended: move it first",
         "export stripe --mapping none| --mapping none cannot be read:"

@@ -34,9 +34,9 @@ final class PoliciesCommandTest {
         billed               enforce, quota of 10000 tokens a billing month (anchor 2026-01-17) in Europe/Paris, \
         key [client], on cache failure local, on cold cache hold
                              for every call
-        look again: 'burst' and 'billed' name no meter, so calls of every meter (bytes, for instance) take their cost from \
+        check: 'burst' and 'billed' name no meter, so calls of every meter (bytes, for instance) take their cost from \
         one bucket; write meter: [calls] if calls are meant
-        FILE is valid: 3 policies, 1 to look at again, clients with settings of their own: 1
+        FILE is valid: 3 policies, 1 to check, clients with their own settings: 1
         """,
         check(
             0,
@@ -94,7 +94,7 @@ final class PoliciesCommandTest {
 
     assertTrue(
         told.contains(
-            "look again: 'items' match.endpoint '^GET /v1/items$' looks like a regular expression"),
+            "check: 'items' match.endpoint '^GET /v1/items$' looks like a regular expression"),
         told);
     assertTrue(told.endsWith("FILE is valid: 1 policy, 1 to look at again\n"), told);
   }
@@ -150,7 +150,7 @@ final class PoliciesCommandTest {
     assertFalse(told.contains(" 2. "), told);
     assertTrue(
         told.contains(
-            "  - shop;path            not asked: a policy that is more specific is for the"
+            "  - shop;path            not evaluated: a policy that is more specific is for the"
                 + " descriptor\n"),
         told);
   }
@@ -178,8 +178,7 @@ final class PoliciesCommandTest {
     assertTrue(told.contains(" 1. slow"), told);
     assertTrue(told.contains(", replaces all\n"), told);
     assertFalse(told.contains(" 2. "), told);
-    assertTrue(
-        told.contains("  - all                  not asked: its place is taken by slow\n"), told);
+    assertTrue(told.contains("  - all                  not evaluated: replaced by slow\n"), told);
   }
 
   @Test
@@ -274,9 +273,9 @@ final class PoliciesCommandTest {
                                  bucket w1:{11:customer-10}:3:pro
          2. writes               enforce, capacity 10, 10 tokens per PT1M, key [client, endpoint], on cache failure local
                                  bucket w1:{11:customer-10}:6:writes:15:POST /v1/orders
-          - blocked              not asked: is for client customer-13
-          - enterprise           not asked: is for client corp-*
-          - bytes                not asked: is for meter bytes
+          - blocked              not evaluated: is for client customer-13
+          - enterprise           not evaluated: is for client corp-*
+          - bytes                not evaluated: is for meter bytes
         """,
         told);
   }
@@ -294,7 +293,7 @@ final class PoliciesCommandTest {
   void checkAndExplain_longLists_areCut() throws IOException {
     String of = "client customer-5, customer-10, customer-15 and 7 more";
 
-    assertTrue(explain("--client", "somebody").contains("not asked: is for " + of));
+    assertTrue(explain("--client", "somebody").contains("not evaluated: is for " + of));
     assertTrue(check(0, plans()).contains("for " + of + "; meter calls"));
   }
 
@@ -302,7 +301,7 @@ final class PoliciesCommandTest {
   void check_unusedCalendar_isReported() throws IOException {
     String told = check(0, plans() + "  crop-1: {time_zone: UTC}\n");
 
-    assertTrue(told.contains("look again: crop-1 has a calendar under clients"), told);
+    assertTrue(told.contains("check: crop-1 has a calendar under clients"), told);
   }
 
   @Test
@@ -318,11 +317,11 @@ final class PoliciesCommandTest {
 
     assertTrue(
         told.contains(
-            "the client has a calendar of its own: time zone Europe/Paris, billing anchor 2026-01-17"),
+            "the client has its own calendar: time zone Europe/Paris, billing anchor 2026-01-17"),
         told);
     assertTrue(told.contains("the client is billed by months from day 17 in Europe/Paris"), told);
     assertTrue(told.contains(" period 20"), told);
-    assertTrue(told.contains("- writes               not asked: is for endpoint POST *"), told);
+    assertTrue(told.contains("- writes               not evaluated: is for endpoint POST *"), told);
   }
 
   @Test
@@ -355,20 +354,21 @@ final class PoliciesCommandTest {
                                  bucket w1:{*11:per-address|203.0.113.9/32}
          2. there                enforce, capacity 10, 10 tokens per PT1M, key [], on cache failure local
                                  bucket w1:{*5:there}
-          - per-plan             not asked: has a bucket for each plan, and the client has none
+          - per-plan             not evaluated: has a bucket for each plan, and the client has no plan
         """,
         explainOf(layers, "--client", "a", "--ip", "203.0.113.9", "--attribute", "region=eu-1"));
     String without = explainOf(layers, "--client", "a");
     assertTrue(
         without.contains(
-            "- per-address          not asked: has a bucket for each address, and the call gives none"
+            "- per-address          not evaluated: has a bucket for each address, and the call gives none"
                 + " (--ip)"),
         without);
     assertTrue(
-        without.contains("- there                not asked: is for ip 203.0.113.0/24"), without);
+        without.contains("- there                not evaluated: is for ip 203.0.113.0/24"),
+        without);
     assertTrue(
         explainOf(layers, "--client", "a", "--ip", "203.0.113.9")
-            .contains("- there                not asked: is for attribute region eu-*"));
+            .contains("- there                not evaluated: is for attribute region eu-*"));
   }
 
   private String explain(String... options) throws IOException {
@@ -395,7 +395,7 @@ final class PoliciesCommandTest {
     String whole = example.replaceAll("(?m)^#(  .*|clients:)$", "$1");
     assertTrue(
         check(0, whole)
-            .endsWith("FILE is valid: 3 policies, clients with settings of their own: 1\n"));
+            .endsWith("FILE is valid: 3 policies, clients with their own settings: 1\n"));
   }
 
   private String check(int status, String yaml) throws IOException {

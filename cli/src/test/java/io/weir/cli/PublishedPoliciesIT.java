@@ -117,7 +117,7 @@ final class PublishedPoliciesIT {
             "    limit.capacity: 9 -> 5",
             "- policy q",
             "0 added, 1 changed, 1 removed; nothing is published yet",
-            "publish this, and remove what the file lacks? [y/N] "),
+            "publish the file and remove the listed entries? [y/N] "),
         output.lines().filter(line -> !line.contains("its place")).toList());
     assertTrue(errors.contains("first.yml is not published: it would remove policy q, "), errors);
     assertTrue(errors.contains("--yes"), errors);
@@ -163,7 +163,7 @@ final class PublishedPoliciesIT {
     assertEquals(3, lines.size(), output);
     assertEquals("changed; version 2 is published", lines.get(0));
     assertTrue(
-        lines.get(1).startsWith("the client was billed by the months of UTC: the running period"),
+        lines.get(1).startsWith("the client was billed by the months of UTC: the current period"),
         output);
     assertTrue(
         lines.get(2).startsWith("the client is billed by months from day 1 in Asia/Kathmandu: "),
@@ -172,7 +172,7 @@ final class PublishedPoliciesIT {
     assertEquals(1, output.lines().count(), output);
     assertEnds(0, "clients", "delete", "acme");
     assertTrue(
-        output.contains("the client is billed by the months of UTC: the running period is "),
+        output.contains("the client is billed by the months of UTC: the current period is "),
         output);
   }
 
@@ -187,7 +187,7 @@ final class PublishedPoliciesIT {
     assertTrue(secret.matches("weir_[A-Za-z0-9_-]{43}"), output);
     assertTrue(
         errors.matches(
-            "key ci of acme is created, and shown this once, expires at [^,]*Z;"
+            "key ci of acme is created, and is not shown again, expires at [^,]*Z;"
                 + " version 2 is published\\R"),
         errors);
     String hash = ApiKeyHash.of("elsewhere").toString();
@@ -221,7 +221,7 @@ final class PublishedPoliciesIT {
     assertTrue(errors.contains("there is no such API key of client acme"), errors);
     assertEnds(0, "policies", "apply", "--revoke-keys", "--yes", file.toString());
     assertEnds(0, "clients", "keys", "list", "acme");
-    assertEquals("0 keys; nothing is set for the client", output.strip());
+    assertEquals("0 keys; the client has no settings", output.strip());
     assertEnds(0, "policies", "history", "acme");
     assertTrue(output.contains("weir clients keys revoke acme ci"), output);
     assertFalse(output.contains(secret), output);

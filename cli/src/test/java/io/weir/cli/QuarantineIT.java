@@ -96,8 +96,9 @@ final class QuarantineIT {
 
   @Test
   void positionNotInTheQuarantine_isReported() {
-    assertTrue(said(1, "replay", "99@5").contains("weir: nothing of 99@5 is in the quarantine"));
-    assertTrue(said(1, "list", "0@5:2").contains("nothing of 0@5:2 is in the quarantine"));
+    assertTrue(
+        said(1, "replay", "99@5").contains("weir: the quarantine has nothing of place 99@5"));
+    assertTrue(said(1, "list", "0@5:2").contains("the quarantine has nothing of place 0@5:2"));
   }
 
   @Test
@@ -158,7 +159,11 @@ final class QuarantineIT {
       Await.until("ready", running::ready);
       Await.until("it is refused, and the first one shown", () -> listed().contains(" stays "));
       assertLine(
-          listed(), "0@0:2", "stays", "would pass", "settle other calls of that window down");
+          listed(),
+          "0@0:2",
+          "stays",
+          "would pass",
+          "settle other calls of that window to lower costs");
       String dry = said(1, "replay", "--dry-run");
       assertTrue(dry.contains("1 selected: 0 would be sent, 1 stay"), dry);
       assertTrue(dry.contains("STAYS 0@0:2 the sum of its window is full"), dry);

@@ -110,9 +110,9 @@ final class SimulateCommandIT {
       assertTrue(errors.contains(wrong[1]), errors);
     }
     assertEnds(2, "simulate", "--html", folder.resolve("none/page.html").toString());
-    assertTrue(errors.contains("--html is in no folder that exists"), errors);
+    assertTrue(errors.contains("the folder of --html must exist"), errors);
     assertEnds(1, "simulate", "--windows", "1");
-    assertTrue(errors.contains("give more --windows"), errors);
+    assertTrue(errors.contains("increase --windows"), errors);
     assertEnds(1, "simulate", "--log", folder.resolve("none.log").toString());
     assertTrue(errors.contains("none.log"), errors);
   }

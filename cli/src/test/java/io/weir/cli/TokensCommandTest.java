@@ -91,11 +91,11 @@ final class TokensCommandTest {
       value = {
         "create a b --scope check | Unmatched argument",
         "create a | Missing required option",
-        "create a --scope write | --scope must be check, report or admin, is 'write'",
+        "create a --scope write | --scope must be check, report or admin, but is 'write'",
         "create a/b --scope check | name must be 1 to 64",
-        "create a --scope check --client b | --client is for tokens with --scope report alone",
-        "create a --scope check --expires-in soon | --expires-in must be a length of time",
-        "create taken --scope check | there is a token taken in"
+        "create a --scope check --client b | --client requires --scope report, and no other scope",
+        "create a --scope check --expires-in soon | --expires-in must be a duration",
+        "create taken --scope check | the token taken exists already in"
       })
   void wrongArguments_areMisuse(String arguments, String part) throws Exception {
     assertEquals(0, run("create", "taken", "--scope", "check"));

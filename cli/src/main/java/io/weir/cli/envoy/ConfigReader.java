@@ -16,22 +16,22 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the tree of a configuration, and names by its path in the file what has no counterpart in
- * policies. Used by one thread, for one file.
+ * Reads the tree of a configuration file. Reports each setting without a counterpart in policies by
+ * its path in the file. Not thread-safe; use one instance for each file.
  */
 final class ConfigReader {
   private static final long MAX_REQUESTS = 0xffff_ffffL;
 
-  /** A decimal number that fits into a {@code long}; with a zero in front it would be octal. */
+  /** A decimal number that fits into a {@code long}; YAML reads a leading zero as octal. */
   private static final Pattern NUMBER = Pattern.compile("0|[1-9][0-9]{0,17}");
 
-  /** What only concerns the metrics of Envoy's service. */
+  /** Settings that are ignored, since they only affect the metrics of Envoy's service. */
   private static final Set<String> PASSED_OVER = Set.of("detailed_metric", "value_to_metric");
 
   private static final Map<String, String> WITHOUT_COUNTERPART =
       Map.of(
           "share_threshold",
-          "has no counterpart: each value has a bucket of its own",
+          "has no counterpart: each value has its own bucket",
           "quota_mode",
           "has no counterpart");
 
@@ -44,12 +44,12 @@ final class ConfigReader {
     }
   }
 
-  /** Returns what is wrong, each with its path in the file. */
+  /** Returns the problems, each with its path in the file. */
   List<String> problems() {
     return problems;
   }
 
-  /** Reads a file; what it returns is of use only if there are no problems. */
+  /** Reads a file. The result is valid only if there are no problems. */
   Domain read(JsonNode root) {
     if (!root.isObject()) {
       problem("the file", "must be a mapping of domain and descriptors");
@@ -78,7 +78,7 @@ final class ConfigReader {
         if (nodes.get(before).isBeginning()
             && node.isBeginning()
             && nodes.get(before).covers(node)) {
-          problem(here, "is never reached, since " + at + "[" + before + "] comes before it");
+          problem(here, "is never matched, since " + at + "[" + before + "] comes before it");
         }
       }
       nodes.add(node);
@@ -107,7 +107,9 @@ final class ConfigReader {
         descriptors(node, path + "."));
   }
 
-  /** Returns a name without a star, which patterns could not name; empty if it is none. */
+  /**
+   * Returns a name without {@code *}, which patterns cannot express; empty if the name is missing.
+   */
   private String name(JsonNode node, String path) {
     String text = text(node, path);
     if (text == null) {
@@ -126,7 +128,10 @@ final class ConfigReader {
     return text;
   }
 
-  /** Returns the key of an entry; policies tell several keys by one text with semicolons. */
+  /**
+   * Returns the key of an entry. It must not contain {@code ;}, since policies join several keys by
+   * it.
+   */
   private String key(JsonNode node, String path) {
     String key = name(node, path);
     if (key.indexOf(';') >= 0) {
@@ -135,7 +140,7 @@ final class ConfigReader {
     return key;
   }
 
-  /** Returns the value of an entry; null if it is any. */
+  /** Returns the value of an entry; null if any value matches. */
   private @Nullable String value(JsonNode node, String path) {
     String text = text(node, path);
     if (text == null || text.isEmpty()) {
@@ -144,7 +149,7 @@ final class ConfigReader {
     String violation = Names.violation(text);
     int star = text.indexOf('*');
     if (violation == null && star >= 0 && star < text.length() - 1) {
-      violation = "has a * that is not its end, which patterns cannot name";
+      violation = "has a * before its end, which patterns cannot express";
     }
     if (violation != null) {
       problem(path, violation);
@@ -157,12 +162,12 @@ final class ConfigReader {
       return node.textValue();
     }
     if (!node.isMissingNode() && !node.isNull()) {
-      problem(path, "must be a text; put it in quotes");
+      problem(path, "must be a string; put it in quotes");
     }
     return null;
   }
 
-  /** Returns the names of the limits whose place one takes, each once. */
+  /** Returns the names of the limits that one limit replaces, without repetitions. */
   private List<String> replaces(JsonNode list, String path, @Nullable String ofItself) {
     Set<String> names = new LinkedHashSet<>();
     if (list.isMissingNode() || list.isNull()) {

@@ -17,28 +17,28 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Turns configurations of Envoy's own rate limit service into a policy file. Each descriptor that
- * has a limit becomes one policy, named as the endpoint of its calls, with a bucket for each
- * descriptor that is asked about. Not thread-safe.
+ * Converts configurations of Envoy's rate limit service into a policy file. Each descriptor with a
+ * limit becomes one policy, which has the name of the endpoint of its calls. The policy has one
+ * bucket for each descriptor in Envoy's requests. Not thread-safe.
  *
- * <p>Envoy's service goes down the tree by the most specific value of each key, and does not come
- * back: beside {@code a: 1} the descriptor of any {@code a} is not looked at for the value 1, even
- * if only it has a limit. A node compares whole descriptors instead. So where a value hides a
- * limit, a policy that denies nothing says so.
+ * <p>Envoy's service follows the most specific value of each key down the tree, and never
+ * backtracks. For example, with {@code a: 1} present, the value 1 never uses the descriptor of any
+ * {@code a}, even if only that one has a limit. A node compares whole descriptors instead. So where
+ * a value hides a limit, the import adds a policy that denies nothing.
  */
 public final class EnvoyImport {
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
-  /** Tokens that a bucket gains each second which no traffic empties. */
+  /** Tokens per second of a bucket that no traffic can empty. */
   private static final long UNLIMITED = 1_000_000_000;
 
   private final Map<String, ObjectNode> policies = new LinkedHashMap<>();
   private final List<String> domains = new ArrayList<>();
 
-  /** The policies of limits that have a name, by that, of one domain. */
+  /** The names of the policies by the name of their limit, in one domain. */
   private final Map<String, List<String>> named = new HashMap<>();
 
-  /** The names of limits whose place policies take, by the policy, of one domain. */
+  /** The names of the limits that a policy replaces, by policy, in one domain. */
   private final Map<String, List<String>> replacing = new LinkedHashMap<>();
 
   private final List<String> problems = new ArrayList<>();
@@ -46,8 +46,8 @@ public final class EnvoyImport {
   /**
    * Adds a configuration.
    *
-   * @param file how the file is named in problems
-   * @param root its tree, in which keys and values are texts as they stand in the file
+   * @param file name of the file in problems
+   * @param root the file's tree, in which keys and values are strings as written in the file
    */
   public void add(String file, JsonNode root) {
     ConfigReader reader = new ConfigReader();
@@ -57,7 +57,7 @@ public final class EnvoyImport {
       return;
     }
     if (domains.contains(domain.name())) {
-      problems.add(file + ": domain is '" + domain.name() + "', as in a file before it");
+      problems.add(file + ": domain is '" + domain.name() + "', as in an earlier file");
       return;
     }
     domains.add(domain.name());
@@ -68,7 +68,7 @@ public final class EnvoyImport {
     replacing.forEach((policy, limits) -> addReplaced(file, policy, limits));
   }
 
-  /** Names the policies whose place one takes; a name that no limit of the domain has is none. */
+  /** Adds the names of the policies that one policy replaces; ignores names that no limit has. */
   private void addReplaced(String file, String policy, List<String> limits) {
     List<String> replaced =
         limits.stream()
@@ -92,7 +92,7 @@ public final class EnvoyImport {
     }
   }
 
-  /** Returns what cannot be turned into policies, each with its file and its path there. */
+  /** Returns the problems, each with its file and path. */
   public List<String> problems() {
     return List.copyOf(problems);
   }
@@ -122,7 +122,7 @@ public final class EnvoyImport {
     }
   }
 
-  /** Adds a policy for each limit that a more specific sibling hides, and has not itself. */
+  /** Adds a policy for each limit that a more specific sibling without a limit hides. */
   private void addGuards(String domain, List<LimitNode> above, List<LimitNode> nodes) {
     for (LimitNode specific : nodes) {
       List<LimitNode> path = with(above, specific);
@@ -135,7 +135,7 @@ public final class EnvoyImport {
     }
   }
 
-  /** Adds policies below a node, for the limits of another one that it hides. */
+  /** Adds policies below a node for the limits of another node that it hides. */
   private void addGuards(
       String domain, List<LimitNode> path, LimitNode specific, LimitNode general) {
     if (general.limit() != null && specific.limit() == null) {
@@ -161,7 +161,7 @@ public final class EnvoyImport {
     return longer;
   }
 
-  /** Adds a policy, unless there is one for the same descriptors; returns its name. */
+  /** Adds a policy, unless one exists for the same descriptors; returns its name. */
   private String add(String domain, List<LimitNode> path, LimitNode.Limit limit, boolean isShadow) {
     EndpointName name = new EndpointName(domain);
     for (LimitNode node : path) {

@@ -7,15 +7,15 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One descriptor of a configuration, with those below it. Immutable.
+ * One descriptor of a configuration, with the descriptors below it. Immutable.
  *
  * @param key the key of the entry, not empty
- * @param value its value; with {@code *} at its end any value that begins so; null for any value
- * @param limit what it limits; null if nothing
+ * @param value the value of the entry; with {@code *} at its end a prefix; null for any value
+ * @param limit the limit; null if there is none
  * @param isShadow whether the limit denies nothing
- * @param name the name of the limit, which several limits may have; null if it has none
- * @param replaces names of limits whose place this one takes
- * @param children the descriptors below it
+ * @param name the name of the limit, which other limits may share; null if it has none
+ * @param replaces names of the limits that this one replaces
+ * @param children the descriptors below this one
  */
 record LimitNode(
     String key,
@@ -33,15 +33,15 @@ record LimitNode(
   /**
    * A limit.
    *
-   * @param requests requests in a window, 0 to 2^32 − 1; −1 if there is no bound
+   * @param requests requests in a window, 0 to 2^32 − 1; −1 if unlimited
    * @param seconds length of the window
    */
   record Limit(long requests, long seconds) {
-    /** Any number of requests. */
+    /** An unlimited number of requests. */
     static final Limit NONE = new Limit(-1, 0);
   }
 
-  /** Returns whether all values of another node of the same key are values of this one, too. */
+  /** Returns whether this node matches all values of another node with the same key. */
   boolean covers(LimitNode other) {
     if (!key.equals(other.key)) {
       return false;
@@ -54,8 +54,9 @@ record LimitNode(
   }
 
   /**
-   * Returns the child that is gone down to for the values of another node: one of the same value,
-   * else the first of a beginning of it, else that of any value; null if there is none.
+   * Returns the child that Envoy's service selects for the values of another node. A child with the
+   * same value comes first, then the first matching prefix, then the child for any value. Returns
+   * null if there is none.
    */
   @Nullable LimitNode childFor(LimitNode other) {
     LimitNode found = null;
@@ -73,12 +74,12 @@ record LimitNode(
     return found;
   }
 
-  /** Returns whether the value stands for all that begin so. */
+  /** Returns whether the value is a prefix. */
   boolean isBeginning() {
     return value != null && value.endsWith("*");
   }
 
-  /** Returns the paths of nodes from this one down to each that limits, itself included. */
+  /** Returns the paths from this node to each node with a limit, this node included. */
   List<List<LimitNode>> limitedPaths() {
     List<List<LimitNode>> paths = new ArrayList<>();
     if (limit != null) {

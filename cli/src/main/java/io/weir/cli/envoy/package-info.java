@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Turns the configuration of Envoy's own rate limit service into policies. Pure: trees in, trees
- * and problems out.
+ * Converts configurations of Envoy's rate limit service into policies. Pure: it maps trees to trees
+ * and problems.
  */
 @NullMarked
 package io.weir.cli.envoy;

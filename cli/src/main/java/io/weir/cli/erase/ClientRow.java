@@ -2,7 +2,7 @@
 package io.weir.cli.erase;
 
 /**
- * What is to be known of a row of the state topic to judge whether it may be erased. Immutable.
+ * The members of a state topic row that decide whether it may be erased. Immutable.
  *
  * @param startEpochMillis start of the row's window
  * @param endEpochMillis exclusive end of the row's window

@@ -18,9 +18,9 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The newest rows of one client in a partition of the state topic, in the order of their keys, from
- * one key on and at most so many that they fit into memory; and how far the partition is counted.
- * Filled by one reading of the partition from its beginning. Not thread-safe.
+ * The newest rows of one client in a partition of the state topic, and the progress of that
+ * partition. It starts at a given key, in key order, and holds only as many rows as fit into
+ * memory. One pass over the partition from its beginning fills it. Not thread-safe.
  */
 final class ClientRows {
   private static final int MAX_UNREADABLE = 1_000;
@@ -30,21 +30,21 @@ final class ClientRows {
   private final int maxRows;
   private final TreeMap<String, ClientRow> rows = new TreeMap<>();
 
-  /** The least key that was left out since there were too many; null if none was. */
+  /** The least key that was skipped because there were too many rows; null if none was skipped. */
   private @Nullable String leftOut;
 
-  /** Places and faults of unreadable rows, by key; only the first ones if there are many. */
+  /** Positions and faults of unreadable rows, by key; at most {@value #MAX_UNREADABLE}. */
   private final Map<String, String> unreadable = new HashMap<>();
 
   private long countedThroughEpochMillis;
   private long closedThroughEpochMillis;
 
   /**
-   * Creates rows that are still to be read.
+   * Creates an empty instance.
    *
-   * @param client the client, whose name may be the beginning of another's
-   * @param fromKey rows with lesser keys are left out; empty for none
-   * @param maxRows most rows that are held
+   * @param client the client, whose name may be a prefix of another client's name
+   * @param fromKey rows with lesser keys are skipped; empty to skip none
+   * @param maxRows maximum number of rows to hold
    */
   ClientRows(String client, String fromKey, int maxRows) {
     this.prefix = UsageStateCodec.prefix(client);
@@ -53,9 +53,9 @@ final class ClientRows {
   }
 
   /**
-   * Reads everything that is committed now.
+   * Reads all records that are committed now.
    *
-   * @param progress receives the number of offsets passed, and of all
+   * @param progress receives the number of offsets passed, and the total
    */
   void read(TopicReader reader, Progress progress) {
     Map<Integer, Long> ends = reader.ends();
@@ -64,12 +64,12 @@ final class ClientRows {
     reader.read(ends, this::take, passed);
   }
 
-  /** Receives how far a reading has come. */
+  /** Receives the progress of a pass. */
   interface Progress {
     void passed(long offsets, long all);
   }
 
-  /** Takes the next record of the partition. */
+  /** Processes the next record of the partition. */
   void take(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     String key = record.key();
     if (key == null) {
@@ -147,17 +147,17 @@ final class ClientRows {
     }
   }
 
-  /** Returns the rows by their keys. */
+  /** Returns the rows by key. */
   NavigableMap<String, ClientRow> rows() {
     return Collections.unmodifiableNavigableMap(rows);
   }
 
-  /** Returns the place and fault of a row that cannot be read; null if there is none. */
+  /** Returns the position and fault of the first unreadable row; null if there is none. */
   @Nullable String unreadable() {
     return unreadable.values().stream().min(Comparator.naturalOrder()).orElse(null);
   }
 
-  /** Returns the key from which on further rows are to be read; null if there are none. */
+  /** Returns the key at which the next pass must start; null if no rows are left. */
   @Nullable String next() {
     return leftOut;
   }

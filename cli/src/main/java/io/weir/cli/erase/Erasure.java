@@ -18,16 +18,19 @@ import org.apache.kafka.common.config.TopicConfig;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes a tombstone for every row of a client in the state topic that is out of {@link Reach}, and
- * reads the topic again to prove that none of them is left. What was erased before stays erased, so
- * an erasure that was interrupted is simply made again. Not thread-safe.
+ * Writes a tombstone for each row of a client in the state topic that is out of {@link Reach}. Then
+ * reads the topic again to prove that none of these rows is left. Erased rows stay erased, so an
+ * interrupted erasure can be repeated. Not thread-safe.
  */
 public final class Erasure {
-  /** Most rows held at once, some 250 bytes each; a client with more is read several times. */
+  /**
+   * Maximum number of rows in memory, about 250 bytes each. A client with more rows needs several
+   * passes.
+   */
   private static final int MAX_ROWS = 500_000;
 
-  /** Longest wait until readers of committed records see what was written. */
-  private static final Duration VISIBLE_PATIENCE = Duration.ofMinutes(1);
+  /** Maximum wait until readers of committed records see the tombstones. */
+  private static final Duration VISIBLE_TIMEOUT = Duration.ofMinutes(1);
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
@@ -37,16 +40,16 @@ public final class Erasure {
   private @Nullable String unreadable;
 
   /**
-   * What is to be erased.
+   * The parameters of an erasure.
    *
-   * @param kafka how to reach Kafka
+   * @param kafka the connection to Kafka
    * @param client the client
-   * @param lateness how late a call may be, as the aggregators have it
-   * @param dryRun whether nothing is to be written
+   * @param lateness the maximum lateness of a call, as configured in the aggregators
+   * @param dryRun whether to write nothing
    */
   public record Settings(KafkaConnection kafka, String client, Duration lateness, boolean dryRun) {}
 
-  /** Receives how far the erasure has come. */
+  /** Receives the progress of the erasure. */
   public interface Watcher {
     void progress(String what, long done, long total);
   }
@@ -63,10 +66,11 @@ public final class Erasure {
   }
 
   /**
-   * Erases.
+   * Erases the rows.
    *
-   * @throws ErasureFailedException if a topic is missing, a row of the client cannot be read (the
-   *     others are erased), Kafka refuses a tombstone, or what was written cannot be read back
+   * @throws ErasureFailedException if a topic is missing, Kafka refuses a tombstone, or the
+   *     tombstones cannot be read back. Also thrown if a row of the client cannot be read; all
+   *     other rows are erased then
    */
   public ErasureReport run() throws ErasureFailedException {
     int partition;
@@ -101,8 +105,8 @@ public final class Erasure {
   }
 
   /**
-   * Returns for how long the calls topic holds a record at most: its retention, and the time that a
-   * segment may be open, since Kafka deletes whole segments.
+   * Returns the maximum time for which the calls topic keeps a record. It is the retention plus the
+   * time that a segment may be open, since Kafka deletes whole segments.
    */
   private static long heldMillis(TopicAdmin admin) throws TopicAdminException {
     long retention = number(admin, TopicConfig.RETENTION_MS_CONFIG);
@@ -135,7 +139,7 @@ public final class Erasure {
   /**
    * Erases as many rows as fit into memory.
    *
-   * @return the key from which on further rows are to be erased; null if there are none
+   * @return the key at which the next pass must start; null if no rows are left
    */
   private @Nullable String eraseFrom(
       String from,
@@ -146,7 +150,8 @@ public final class Erasure {
       throws ErasureFailedException {
     ClientRows found = read(from, partition, "reading", -1);
     unreadable = unreadable == null ? found.unreadable() : unreadable;
-    Reach reach = reach(found, partition, heldMillis); // after the rows, which may have changed
+    Reach reach =
+        reach(found, partition, heldMillis); // read after the rows, which may change meanwhile
     List<String> over = new ArrayList<>();
     for (Map.Entry<String, ClientRow> one : found.rows().entrySet()) {
       ClientRow row = one.getValue();
@@ -180,9 +185,9 @@ public final class Erasure {
     if (!present.isEmpty()) {
       throw new ErasureFailedException(
           present.size()
-              + " of the erased rows are there again, the first is "
+              + " of the erased rows exist again, the first is "
               + present.get(0)
-              + "; calls of them must have been counted meanwhile, look at WEIR_LATENESS");
+              + "; their calls must have been counted meanwhile, check WEIR_LATENESS");
     }
   }
 
@@ -198,12 +203,12 @@ public final class Erasure {
   }
 
   /**
-   * Waits until readers of committed records see a record. A transaction of the aggregator that is
-   * open holds them back for a moment.
+   * Waits until readers of committed records see the given offset. An open transaction of the
+   * aggregator can delay them for a moment.
    */
   private static void awaitVisible(TopicReader reader, int partition, long offset)
       throws ErasureFailedException {
-    long until = System.nanoTime() + VISIBLE_PATIENCE.toNanos();
+    long until = System.nanoTime() + VISIBLE_TIMEOUT.toNanos();
     while (reader.ends().getOrDefault(partition, 0L) <= offset) {
       if (System.nanoTime() - until > 0) {
         throw new ErasureFailedException(
@@ -211,7 +216,7 @@ public final class Erasure {
                 + Topics.STATE.name()
                 + "-"
                 + partition
-                + " has been open for a minute, before which nobody can read them; run it again"
+                + " has been open for a minute and hides them from readers; run the command again"
                 + " when it has ended");
       }
       LockSupport.parkNanos(PAUSE_NANOS);

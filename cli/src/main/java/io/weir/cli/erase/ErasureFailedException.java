@@ -2,8 +2,8 @@
 package io.weir.cli.erase;
 
 /**
- * Thrown if an erasure cannot go on. The message is for the person at the terminal. Run again, the
- * erasure goes on with what is left.
+ * Thrown when an erasure cannot continue. The message is for the user at the terminal. A repeated
+ * erasure continues with the rows that are left.
  */
 public final class ErasureFailedException extends Exception {
   private static final long serialVersionUID = 1L;

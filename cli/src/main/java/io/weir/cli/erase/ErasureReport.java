@@ -5,14 +5,14 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an erasure has found and done. Immutable.
+ * The result of an erasure. Immutable.
  *
  * @param partition the client's partition
- * @param over rows that were out of reach: erased, or left as they are by a dry run
- * @param firstOver start of the first window of them; null if there are none
- * @param lastOver end of the last window of them; null if there are none
- * @param inReach rows that are still in reach, which are left as they are
- * @param allOver when all rows are out of reach; null if there are none in reach, or {@code
+ * @param over number of rows that were out of reach; they are erased, except by a dry run
+ * @param firstOver start of the first of their windows; null if there are none
+ * @param lastOver end of the last of their windows; null if there are none
+ * @param inReach number of rows that are still in reach; they are not erased
+ * @param allOver time at which all rows are out of reach; null if none is in reach, or with {@code
  *     neverOver}
  * @param neverOver whether a row stays in reach for ever, since the calls topic keeps its records
  * @param countedThrough the broker's time of the last record that the aggregator has counted in the
@@ -28,7 +28,7 @@ public record ErasureReport(
     boolean neverOver,
     @Nullable Instant countedThrough) {
 
-  /** Adds up a report. Not thread-safe. */
+  /** Builds a report. Not thread-safe. */
   static final class Tally {
     private final int partition;
     private long over;

@@ -2,32 +2,32 @@
 package io.weir.cli.erase;
 
 /**
- * Judges which rows of a partition are out of reach: no record that could change one or count it
- * again is left or may still come. Pure and immutable.
+ * Decides which rows of a partition are out of reach. A row is out of reach if no present or future
+ * record can change it or count it again. Pure and immutable.
  *
- * <p>A row is out of reach when all of this holds:
+ * <p>All of these conditions must hold:
  *
  * <ul>
- *   <li>its window is closed, and its figures are those of the ledger;
- *   <li>the aggregator has counted through a time, by the broker's clock, from which on it refuses
- *       every call of the window as too late: the window's end and the lateness;
- *   <li>the calls topic holds none of the records that contributed to the row, so that nobody who
- *       reads the topic again, as a reset aggregator and {@code weir verify} do, finds a call of
- *       it.
+ *   <li>The row's window is closed, and its figures are those of the ledger.
+ *   <li>The aggregator has counted a record whose time, by the broker's clock, is at or after the
+ *       window's end plus the lateness. From then on it refuses all calls of the window as too
+ *       late.
+ *   <li>The calls topic has none of the records that contributed to the row. A reset aggregator and
+ *       {@code weir verify} read the topic again, and must find no call of the row.
  * </ul>
  *
- * With a lateness of 35 days and a row of [1 March 10:00, 10:15) whose last record has the offset
- * 700: it is out of reach when a record of 5 April 10:15 or later is counted, and the topic begins
- * at 701 or later.
+ * Example: the lateness is 35 days, and the row of [1 March 10:00, 10:15) has 700 as its last
+ * offset. It is out of reach when a record of 5 April 10:15 or later is counted, and the topic
+ * begins at 701 or later.
  *
- * @param latenessMillis how late a call may be
+ * @param latenessMillis maximum lateness of a call
  * @param countedThroughEpochMillis the broker's time of the last record counted; 0 if none is
- * @param closedThroughEpochMillis every window that ends then or earlier is closed; 0 if none is
- * @param firstHeldOffset the first offset that the calls topic holds
- * @param endOffset the offset after the last one that it holds, of a time after the row was read. A
- *     row with a greater offset is of a topic that was deleted; the one that has its name now holds
- *     none of its records
- * @param heldMillis for how long the calls topic holds a record at most; {@link #FOR_EVER}
+ * @param closedThroughEpochMillis all windows that end at this time or earlier are closed; 0 if
+ *     none is
+ * @param firstHeldOffset the first offset of the calls topic
+ * @param endOffset the end offset of the calls topic, read after the row. A row with a greater
+ *     offset belongs to a deleted topic of the same name; the present topic has none of its records
+ * @param heldMillis maximum time for which the calls topic keeps a record, or {@link #FOR_EVER}
  */
 record Reach(
     long latenessMillis,
@@ -37,7 +37,7 @@ record Reach(
     long endOffset,
     long heldMillis) {
 
-  /** Stands for a length of time, or a point in time, that never ends or comes. */
+  /** A duration that does not end, or a time that never comes. */
   static final long FOR_EVER = -1;
 
   /** Returns whether a row is out of reach. */
@@ -49,9 +49,9 @@ record Reach(
   }
 
   /**
-   * Returns the time by which a row is out of reach if the aggregator counts until then, or {@link
-   * #FOR_EVER} if the calls topic keeps its records for ever. It is past if the aggregator is
-   * behind, or if Kafka has not deleted records yet that it may delete.
+   * Returns the time at which a row is out of reach if the aggregator has counted until then.
+   * Returns {@link #FOR_EVER} if the calls topic keeps its records for ever. The time is past if
+   * the aggregator lags, or if Kafka has not yet deleted expired records.
    */
   long overAt(ClientRow row) {
     if (!isHeld(row)) {
@@ -70,7 +70,7 @@ record Reach(
     return plus(row.endEpochMillis(), latenessMillis);
   }
 
-  /** Returns a time so much later, or the last one there is. */
+  /** Returns the sum of a time and a duration; {@link Long#MAX_VALUE} if it overflows. */
   private static long plus(long epochMillis, long millis) {
     long sum = epochMillis + millis;
     return sum < epochMillis ? Long.MAX_VALUE : sum;

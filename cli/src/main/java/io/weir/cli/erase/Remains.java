@@ -11,7 +11,7 @@ import java.util.List;
 import org.apache.kafka.common.config.TopicConfig;
 import org.jspecify.annotations.Nullable;
 
-/** Tells what other places than the state topic hold of a client, and until when. */
+/** Lists the places other than the state topic that keep data of a client, and for how long. */
 public final class Remains {
   private static final String FOR_EVER = "for ever";
   private static final Duration LONGEST = Duration.ofDays(36_500);
@@ -19,14 +19,14 @@ public final class Remains {
   private Remains() {}
 
   /**
-   * Returns a line for each place, with the times by the settings that the topics have now.
+   * Returns one line for each place, with the times from the topics' current settings.
    *
    * @throws TopicAdminException if Kafka does not answer or refuses
    */
   public static List<String> lines(TopicAdmin admin) throws TopicAdminException {
     List<String> lines = new ArrayList<>();
     lines.add(kept(admin, Topics.CALLS, "its calls"));
-    lines.add(kept(admin, Topics.LEDGER, "its bills: the ledger is not touched"));
+    lines.add(kept(admin, Topics.LEDGER, "its bills: the ledger is not changed"));
     lines.add(kept(admin, Topics.SETTLEMENTS, "settlements of its calls"));
     lines.add(kept(admin, Topics.QUARANTINE, "calls that could not be counted"));
     lines.add(kept(admin, Topics.CORRECTIONS, "corrections of its buckets"));
@@ -35,21 +35,21 @@ public final class Remains {
             Topics.CLIENTS.name(),
             "its settings, "
                 + length(admin, Topics.CLIENTS, TopicConfig.MIN_COMPACTION_LAG_MS_CONFIG)
-                + " after a change; that its entry was deleted, by whom and when, for ever"));
+                + " after a change; the time and author of its deletion, for ever"));
     lines.add(
         line(
             Topics.STATE.name(),
-            "what was erased, on the brokers' disks until they compact the topic, "
+            "erased rows, on the brokers' disks until they compact the topic, "
                 + compacted(length(admin, Topics.STATE, TopicConfig.MAX_COMPACTION_LAG_MS_CONFIG))
                 + "; then the keys of the rows, "
                 + length(admin, Topics.STATE, TopicConfig.DELETE_RETENTION_MS_CONFIG)
-                + " and until they compact it again"));
+                + " and until the next compaction"));
     lines.add(
         line(
             "aggregators",
-            "what was erased, on their disks until the files are written anew, for a week at most;"
-                + " rows and ids to count with, for WEIR_LATENESS after their window, and until their"
-                + " files and changelog topics are written anew"));
+            "erased rows, on their disks until the files are rewritten, at most for a week;"
+                + " rows and ids of calls, for WEIR_LATENESS after their window, and until their"
+                + " files and changelog topics are rewritten"));
     lines.add(line("Redis", "its buckets, until they are full or their period has ended"));
     lines.add(line("ingest nodes", "calls that Kafka does not have yet, in their journals"));
     return lines;
@@ -66,7 +66,7 @@ public final class Remains {
 
   private static String compacted(String length) {
     return length.equals(FOR_EVER)
-        ? "which may be never: set max.compaction.lag.ms"
+        ? "which may never happen: set max.compaction.lag.ms"
         : length + " at most";
   }
 
@@ -75,7 +75,7 @@ public final class Remains {
     return length(admin.setting(topic, setting));
   }
 
-  /** Returns a setting in milliseconds in words; negative, absent and very great ones never end. */
+  /** Formats a setting in milliseconds. Negative, absent and very great values mean "for ever". */
   static String length(@Nullable String millis) {
     long value = millis == null ? -1 : Long.parseLong(millis);
     if (value < 0 || value > LONGEST.toMillis()) {

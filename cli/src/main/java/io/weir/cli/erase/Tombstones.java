@@ -35,7 +35,7 @@ final class Tombstones implements AutoCloseable {
                 LINGER_MILLIS));
   }
 
-  /** Writes a tombstone for a key; durable after {@link #flush}. */
+  /** Writes a tombstone for a key. It is durable after {@link #flush}. */
   void write(String key) {
     ProducerRecord<byte[], byte[]> tombstone =
         new ProducerRecord<>(
@@ -56,10 +56,10 @@ final class Tombstones implements AutoCloseable {
   }
 
   /**
-   * Waits until Kafka has taken all tombstones.
+   * Waits until Kafka has acknowledged all tombstones.
    *
-   * @return the offset of the last one; −1 if there was none
-   * @throws ErasureFailedException if Kafka has refused one
+   * @return the offset of the last tombstone; −1 if there is none
+   * @throws ErasureFailedException if Kafka has refused a tombstone
    */
   long flush() throws ErasureFailedException {
     producer.flush();
@@ -68,7 +68,7 @@ final class Tombstones implements AutoCloseable {
       throw new ErasureFailedException(
           "tombstones could not be written to "
               + Topics.STATE.name()
-              + " (WEIR_KAFKA), run it again: "
+              + " (WEIR_KAFKA), run the command again: "
               + KafkaRefusal.explain(failed, "Write", failed.getMessage()),
           failed);
     }

@@ -8,9 +8,9 @@ import java.util.TreeMap;
  * The result of a replay.
  *
  * @param sent number of lines and whole records sent
- * @param acknowledged how many of those Kafka has acknowledged
- * @param fates what is known of each; an absent one is not counted yet, or was counted as the
- *     repetition that it is
+ * @param acknowledged number of those that Kafka has acknowledged
+ * @param fates the known outcome of each line or record. If one is absent, it is not counted yet,
+ *     or it was dropped as a duplicate of a counted line
  */
 public record Account(int sent, int acknowledged, Map<Source, Fate> fates) {
   static final Fate COUNTED = new Fate(Outcome.COUNTED, "");

@@ -7,10 +7,10 @@ import io.weir.topics.model.Replay;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A refused line or whole record, and how it is to be sent again.
+ * A refused line or whole record, and the batch in which it is sent again.
  *
- * @param client the client it belongs to; null if not known, or if there are several
- * @param id id of the call; null if not known
+ * @param client the client; null if unknown, or if there are several
+ * @param id id of the call; null if unknown
  * @param batch the batch in which it is sent; null if it is not sent
  * @param stays why it cannot be sent; null if it can
  * @param call the call or settlement that it contains; null if it contains none
@@ -27,7 +27,7 @@ record Candidate(
     @Nullable CallEvent call) {
 
   /**
-   * The batch of a single candidate.
+   * The batch of one candidate.
    *
    * @param partition partition of the calls topic
    */

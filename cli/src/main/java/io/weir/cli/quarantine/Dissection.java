@@ -21,19 +21,19 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Splits a refusal into the lines it contains, and determines for each how it is to be sent, or why
- * the aggregator would refuse it again.
+ * Splits a refusal into its lines. Determines for each line the batch in which it is sent again, or
+ * why the aggregator would refuse it again.
  *
- * <p>A line that was itself refused keeps its place: node, epoch and position. A line of a record
- * whose headers are wrong has no reliable place, and the place of a line that belongs to another
- * partition is another line's place there; such lines are identified by where they were refused. A
- * record in which nothing is wrong (a person gave it up) is sent unchanged. Thread-safe.
+ * <p>A line that was itself refused keeps its node, epoch and position. The position of other lines
+ * is not reliable: the record's headers may be wrong, or in the line's own partition another line
+ * may have the position. Such lines are identified by the place of their refusal. A record without
+ * a fault, which an operator skipped, is sent unchanged. Thread-safe.
  *
  * @param partitions number of partitions of every topic
- * @param latenessMillis greatest permitted age of a call
+ * @param latenessMillis maximum permitted age of a call
  */
 record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
-  /** How far a call's time may be ahead of the broker's clock. */
+  /** Maximum time by which a call may be ahead of the broker's clock. */
   private static final long MAX_AHEAD_MILLIS = 5 * 60_000;
 
   private static final String MAY_BE_COUNTED = "it may have been counted already";
@@ -42,7 +42,8 @@ record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
   List<Candidate> of(Refusal refusal) {
     Source own = new Source(refusal.partition(), refusal.sourceOffset(), refusal.line());
     if (!refusal.isWhole()) {
-      return List.of(Candidate.staying(own, null, refusal.value(), "its parts are not all held"));
+      return List.of(
+          Candidate.staying(own, null, refusal.value(), "not all of its parts are present"));
     }
     BatchHeader header = null;
     Replay replay = null;
@@ -84,7 +85,7 @@ record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
       }
     }
     String client = clients.size() == 1 ? clients.iterator().next() : null;
-    String stays = header.isHeartbeat() ? "it holds no call" : stays(refusal);
+    String stays = header.isHeartbeat() ? "it has no call" : stays(refusal);
     Replay replay = new Replay(source.partition(), source.offset(), 0);
     return new Candidate(
         source,
@@ -100,7 +101,7 @@ record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
   /**
    * Returns the candidate for one line.
    *
-   * @param header header of the batch in which the line has its place; null if not known
+   * @param header header of the batch that contains the line; null if unknown
    * @param number number of the line in the refused record
    */
   private Candidate line(
@@ -159,7 +160,7 @@ record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
       return MAY_BE_COUNTED;
     }
     return refusal.refusedAtEpochMillis() < nowEpochMillis - latenessMillis
-        ? "it was refused longer than WEIR_LATENESS ago, so that " + MAY_BE_COUNTED
+        ? "it was refused longer than WEIR_LATENESS ago, so " + MAY_BE_COUNTED
         : null;
   }
 
@@ -169,7 +170,7 @@ record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
       return "decided at " + Instant.ofEpochMilli(decidedAt) + ", longer than WEIR_LATENESS ago";
     }
     return decidedAt > nowEpochMillis + MAX_AHEAD_MILLIS
-        ? "decided at " + Instant.ofEpochMilli(decidedAt) + ": replay it after that"
+        ? "decided at " + Instant.ofEpochMilli(decidedAt) + ": replay it after that time"
         : null;
   }
 }

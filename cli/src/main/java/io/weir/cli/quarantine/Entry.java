@@ -4,16 +4,16 @@ package io.weir.cli.quarantine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One line or whole record of the quarantine, however often it was refused.
+ * One line or whole record of the quarantine, also if it was refused several times.
  *
- * @param source where it was first refused
+ * @param source place where it was first refused
  * @param partition partition of its newest record in the quarantine
  * @param offset offset of that record
- * @param refusedAtEpochMillis when it was last refused, by the broker's clock
- * @param reason why it was last refused
+ * @param refusedAtEpochMillis time of its last refusal, by the broker's clock
+ * @param reason reason of its last refusal
  * @param refusals number of its records in the quarantine
- * @param client the client it belongs to; null if not known, or if there are several
- * @param id id of the call; null if not known
+ * @param client the client; null if unknown, or if there are several
+ * @param id id of the call; null if unknown
  * @param isSettlement whether it settles a call
  * @param stays why it cannot be replayed; null if it can
  * @param isCounted whether a replay of it has been counted

@@ -20,21 +20,21 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Determines which of the lines that were refused because their window's sum had no room for them
- * would still be refused. Each is judged by itself: of two lines that fit only alone, one may be
- * refused again. Not thread-safe.
+ * Finds the lines that would be refused again because the sum of their window is at its maximum.
+ * Judges each line by itself: if two lines fit only separately, one may be refused again. Not
+ * thread-safe.
  */
 final class FullWindows {
-  /** Why such a line cannot be replayed. */
+  /** The reason why such a line cannot be replayed. */
   static final String STAYS =
-      "the sum of its window is full: settle other calls of that window down, then replay";
+      "the sum of its window is full: settle other calls of that window to lower costs, then replay";
 
   private static final String REFUSED_SO = "would pass " + CallEvent.MAX_QUANTITY;
 
   private final Map<Source, Line> lines = new HashMap<>();
 
   /**
-   * What must be known of a line.
+   * The members of a line that decide whether it fits.
    *
    * @param units units that it adds to the sum
    */
@@ -67,7 +67,9 @@ final class FullWindows {
     lines.put(source, new Line(key, call.decidedAtEpochMillis(), call.quantity()));
   }
 
-  /** Returns the lines that would be refused again, by the newest figures of their windows. */
+  /**
+   * Returns the lines that would be refused again according to the newest figures of their windows.
+   */
   Set<Source> withoutRoom(KafkaConnection kafka, int partitions) {
     Map<UsageKey, List<Map.Entry<Source, Line>>> ofKeys =
         lines.entrySet().stream().collect(Collectors.groupingBy(line -> line.getValue().key()));
@@ -95,7 +97,7 @@ final class FullWindows {
           },
           done -> {});
     }
-    others.putAll(own); // an endpoint that has a row of its own is counted there
+    others.putAll(own); // an endpoint with its own row is counted in that row
     return others.entrySet().stream()
         .filter(Map.Entry::getValue)
         .map(Map.Entry::getKey)
@@ -111,14 +113,14 @@ final class FullWindows {
     }
     try {
       return UsageStateCodec.decode(value);
-    } catch (MalformedRecordException toldByVerify) {
+    } catch (MalformedRecordException reportedByVerify) {
       return null;
     }
   }
 
   /**
-   * Judges lines by the figures of a row in which they may be counted, which replace the earlier
-   * ones of that row.
+   * Judges lines by the newest figures of a row in which they may be counted. The result replaces
+   * earlier results for that row.
    */
   private static void judge(
       UsageState state, List<Map.Entry<Source, Line>> lines, Map<Source, Boolean> full) {

@@ -11,8 +11,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * The content of the quarantine: each line once, however often it was refused. Memory grows with
- * the number of lines, about 500 bytes each; their bytes are not kept. Not thread-safe.
+ * The content of the quarantine: each line once, also if it was refused several times. Memory grows
+ * by about 500 bytes a line; the bytes of lines are not kept. Not thread-safe.
  */
 public final class Quarantine {
   private final KafkaConnection kafka;
@@ -25,8 +25,7 @@ public final class Quarantine {
   /**
    * Creates an instance that has not read anything yet.
    *
-   * @param lateness greatest permitted age of a call at its arrival, as configured in the
-   *     aggregators
+   * @param lateness maximum age of a call at its arrival, as configured in the aggregators
    */
   public Quarantine(KafkaConnection kafka, Duration lateness, long nowEpochMillis) {
     this.kafka = kafka;
@@ -34,7 +33,7 @@ public final class Quarantine {
     this.nowEpochMillis = nowEpochMillis;
   }
 
-  /** Reads the whole current content; returns the entries in the order of their sources. */
+  /** Reads the whole current content; returns the entries in order of their sources. */
   public SortedMap<Source, Entry> read(Progress progress) {
     Set<Source> counted = new HashSet<>();
     Visitor visitor = new Visitor(counted);
@@ -65,7 +64,7 @@ public final class Quarantine {
     return kafka;
   }
 
-  /** Returns whether a refusal was written after everything had been read. */
+  /** Returns whether a refusal was written after {@link #read}. */
   boolean isNewer(Refusal refusal) {
     return refusal.offset() >= ends.getOrDefault(refusal.partition(), 0L);
   }

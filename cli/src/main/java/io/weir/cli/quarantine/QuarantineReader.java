@@ -25,7 +25,7 @@ final class QuarantineReader implements AutoCloseable {
   private final Map<Integer, Parts> parts = new HashMap<>();
   private final Map<Integer, Long> ends;
 
-  /** Receives what is read. */
+  /** Receives the content of the quarantine. */
   interface Visitor {
     /** A line or record was refused. */
     void refused(Refusal refusal);
@@ -65,7 +65,7 @@ final class QuarantineReader implements AutoCloseable {
     topic.read(ends, this::take, progress);
   }
 
-  /** Reads what has been written since, waiting for it for a moment. */
+  /** Reads the records that were written since then; waits for a moment if there are none. */
   void follow() {
     topic.follow(this::take);
   }
@@ -73,7 +73,7 @@ final class QuarantineReader implements AutoCloseable {
   private void take(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     byte[] value = record.value() == null ? new byte[0] : record.value();
     if (record.headers().lastHeader(QuarantineHeaders.REPLAYED) != null) {
-      takeWord(record, new String(value, StandardCharsets.UTF_8));
+      takeMarker(record, new String(value, StandardCharsets.UTF_8));
       return;
     }
     Matcher part = PART.matcher(Refusal.text(record.headers(), QuarantineHeaders.PART));
@@ -100,7 +100,8 @@ final class QuarantineReader implements AutoCloseable {
     }
   }
 
-  private void takeWord(ConsumerRecord<@Nullable String, byte @Nullable []> record, String lines) {
+  private void takeMarker(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record, String lines) {
     Source place = Source.parse(Refusal.text(record.headers(), QuarantineHeaders.REPLAYED));
     if (place == null) {
       return;

@@ -11,10 +11,9 @@ import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A line or a whole record as the quarantine holds it, with all parts of one that was split.
+ * A refused line or whole record in the quarantine. The parts of a split record are joined.
  *
- * @param partition partition of the quarantine, which is also that of the calls topic where it was
- *     refused
+ * @param partition partition of the quarantine, which is also that of the calls topic
  * @param offset offset in the quarantine; of the last part
  * @param sourceOffset offset of the refused record in the calls topic
  * @param line number of the line in that record, from 1; 0 for the whole record
@@ -36,7 +35,7 @@ record Refusal(
   private static final Pattern SOURCE = Pattern.compile("weir\\.calls\\.v1-\\d{1,6}-(\\d{1,18})");
   private static final Pattern LINE = Pattern.compile("\\d{1,9}");
 
-  /** Reads a record of the quarantine; returns null if it does not identify what was refused. */
+  /** Reads a record of the quarantine; returns null if it does not identify the refused record. */
   static @Nullable Refusal of(
       ConsumerRecord<@Nullable String, byte @Nullable []> record, byte[] value, boolean isWhole) {
     Matcher source = SOURCE.matcher(text(record.headers(), QuarantineHeaders.SOURCE));
@@ -56,7 +55,7 @@ record Refusal(
         isWhole);
   }
 
-  /** Returns the text of a header, or an empty string if there is none of that name. */
+  /** Returns the text of a header, or an empty string if it is absent. */
   static String text(Headers headers, String name) {
     return Objects.requireNonNullElse(HeaderValues.text(headers, name), "");
   }

@@ -17,8 +17,8 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
 /**
- * Sends candidates as batches: consecutive lines in one batch, up to the size that a node would
- * seal. Not thread-safe.
+ * Sends candidates as batches. Consecutive lines share a batch up to the size at which a node seals
+ * one. Not thread-safe.
  */
 final class ReplaySender implements AutoCloseable {
   private static final int MAX_LINES = 1_000;
@@ -47,7 +47,7 @@ final class ReplaySender implements AutoCloseable {
                 REQUEST_TIMEOUT_MILLIS));
   }
 
-  /** Sends a candidate, at the latest with the next {@link #flush}. */
+  /** Sends a candidate now or with the next {@link #flush}. */
   void send(Candidate candidate, Refusal refusal) {
     Candidate.Batch batch = candidate.batch();
     if (batch == null) {
@@ -67,18 +67,18 @@ final class ReplaySender implements AutoCloseable {
 
   private boolean continues(Candidate last, Candidate next) {
     Candidate.Batch before = last.batch();
-    Candidate.Batch behind = next.batch();
+    Candidate.Batch after = next.batch();
     return before != null
-        && behind != null
+        && after != null
         && run.size() < MAX_LINES
         && runBytes + next.bytes().length < MAX_BYTES
-        && before.partition() == behind.partition()
+        && before.partition() == after.partition()
         && last.source().partition() == next.source().partition()
         && last.source().offset() == next.source().offset()
         && last.source().line() + 1 == next.source().line()
-        && before.header().node().equals(behind.header().node())
-        && before.header().nodeEpoch() == behind.header().nodeEpoch()
-        && before.header().linesEnd() == behind.header().linesBefore();
+        && before.header().node().equals(after.header().node())
+        && before.header().nodeEpoch() == after.header().nodeEpoch()
+        && before.header().linesEnd() == after.header().linesBefore();
   }
 
   private void sendRun() {
@@ -118,7 +118,9 @@ final class ReplaySender implements AutoCloseable {
             });
   }
 
-  /** Sends the remaining candidates, and waits until Kafka has answered all of them. */
+  /**
+   * Sends the remaining candidates, and waits until Kafka has acknowledged or refused all of them.
+   */
   void flush() {
     sendRun();
     producer.flush();
@@ -129,7 +131,7 @@ final class ReplaySender implements AutoCloseable {
     return acknowledged.get();
   }
 
-  /** Returns what Kafka did not accept, and why. */
+  /** Returns the lines and records that Kafka did not accept, with the reason. */
   Map<Source, String> failures() {
     return failures;
   }

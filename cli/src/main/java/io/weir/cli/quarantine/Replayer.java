@@ -8,10 +8,10 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Sends entries of the quarantine to the calls topic again: calls before settlements, since a
- * settled call must be counted first. No state is kept between two runs: the aggregator counts each
- * line once, whoever sends it and however often, and records in the quarantine that it did. So a
- * run that was killed is simply repeated. Not thread-safe.
+ * Sends entries of the quarantine to the calls topic again. Calls are sent before settlements,
+ * since a settled call must be counted first. No state is kept between two runs. The aggregator
+ * counts each line once, however often it is sent, and records that in the quarantine. So an
+ * interrupted run can be repeated. Not thread-safe.
  */
 public final class Replayer {
   private final Quarantine quarantine;
@@ -21,8 +21,8 @@ public final class Replayer {
   /**
    * Creates a replayer that has not sent anything yet.
    *
-   * @param selected entries to send; those that cannot be replayed or are already counted are left
-   *     out
+   * @param selected entries to send; those that cannot be replayed or are already counted are
+   *     skipped
    */
   public Replayer(Quarantine quarantine, SortedMap<Source, Entry> selected) {
     this.quarantine = quarantine;
@@ -31,26 +31,26 @@ public final class Replayer {
   }
 
   /**
-   * Sends all entries, and waits for the messages that they are counted.
+   * Sends all entries, and waits for the markers that they are counted.
    *
-   * @param patience how long to wait for those
+   * @param timeout maximum time to wait for the markers
    */
-  public Account run(Duration patience, Progress progress) throws InterruptedException {
+  public Account run(Duration timeout, Progress progress) throws InterruptedException {
     boolean hasCalls = selected.values().stream().anyMatch(entry -> !entry.isSettlement());
     boolean hasSettlements = selected.values().stream().anyMatch(Entry::isSettlement);
     try (ReplaySender sender = new ReplaySender(quarantine.kafka())) {
       if (hasCalls) {
-        pass(sender, false, hasSettlements ? Duration.ZERO : patience, progress);
+        pass(sender, false, hasSettlements ? Duration.ZERO : timeout, progress);
       }
       if (hasSettlements) {
-        pass(sender, true, patience, progress);
+        pass(sender, true, timeout, progress);
       }
       sender.failures().forEach((source, why) -> fates.put(source, Account.failed(why)));
       return new Account(selected.size(), sender.acknowledged(), fates);
     }
   }
 
-  private void pass(ReplaySender sender, boolean settlements, Duration patience, Progress progress)
+  private void pass(ReplaySender sender, boolean settlements, Duration timeout, Progress progress)
       throws InterruptedException {
     Visitor visitor = new Visitor(sender, settlements);
     try (QuarantineReader reader = new QuarantineReader(quarantine.kafka(), visitor)) {
@@ -58,7 +58,7 @@ public final class Replayer {
       long size = reader.size();
       reader.read(done -> progress.step("replay", done, size));
       sender.flush();
-      long deadlineNanos = System.nanoTime() + patience.toNanos();
+      long deadlineNanos = System.nanoTime() + timeout.toNanos();
       while (fates.size() + sender.failures().size() < selected.size()
           && System.nanoTime() - deadlineNanos < 0) {
         reader.follow();

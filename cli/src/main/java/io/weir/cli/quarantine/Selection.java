@@ -6,13 +6,13 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Selects entries: those that meet every given condition.
+ * A filter of entries, which must meet all conditions.
  *
  * @param partition partition in which they were refused; null for all
  * @param sinceEpochMillis the earliest time of their last refusal
  * @param reason part of the reason, ignoring case; null for all
  * @param client the client they belong to; null for all clients
- * @param places records or lines, of which an entry must be one; empty for all
+ * @param places records or lines, of which an entry must match one; empty for all
  */
 public record Selection(
     @Nullable Integer partition,

@@ -20,7 +20,7 @@ public record Source(int partition, long offset, int line) implements Comparable
           .thenComparingLong(Source::offset)
           .thenComparingInt(Source::line);
 
-  /** Parses the written form; returns null if the text does not have it. */
+  /** Parses the written form; returns null if the text is malformed. */
   public static @Nullable Source parse(String text) {
     Matcher form = FORM.matcher(text);
     if (!form.matches()) {
@@ -33,7 +33,7 @@ public record Source(int partition, long offset, int line) implements Comparable
         line == null ? 0 : Integer.parseInt(line));
   }
 
-  /** Returns whether another source is equal to this one or lies in this record. */
+  /** Returns whether another source equals this one or is a line of this record. */
   public boolean holds(Source other) {
     return partition == other.partition
         && offset == other.offset

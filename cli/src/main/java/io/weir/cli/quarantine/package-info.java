@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Lists the content of the quarantine, and replays it. Depends on the wire forms of the topics,
+ * Lists the content of the quarantine, and replays it. Depends on the wire formats of the topics,
  * Kafka's clients, and the verifier's topic reader.
  */
 @NullMarked

@@ -279,7 +279,7 @@ final class EnvoyImportTest {
     assertEquals(List.of(), both.problems());
     assertEquals(2, both.policies().path("policies").size());
     assertEquals(
-        List.of("f1: domain is 'shop', as in a file before it"), read(shop, shop).problems());
+        List.of("f1: domain is 'shop', as in an earlier file"), read(shop, shop).problems());
   }
 
   /** The value is taken by its beginning, whose limit a policy without one would hide. */
@@ -365,16 +365,16 @@ final class EnvoyImportTest {
             "f0: descriptors[0].rate_limit.requests_per_unit must be a number from 0 to 4294967295",
             "f0: descriptors[0].rate_limit.unit must be second, minute, hour, day, week, month or"
                 + " year",
-            "f0: descriptors[0].descriptors[0].share_threshold has no counterpart: each value has a"
-                + " bucket of its own",
+            "f0: descriptors[0].descriptors[0].share_threshold has no counterpart: each value has its"
+                + " own bucket",
             "f0: descriptors[0].descriptors[0].key is missing",
-            "f0: descriptors[0].descriptors[0].value has a * that is not its end, which patterns"
+            "f0: descriptors[0].descriptors[0].value has a * before its end, which patterns"
                 + " cannot name",
             "f0: descriptors[1].shadow_mode must be true or false",
             "f0: descriptors[2] repeats key and value of a descriptor before it",
-            "f0: descriptors[3].value must be a text; put it in quotes",
+            "f0: descriptors[3].value must be a string; put it in quotes",
             "f0: descriptors[3].rate_limit is unlimited, and has unit or requests_per_unit",
-            "f0: descriptors[5] is never reached, since descriptors[4] comes before it",
+            "f0: descriptors[5] is never matched, since descriptors[4] comes before it",
             "f0: descriptors[6] must be a mapping"),
         read("""
                 domain: shop
