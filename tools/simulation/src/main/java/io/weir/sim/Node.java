@@ -168,6 +168,11 @@ final class Node {
     return awaitsItsClock;
   }
 
+  /** Sets the clock right after the last opening of the lost journal, as its operator may. */
+  void setClockAfterLastOpening() {
+    clock.step((newestEpoch + 1 - clock.epochMillis()) * 1_000);
+  }
+
   /** Makes a check. Returns null if the process died of it, so that the caller gets no answer. */
   @Nullable CheckOutcome check(Call call) {
     return asked(running -> running.check(call));
