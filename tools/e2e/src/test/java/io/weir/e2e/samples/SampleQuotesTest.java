@@ -25,8 +25,6 @@ final class SampleQuotesTest {
       Set.of("billing.py", "ledger.sh", "BillingJob.java", "stripe.yml");
   private static final Map<String, Set<String>> SAMPLES =
       Map.of(
-          "README.md",
-          BILLING,
           "docs/billing.md",
           BILLING,
           "docs/java.md",
@@ -39,7 +37,7 @@ final class SampleQuotesTest {
   private static final Pattern NAMED = Pattern.compile("samples/([A-Za-z-]+\\.[a-z]+)");
 
   @ParameterizedTest
-  @ValueSource(strings = {"README.md", "docs/billing.md", "docs/java.md"})
+  @ValueSource(strings = {"docs/billing.md", "docs/java.md"})
   void quotesOfAPage_standInTheSample(String page) throws IOException {
     Matcher quote = QUOTE.matcher(Files.readString(ROOT.resolve(page)));
     while (quote.find()) {
@@ -63,7 +61,7 @@ final class SampleQuotesTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"README.md", "docs/billing.md", "docs/java.md"})
+  @ValueSource(strings = {"docs/billing.md", "docs/java.md"})
   void samplesThatAreNamed_exist(String page) throws IOException {
     Set<String> named = new TreeSet<>();
     Matcher name = NAMED.matcher(Files.readString(ROOT.resolve(page)));
