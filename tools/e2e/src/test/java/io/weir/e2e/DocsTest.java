@@ -10,7 +10,6 @@ import io.weir.topics.problem.ProblemReason;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -38,24 +37,6 @@ final class DocsTest {
 
   private static final Pattern MODULE = Pattern.compile("<module>([^<]+)</module>");
   private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
-
-  private static final List<String> SHORT_PAGES =
-      List.of(
-          "README",
-          "algorithms",
-          "billing",
-          "choosing",
-          "commands",
-          "concepts",
-          "configuration",
-          "envoy",
-          "gateways",
-          "java",
-          "limitations",
-          "policies",
-          "problems",
-          "security",
-          "testing");
 
   private static final int MAX_LINE = 120;
   private static final int MAX_CELL_WORDS = 30;
@@ -205,16 +186,7 @@ final class DocsTest {
   /** Pages that nobody can read in one sitting are not read at all. */
   @Test
   void everyPage_isShort_withShortLinesAndCells() throws IOException {
-    Path docs = Markdown.ROOT.resolve("docs");
-    List<Path> pages = new ArrayList<>(Markdown.pagesIn(Markdown.API));
-    pages.addAll(Markdown.pagesIn(Markdown.TOPICS));
-    pages.addAll(Markdown.pagesIn(Markdown.OPERATE));
-    pages.addAll(Markdown.pagesIn(docs.resolve("decisions")));
-    for (String page : SHORT_PAGES) {
-      pages.add(docs.resolve(page + ".md"));
-    }
-    pages.addAll(moduleReadmes());
-    for (Path page : pages) {
+    for (Path page : Markdown.pages()) {
       int count = 0;
       boolean isCode = false;
       for (String line : Files.readAllLines(page)) {
