@@ -70,7 +70,7 @@ final class VerifyIT {
     topics.ledger.addAll(List.copyOf(topics.ledger));
     topics.writeComplete(kafka.bootstrapServers());
 
-    assertDiffers("ledger P:2 is record", "again, which stands at 0");
+    assertDiffers("ledger P:2 is record", "again, which is at offset 0");
     assertExit(0, "--after-reset");
   }
 
@@ -152,7 +152,7 @@ final class VerifyIT {
 
     assertDiffers(
         " has the billing period " + topics.ownPeriod().name() + " (",
-        ", and the rows before it the month of UTC");
+        ", but the rows before it have the month of UTC");
   }
 
   /** What no calendar gives, told although the first line says the same. */
@@ -218,7 +218,7 @@ final class VerifyIT {
     writeOthers(List.of(), 28, List.of("other", "y", "z"));
 
     assertDiffers(
-        "CLIENT calls (others): ledger has a row of others beside 1 endpoints",
+        "CLIENT calls (others): ledger has a row of others and 1 endpoints",
         "WEIR_MAX_ENDPOINTS is 2");
   }
 
@@ -226,7 +226,7 @@ final class VerifyIT {
   void endpointWithARow_thatShouldBeAmongOthers_isFound() throws Exception {
     writeOthers(List.of("z"), 12, List.of("other", "y"));
 
-    assertDiffers("CLIENT calls z: has a row of its own, but was counted first when others had");
+    assertDiffers("CLIENT calls z: has its own row, but was first counted after others had");
   }
 
   @Test
@@ -414,7 +414,7 @@ final class VerifyIT {
     topics.quarantine.remove(0);
     topics.writeComplete(kafka.bootstrapServers());
 
-    assertDiffers("calls P:2 is refused (it has 1 lines, not 7), and is not in the quarantine");
+    assertDiffers("calls P:2 is refused (it has 1 lines, not 7), but is not in the quarantine");
   }
 
   @Test
@@ -432,8 +432,8 @@ final class VerifyIT {
     topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers(
-        "calls P:0 line 2 is in the quarantine, and nothing is wrong with it",
-        "quarantine P:3 stands there again: weir.calls.v1-P-3 line 1");
+        "calls P:0 line 2 is in the quarantine, but has no fault",
+        "quarantine P:3 is a repetition: weir.calls.v1-P-3 line 1");
   }
 
   @Test
@@ -478,8 +478,8 @@ final class VerifyIT {
     topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers(
-        "calls P:4 line 1 is another line than the one in record 0 at the same place: node n",
-        "position 1 (a journal that went back)",
+        "calls P:4 line 1 differs from the line in record 0 at the same position: node n",
+        "position 1 (the journal was restored)",
         "recount says quantity 107");
   }
 
@@ -532,7 +532,7 @@ final class VerifyIT {
     topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers(
-        "ledger P:0 closes 1 rows of quantity 7", "ledger P:1 is a FINAL below the CLOSE");
+        "ledger P:0 closes 1 rows of quantity 7", "ledger P:1 is a FINAL after the CLOSE");
   }
 
   @Test
@@ -659,8 +659,8 @@ final class VerifyIT {
     String said = assertExit(2);
 
     assertEquals(1, said.lines().count(), said);
-    assertTrue(said.contains("WEIR_WINDOW must be the window of what was counted, PT"), said);
-    assertTrue(said.contains(", is PT1S"), said);
+    assertTrue(said.contains("WEIR_WINDOW must be the window of the counted data, PT"), said);
+    assertTrue(said.contains(", but is PT1S"), said);
   }
 
   @Test

@@ -6,8 +6,8 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What each of the three sides states about one key and window: the recount of the calls, the
- * ledger, and the state topic. Mutable; not thread-safe.
+ * The figures of one key and window from the three sources: the recount, the ledger and the state
+ * topic. Mutable; not thread-safe.
  */
 final class Account {
   private static final int BYTES = 5 * Tally.BYTES + 5 * Long.BYTES + 3 * Integer.BYTES + 2;
@@ -22,19 +22,22 @@ final class Account {
   /** The part of {@link #counted} that belongs to the FINAL row. */
   Tally countedFinal = new Tally();
 
-  /** The FINAL row in the ledger; nothing if there is none. */
+  /** The FINAL row in the ledger; empty if there is none. */
   Tally billedFinal = new Tally();
 
   /** Broker's time of the record that closed the window; 0 if there is no FINAL row. */
   long closedAtEpochMillis;
 
-  /** Repetitions with exactly the time of the close: the FINAL row may or may not count them. */
+  /**
+   * Number of duplicates with exactly the time of the close. The FINAL row may or may not count
+   * them.
+   */
   long duplicatesAtClose;
 
-  /** Whether the last ledger row says that it is complete. */
+  /** Whether the last ledger row has {@code complete} set. */
   boolean billedComplete;
 
-  /** Whether the record of the state topic says that the row is complete. */
+  /** Whether the record of the state topic has {@code complete} set. */
   boolean shownComplete;
 
   /** Revision of the last ledger row; 0 if there is none. */
@@ -44,12 +47,12 @@ final class Account {
   long shownRevision = NOT_SHOWN;
 
   /**
-   * Number of the first line counted, among all counted ones; 0 if there is none, or if it is not
-   * known.
+   * Sequence number of the first line counted, among all counted lines; 0 if there is none, or if
+   * it is unknown.
    */
   long firstCounted;
 
-  /** Billing period by the first line counted; null if there is none. */
+  /** Billing period of the first line counted; null if there is none. */
   @Nullable String countedPeriod;
 
   /** Billing period of the first ledger row; null if there is none. */
@@ -63,7 +66,7 @@ final class Account {
     return shownRevision != NOT_SHOWN;
   }
 
-  /** Takes back what the state topic was read to have. */
+  /** Removes the figures of the state topic. */
   void showNothing() {
     shown = new Tally();
     shownRevision = NOT_SHOWN;

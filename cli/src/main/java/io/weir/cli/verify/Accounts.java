@@ -7,10 +7,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The accounts of all keys and windows, kept on disk, with those in use in memory. Not thread-safe.
+ * The accounts of all keys and windows. They are stored on disk, and those in use are also in
+ * memory. Not thread-safe.
  */
 final class Accounts {
-  /** Most accounts in memory; at about 1,000 bytes each, 50 MB. */
+  /** Maximum number of accounts in memory; at about 1,000 bytes each, 50 MB. */
   private static final int MAX_IN_MEMORY = 50_000;
 
   private final Scratch scratch;
@@ -21,8 +22,8 @@ final class Accounts {
   }
 
   /**
-   * Returns the account of a key and window, which may be changed in place until the next call of
-   * this method.
+   * Returns the account of a key and window, and creates it if it is absent. It may be changed in
+   * place until the next call of this method.
    */
   Account of(Slot slot) {
     Account account = find(slot);
@@ -33,7 +34,10 @@ final class Accounts {
     return account;
   }
 
-  /** Returns the account of a key and window as {@link #of} does, or null if there is none. */
+  /**
+   * Returns the account of a key and window, or null if there is none. It may be changed as in
+   * {@link #of}.
+   */
   @Nullable Account find(Slot slot) {
     Account account = inMemory.get(slot);
     if (account == null) {
@@ -69,7 +73,7 @@ final class Accounts {
     void visit(Slot slot, Account account);
   }
 
-  /** Visits the accounts of windows that start in a half-open interval, in the order of time. */
+  /** Visits the accounts of windows that start in a half-open interval, in order of time. */
   void forEach(long fromEpochMillis, long untilEpochMillis, Visitor visitor) {
     save();
     scratch.scan(

@@ -6,8 +6,9 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Adjustments of closed windows, keyed by reason and by the calls record that they count. Holds
- * those in the ledger and those that the recount expects. Kept on disk. Not thread-safe.
+ * The adjustments of closed windows, by reason and by the calls record that they count. Holds both
+ * the adjustments in the ledger and those that the recount expects. Stored on disk. Not
+ * thread-safe.
  */
 final class Adjustments {
   private static final UsageRow.Reason[] REASONS = UsageRow.Reason.values();
@@ -19,12 +20,12 @@ final class Adjustments {
   }
 
   /**
-   * The adjustment of a key and window by the late lines of one record.
+   * Identifies the adjustment of a key and window by the late lines of one record.
    *
    * @param offset offset of the record in the calls topic
    */
   record Id(Slot slot, long offset, UsageRow.Reason reason) {
-    @SuppressWarnings("EnumOrdinal") // of a file that no other process reads
+    @SuppressWarnings("EnumOrdinal") // no other process reads the file
     private byte[] toBytes() {
       byte[] place = slot.toBytes();
       return Scratch.key(Scratch.ADJUSTMENT, place.length + Long.BYTES + 1)
@@ -59,7 +60,7 @@ final class Adjustments {
     boolean billedComplete = true;
     boolean countedComplete = true;
 
-    /** Place of the row in the ledger; empty without a row. */
+    /** Position of the row in the ledger; empty without a row. */
     String where = "";
 
     private byte[] toBytes() {

@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
  * @param epoch epoch of the node's journal, which identifies one opening of it
  * @param count number of lines; 0 for a heartbeat
  * @param lowWatermarkEpochMillis its low watermark
- * @param linesBefore position of the line before the first
- * @param linesBeforeEpoch number of lines of earlier epochs among those
- * @param digestsLines whether the digest of a line covers all of it
- * @param departing whether the node states that the epoch is complete
+ * @param linesBefore position of the line before its first line
+ * @param linesBeforeEpoch number of lines in earlier epochs, included in {@code linesBefore}
+ * @param digestsLines whether the digest of a line covers the whole line
+ * @param departing whether this is a final heartbeat, which states that the epoch is complete
  */
 record Batch(
     String node,
@@ -52,7 +52,7 @@ record Batch(
     }
     String node = text(record, "node");
     if (node == null || !NODE.matcher(node).matches()) {
-      throw new UnreadableException("header node names no node");
+      throw new UnreadableException("header node is not a node's name");
     }
     int count = (int) number(record, "count", 0, MAX_LINES);
     number(record, "batch_seq", count == 0 ? 0 : 1, CallLine.MAX_NUMBER);
@@ -70,7 +70,7 @@ record Batch(
         "true".equals(text(record, "departing")));
   }
 
-  /** Returns the text of a header, or null if the record has none of that name. */
+  /** Returns the text of a header, or null if it is absent. */
   static @Nullable String text(
       ConsumerRecord<@Nullable String, byte @Nullable []> record, String name) {
     Header header = record.headers().lastHeader(name);

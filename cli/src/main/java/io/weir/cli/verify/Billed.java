@@ -6,12 +6,12 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The billing periods that a line says. Periods are compared as texts that say everything about
- * them; the empty text stands for the month of UTC in which a window starts.
+ * The billing periods of a line. Periods are compared as texts that contain all their members. The
+ * empty text is the month of UTC in which a window starts.
  *
  * @param name first date of the period in which the call was decided
- * @param before first date of the period before; null if the line does not say it
- * @param beforeStartEpochMillis start of the period before; meaningless without one
+ * @param before first date of the previous period; null if the line does not have it
+ * @param beforeStartEpochMillis start of the previous period; not used without one
  */
 record Billed(
     String name,
@@ -20,17 +20,17 @@ record Billed(
     long endEpochMillis,
     @Nullable String before,
     long beforeStartEpochMillis) {
-  /** Stands for the month of UTC in which the window starts. */
+  /** The month of UTC in which the window starts. */
   static final String UTC_MONTH = "";
 
-  /** Returns the period of a window with the line in it. */
+  /** Returns the billing period of a window that contains the line. */
   String ofWindow(long windowStartEpochMillis) {
     return windowStartEpochMillis < startEpochMillis
         ? text(String.valueOf(before), zone, beforeStartEpochMillis, startEpochMillis)
         : text(name, zone, startEpochMillis, endEpochMillis);
   }
 
-  /** Returns the period that a ledger row or a state record says. */
+  /** Returns the billing period of a ledger row or a state record as text. */
   static String text(@Nullable BillingPeriod own) {
     if (own == null) {
       return UTC_MONTH;
@@ -51,7 +51,7 @@ record Billed(
         + ")";
   }
 
-  /** Returns a period in words; null for what nothing was read of. */
+  /** Returns a description of a period; null if no row or line has one. */
   static String describe(@Nullable String period) {
     return period == null ? "nothing" : period.equals(UTC_MONTH) ? "the month of UTC" : period;
   }

@@ -2,21 +2,21 @@
 package io.weir.cli.verify;
 
 /**
- * The broker's clock as seen in one partition, by which calls are judged too old or in the future.
- * The broker's time is believed only up to an hour, or a quarter of the lateness if that is less,
- * beyond the latest time published by any node. Once a node has published a time, the believed time
- * does not decrease. Not thread-safe.
+ * The broker's clock in one partition, which decides whether a call is too old or in the future.
+ * The broker's time is trusted only within a bound after the latest time that any node published.
+ * The bound is an hour, or a quarter of the lateness if that is less. After a node has published a
+ * time, the trusted time never decreases. Not thread-safe.
  */
 final class BrokerTime {
-  /** How far a call's time may be ahead of the broker's clock. */
+  /** Maximum time by which a call may be ahead of the broker's clock. */
   static final long MAX_AHEAD_MILLIS = 5 * 60_000;
 
   private static final long HOUR_MILLIS = 3_600_000;
 
   private final long latenessMillis;
   private final long aheadMillis;
-  private long newestWordEpochMillis;
-  private long believedEpochMillis;
+  private long newestNodeEpochMillis;
+  private long trustedEpochMillis;
   private long stampEpochMillis;
 
   BrokerTime(long latenessMillis) {
@@ -24,28 +24,27 @@ final class BrokerTime {
     this.aheadMillis = Math.min(HOUR_MILLIS, latenessMillis / 4);
   }
 
-  /** Records the broker's time of a record and the time of the node that wrote it. */
-  void hear(long brokerEpochMillis, long nodeEpochMillis) {
+  /** Records the broker's time of a record, and the time published by the node that wrote it. */
+  void note(long brokerEpochMillis, long nodeEpochMillis) {
     stampEpochMillis = brokerEpochMillis;
     if (nodeEpochMillis <= brokerEpochMillis + aheadMillis) {
-      newestWordEpochMillis = Math.max(newestWordEpochMillis, nodeEpochMillis);
+      newestNodeEpochMillis = Math.max(newestNodeEpochMillis, nodeEpochMillis);
     }
-    believedEpochMillis = Math.max(believedEpochMillis, brokerEpochMillis);
-    if (newestWordEpochMillis > 0) {
-      believedEpochMillis = Math.min(believedEpochMillis, newestWordEpochMillis + aheadMillis);
+    trustedEpochMillis = Math.max(trustedEpochMillis, brokerEpochMillis);
+    if (newestNodeEpochMillis > 0) {
+      trustedEpochMillis = Math.min(trustedEpochMillis, newestNodeEpochMillis + aheadMillis);
     }
   }
 
-  long believedEpochMillis() {
-    return believedEpochMillis;
+  long trustedEpochMillis() {
+    return trustedEpochMillis;
   }
 
   boolean isFuture(long decidedAtEpochMillis) {
-    return decidedAtEpochMillis
-        > Math.max(believedEpochMillis, stampEpochMillis) + MAX_AHEAD_MILLIS;
+    return decidedAtEpochMillis > Math.max(trustedEpochMillis, stampEpochMillis) + MAX_AHEAD_MILLIS;
   }
 
   boolean isTooOld(long decidedAtEpochMillis) {
-    return decidedAtEpochMillis < believedEpochMillis - latenessMillis;
+    return decidedAtEpochMillis < trustedEpochMillis - latenessMillis;
   }
 }

@@ -6,7 +6,7 @@ import io.weir.topics.model.UsageRow;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The content of a line of {@code weir.calls.v1} that is relevant to the bill.
+ * The members of a line of {@code weir.calls.v1} that affect the bill.
  *
  * @param idFromCaller whether the caller chose the id
  * @param withoutCache whether the call was allowed without Redis
@@ -35,7 +35,7 @@ record CallLine(
   private static final long FNV_OFFSET = 0xcbf29ce484222325L;
   private static final long FNV_PRIME = 0x100000001b3L;
 
-  /** Returns the billing period of a window whose first line this is. */
+  /** Returns the billing period of a window whose first line is this one. */
   String billingPeriodOfWindow(long windowStartEpochMillis) {
     return billed == null ? Billed.UTC_MONTH : billed.ofWindow(windowStartEpochMillis);
   }
@@ -44,7 +44,7 @@ record CallLine(
     return actualCost != null;
   }
 
-  /** Returns the reason of an adjustment of a closed window that counts the line. */
+  /** Returns the reason of an adjustment that counts this line in a closed window. */
   UsageRow.Reason reason() {
     if (actualCost == null) {
       return UsageRow.Reason.LATE;

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The CLOSE rows of the range, and whether calls could be missing when each was made. Kept on disk.
- * Not thread-safe.
+ * The CLOSE rows of the range. For each it determines whether calls could be missing when the row
+ * was written. Stored on disk. Not thread-safe.
  *
  * <p>A CLOSE has the broker's time of the record that caused it. If several records have that time,
  * the row must be correct after at least one of them.
@@ -56,7 +56,7 @@ final class Closes {
    * Adds a row.
    *
    * @param atEpochMillis broker's time of the record that closed the windows
-   * @param fromEpochMillis boundary of the CLOSE before
+   * @param fromEpochMillis boundary of the previous CLOSE
    * @param offset offset of the row in the ledger
    */
   void add(
@@ -75,9 +75,11 @@ final class Closes {
             .array());
   }
 
-  /** Compares the rows that a record of the calls may have closed with what was missing then. */
+  /**
+   * Compares the CLOSE rows that a record may have caused with the calls that were missing then.
+   */
   void recordTaken(int partition, RecountedPartition part) {
-    long at = part.broker().believedEpochMillis();
+    long at = part.broker().trustedEpochMillis();
     Cursor cursor = cursors.computeIfAbsent(partition, first -> next(partition, 0));
     while (!cursor.rows.isEmpty() && cursor.atEpochMillis < at) {
       report(partition, cursor);
@@ -94,7 +96,7 @@ final class Closes {
     }
   }
 
-  /** Reports the rows that the last records of the calls closed. */
+  /** Reports the rows that the last records of the calls caused. */
   void finish() {
     cursors.forEach(this::report);
   }

@@ -9,9 +9,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 
-/** Compares what was read from all topics. Not thread-safe. */
+/** Compares the figures of all topics. Not thread-safe. */
 final class Comparison {
-  /** Greatest age of the low watermark of a node that is alive: a few heartbeats. */
+  /**
+   * Maximum age of the low watermark of a node that is alive: 60 s, the time of many heartbeats.
+   */
   private static final long ALIVE_MILLIS = 60_000;
 
   private final Range range;
@@ -33,10 +35,10 @@ final class Comparison {
   private BigInteger quantity = BigInteger.ZERO;
 
   /**
-   * Creates a comparison that has not been run yet.
+   * Creates a comparison.
    *
    * @param nowEpochMillis current time by this machine's clock
-   * @param begins the first offset held of each partition of the calls topic
+   * @param begins the first offset of each partition of the calls topic
    * @param logEnds the end of each partition of the calls topic when the verification began
    */
   Comparison(
@@ -135,7 +137,7 @@ final class Comparison {
     }
   }
 
-  /** Returns whether a window is closed and all its calls are held. */
+  /** Returns whether a window is closed and Kafka still has all its calls. */
   private boolean isJudged(Slot slot) {
     return slot.startEpochMillis() + range.windowMillis() <= closedThrough(slot.partition())
         && slot.startEpochMillis() >= recount.part(slot.partition()).heldFromEpochMillis();
@@ -151,7 +153,7 @@ final class Comparison {
         + complete;
   }
 
-  /** Compares the FINAL row of a window whose rows add up. */
+  /** Compares the FINAL row of a window whose sums agree. */
   private void compareFinal(Slot slot, Account account) {
     Tally billed = account.billedFinal;
     Tally counted = account.countedFinal;
@@ -169,7 +171,7 @@ final class Comparison {
     }
   }
 
-  /** Compares an adjustment of a window whose rows add up. */
+  /** Compares an adjustment of a window whose sums agree. */
   private void compare(Adjustments.Id id, Adjustments.Both both) {
     Slot slot = id.slot();
     Account account = accounts.find(slot);
@@ -197,7 +199,7 @@ final class Comparison {
     }
   }
 
-  /** Compares the billing periods, of windows of which both sides say one. */
+  /** Compares the billing periods, if both sides have one. */
   private void comparePeriods(Slot slot, Account account) {
     String billed = account.billedPeriod;
     if (billed == null) {
@@ -221,7 +223,7 @@ final class Comparison {
     }
   }
 
-  /** Compares the terms of the documented equation, for a log that still holds its first record. */
+  /** Compares the counters of a partition, if its log still has its first record. */
   private void compareCounters(int partition, RecountedPartition part) {
     PartitionProgress progress = state.progress(partition);
     if (progress == null || begins.getOrDefault(partition, 0L) > 0) {
@@ -252,8 +254,8 @@ final class Comparison {
   }
 
   /**
-   * Reports partitions that are not closed in one sentence, since they are all closed within about
-   * a second of each other.
+   * Reports open partitions in one sentence, since all partitions close within about a second of
+   * each other.
    */
   private void proveClosed() {
     long least = begins.keySet().stream().mapToLong(this::closedThrough).min().orElse(0);
@@ -291,8 +293,7 @@ final class Comparison {
   }
 
   /**
-   * Returns the time through which a partition is closed in the ledger and was closed when its
-   * calls were recounted.
+   * Returns the time through which a partition is closed both in the ledger and in the state topic.
    */
   private long closedThrough(int partition) {
     PartitionProgress progress = state.progress(partition);
@@ -307,11 +308,12 @@ final class Comparison {
       unproven.add(
           "partition "
               + partition
-              + " holds all calls since "
+              + " has all calls only since "
               + Instant.ofEpochMilli(heldFrom)
-              + " only, older ones have expired (--from)");
+              + ", since older ones have expired (--from)");
     }
-    // before the range is closed, a healthy node's low watermark need not have passed the end of it
+    // before the range is closed, the low watermark of a healthy node may be before the end of the
+    // range
     boolean isClosed = closedThrough(partition) >= range.endEpochMillis();
     long aliveFrom = isClosed ? Long.MAX_VALUE : nowEpochMillis - ALIVE_MILLIS;
     for (String why : part.doubts(range.fromEpochMillis(), range.endEpochMillis(), aliveFrom)) {

@@ -4,9 +4,9 @@ package io.weir.cli.verify;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The differences found, one sentence each; only the first ones are kept. Not thread-safe. */
+/** The differences found, one sentence each. Keeps only the first ones. Not thread-safe. */
 final class Differences {
-  /** Most sentences kept: a person reads the first few, and memory is bounded. */
+  /** Maximum number of sentences kept, which bounds the memory. */
   static final int MAX_KEPT = 1_000;
 
   private final List<String> kept = new ArrayList<>();

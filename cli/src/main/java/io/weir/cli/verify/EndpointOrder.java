@@ -6,31 +6,32 @@ import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks which endpoints have rows of their own where a window has a row of others: as many as the
- * aggregator says, and the first ones in the order of the log. Receives the accounts of each
- * window, client and meter together, those of others first. Not thread-safe.
+ * Checks which endpoints have their own rows in a window that has a row of others. Their number
+ * must be the aggregator's maximum, and they must be the first ones in the order of the log.
+ * Receives the accounts of each window, client and meter together, the account of others first. Not
+ * thread-safe.
  */
 final class EndpointOrder {
   private final IntFunction<@Nullable PartitionProgress> progress;
   private final Differences differences;
 
-  /** The others of the accounts that are being received; null if they have no row. */
+  /** The account of others of the current window, client and meter; null if it has no row. */
   private @Nullable Slot others;
 
   private long othersBegan;
   private long ownRows;
 
   /**
-   * Creates a check that has received nothing.
+   * Creates a check.
    *
-   * @param progress gives the progress of a partition, or null if it is not known
+   * @param progress returns the progress of a partition, or null if it is unknown
    */
   EndpointOrder(IntFunction<@Nullable PartitionProgress> progress, Differences differences) {
     this.progress = progress;
     this.differences = differences;
   }
 
-  /** Receives the account of a window that is closed and of which all calls are held. */
+  /** Receives the account of a window that is closed and has all its calls. */
   void add(Slot slot, Account account) {
     if (others != null && !others.equals(slot.others())) {
       finish();
@@ -45,8 +46,7 @@ final class EndpointOrder {
     } else if (others != null) {
       ownRows++;
       if (othersBegan > 0 && account.firstCounted > othersBegan) {
-        differences.add(
-            slot + ": has a row of its own, but was counted first when others had a row already");
+        differences.add(slot + ": has its own row, but was first counted after others had a row");
       }
     }
   }
@@ -56,13 +56,13 @@ final class EndpointOrder {
     Slot last = others;
     others = null;
     PartitionProgress said = last == null ? null : progress.apply(last.partition());
-    // there are more in windows that were counted before others had rows
+    // windows that were counted before the row of others existed may have more
     if (last != null && said != null && ownRows < said.maxEndpoints()) {
       differences.add(
           last
-              + ": ledger has a row of others beside "
+              + ": ledger has a row of others and "
               + ownRows
-              + " endpoints with rows of their own; WEIR_MAX_ENDPOINTS is "
+              + " endpoints with their own rows; WEIR_MAX_ENDPOINTS is "
               + said.maxEndpoints());
     }
   }

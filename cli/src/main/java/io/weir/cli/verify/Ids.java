@@ -7,8 +7,8 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 
 /**
- * The ids chosen by callers, and those of settled calls. An id is one fact for each verdict and
- * names one call (endpoint, meter and cost); of each call the first settlement counts. Ids are kept
+ * The ids chosen by callers, and those of settled calls. An id counts once for each verdict, and
+ * names one call (endpoint, meter and cost). Of each call the first settlement counts. Ids are kept
  * for the lateness, by the broker's time, as 128 bits of SHA-256 each, on disk. Not thread-safe.
  */
 final class Ids {
@@ -47,8 +47,8 @@ final class Ids {
   }
 
   /**
-   * Returns 64 bits that identify a call, and equally its settlement: a hash of client, id,
-   * endpoint, meter and cost.
+   * Returns 64 bits that identify a call: a hash of client, id, endpoint, meter, cost and verdict.
+   * A settlement has the same number as its call.
    */
   long callNumber(CallLine line) {
     return ByteBuffer.wrap(callHash(line)).getLong();

@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What one partition has received of one epoch of a node's journal: the positions and the low
- * watermarks. Its size grows with the gaps, not with the lines. Not thread-safe.
+ * The positions and low watermarks that one partition has received of one epoch of a node's
+ * journal. Memory grows with the number of gaps, not of lines. Not thread-safe.
  */
 final class Journal {
   private final TreeMap<Long, Run> runs = new TreeMap<>();
@@ -18,10 +18,10 @@ final class Journal {
   private long headAtEpochMillis;
   private boolean departed;
 
-  /** When the broker appended its first record. */
+  /** The broker's time of the first record of this journal. */
   final long firstAtEpochMillis;
 
-  /** Consecutive positions; the run's key in the map is the first one. */
+  /** A run of consecutive positions. Its key in the map is its first position. */
   private record Run(long last, long lowWatermarkEpochMillis, long firstAtEpochMillis) {
     Run joinedWith(Run other) {
       return new Run(
@@ -31,12 +31,9 @@ final class Journal {
     }
   }
 
-  /** A half-open interval of event times for which calls may be missing. */
+  /** A half-open interval of call times in which calls may be missing. */
   record Doubt(long fromEpochMillis, long untilEpochMillis, String why) {
-    /**
-     * Returns whether the node is still expected to publish, and removes the doubt with its next
-     * low watermark.
-     */
+    /** Returns whether the next low watermark of the node may still remove the doubt. */
     boolean isOpen() {
       return untilEpochMillis == Long.MAX_VALUE;
     }
@@ -48,14 +45,14 @@ final class Journal {
   }
 
   /**
-   * Creates a journal of which nothing has been read yet.
+   * Creates a journal without lines.
    *
-   * @param base the position before its first one
+   * @param base the position before its first line
    * @param lowWatermarkEpochMillis the low watermark of its first record
    */
   Journal(long base, long epoch, long lowWatermarkEpochMillis, long atEpochMillis) {
     firstAtEpochMillis = atEpochMillis;
-    // all calls of an epoch were decided after it was opened
+    // all calls of an epoch were decided after the epoch was opened
     runs.put(0L, new Run(base, Math.min(epoch, lowWatermarkEpochMillis), atEpochMillis));
   }
 
@@ -78,7 +75,7 @@ final class Journal {
   void note(Batch batch, long lowWatermarkEpochMillis, long atEpochMillis) {
     long last = runs.lastEntry().getValue().last();
     if (batch.count() > 0) {
-      // a batch from before the goodbye (a retry, a replay) does not revoke the goodbye
+      // a batch from before the final heartbeat (a retry, a replay) does not revoke it
       departed &= batch.lastPosition() <= Math.max(last, headPosition);
       join(
           batch.linesBefore() + 1,
@@ -124,14 +121,14 @@ final class Journal {
   }
 
   /**
-   * Returns the intervals of event times for which calls of the journal may be missing.
+   * Returns the intervals of call times in which calls of the journal may be missing.
    *
-   * @param nextOpeningEpochMillis when the first record of the node's next epoch was appended;
+   * @param nextOpeningEpochMillis the broker's time of the first record of the node's next epoch;
    *     {@link Long#MAX_VALUE} if there is none
    */
   List<Doubt> doubts(long nextOpeningEpochMillis) {
     List<Doubt> doubts = new ArrayList<>();
-    // calls missing before a run were decided before any later run was read
+    // the calls that are missing before a run were decided before any later run was read
     Map<Long, Long> revealedAt = new HashMap<>();
     long earliest = Long.MAX_VALUE;
     for (Map.Entry<Long, Run> run : runs.descendingMap().entrySet()) {
@@ -166,7 +163,7 @@ final class Journal {
               nextOpeningEpochMillis,
               nextOpeningEpochMillis == Long.MAX_VALUE
                   ? "the node may still hold calls"
-                  : "the node was opened again without a goodbye, and may have lost calls"));
+                  : "the node opened a new epoch without a final heartbeat, and may have lost calls"));
     }
     return doubts;
   }

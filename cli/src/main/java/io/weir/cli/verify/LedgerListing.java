@@ -13,12 +13,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The ledger as any consumer reads it.
+ * A summary of the ledger, read like any consumer reads it.
  *
  * @param rows number of rows in the topic
  * @param allowed sum of allowed calls
  * @param denied sum of denied calls
- * @param firstRows the first rows as they are in the topic, without a CLOSE of an empty period
+ * @param firstRows the first rows as stored in the topic, without CLOSE rows that close no row
  */
 public record LedgerListing(long rows, long allowed, long denied, List<String> firstRows) {
   public LedgerListing {
@@ -57,7 +57,7 @@ public record LedgerListing(long rows, long allowed, long denied, List<String> f
     try {
       return LedgerRowCodec.decode(value);
     } catch (MalformedRecordException notARow) {
-      throw new IllegalStateException("the ledger holds what is no row", notARow);
+      throw new IllegalStateException("the ledger has a record that is not a row", notARow);
     }
   }
 }

@@ -18,9 +18,8 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sums the ledger's rows, and reports what no ledger may contain: a row that occurs twice or is
- * missing between two others, a total that does not add up, a FINAL after the CLOSE that covers it.
- * Not thread-safe.
+ * Sums the rows of the ledger and checks their sequence. Reports repeated and missing rows, wrong
+ * totals, and a FINAL after the CLOSE of its window. Not thread-safe.
  */
 final class LedgerRows {
   private static final long DAY_MILLIS = 86_400_000;
@@ -37,20 +36,20 @@ final class LedgerRows {
   private final Map<Integer, Part> parts = new HashMap<>();
   private long repeatedRows;
 
-  /** What was read of one partition. */
+  /** The state of one partition. */
   private static final class Part {
     long closedThroughEpochMillis;
     long rowsSinceClose;
     long quantitySinceClose;
 
-    /** Rows whose closed_through_ms no CLOSE has confirmed yet, by closed_through_ms. */
+    /** Rows whose closed_through_ms has no CLOSE yet, by closed_through_ms. */
     final TreeMap<Long, Pending> pending = new TreeMap<>();
 
-    /** The greatest closed_through_ms of an adjustment. */
+    /** The greatest closed_through_ms of all adjustments. */
     long adjustedThroughEpochMillis;
   }
 
-  /** Rows with one closed_through_ms that wait for their CLOSE. */
+  /** Rows with the same closed_through_ms that wait for their CLOSE. */
   private static final class Pending {
     String where = "";
     boolean isAsked;
@@ -58,12 +57,12 @@ final class LedgerRows {
     /** Earliest end of a window with a FINAL row. */
     long firstEndEpochMillis = Long.MAX_VALUE;
 
-    /** Place of a FINAL row that is not complete; null without one. */
+    /** Position of a FINAL row that is not complete; null without one. */
     @Nullable String incomplete;
   }
 
   /**
-   * Creates a ledger of which nothing has been read yet.
+   * Creates an empty instance.
    *
    * @param range only faults in rows of these windows are reported
    * @param mayRepeat whether a row may occur again with the same content, as after a reset of the
@@ -108,11 +107,11 @@ final class LedgerRows {
         close(where, record, close);
       }
     } catch (MalformedRecordException notARow) {
-      differences.add(where + " is no ledger row: " + notARow.getMessage());
+      differences.add(where + " is not a ledger row: " + notARow.getMessage());
     }
   }
 
-  /** Checks the place of a row: its key, its partition and its times. */
+  /** Checks the key, the partition and the times of a row. */
   private void requirePlace(
       String where,
       boolean isAsked,
@@ -164,7 +163,7 @@ final class LedgerRows {
           where
               + " has a window of "
               + row.window().sizeMillis()
-              + " ms, asked for "
+              + " ms instead of "
               + windowMillis
               + " (WEIR_WINDOW)");
       return;
@@ -178,7 +177,7 @@ final class LedgerRows {
     noteClosing(where, isAsked, part, row);
     if (row.type() == UsageRow.Type.FINAL
         && row.window().endEpochMillis() <= part.closedThroughEpochMillis) {
-      tell(isAsked, where + " is a FINAL below the CLOSE that covers it");
+      tell(isAsked, where + " is a FINAL after the CLOSE of its window");
     }
     Account account = accounts.of(slot);
     String previous =
@@ -192,7 +191,7 @@ final class LedgerRows {
               + row.revision()
               + " of "
               + slot
-              + ", and does not follow revision "
+              + ", but the last revision is "
               + account.billedRevision);
     }
     account.billedRevision = Math.max(account.billedRevision, row.revision());
@@ -205,7 +204,7 @@ final class LedgerRows {
           where
               + " has the billing period "
               + Billed.describe(period)
-              + ", and the rows before it "
+              + ", but the rows before it have "
               + Billed.describe(account.billedPeriod));
     }
     account.billed.add(row.count());
@@ -227,16 +226,16 @@ final class LedgerRows {
       tell(
           isAsked,
           where
-              + " says quantity_total "
+              + " has quantity_total "
               + row.quantityTotal()
-              + ", its rows add up to "
+              + ", but its rows add up to "
               + account.billed.quantity);
     }
     part.rowsSinceClose++;
     part.quantitySinceClose += row.count().quantity();
   }
 
-  /** Checks the counts that follow from the kind of row. */
+  /** Checks the counts that depend on the type of row. */
   private void requireCounts(String where, boolean isAsked, UsageRow row) {
     UsageCount count = row.count();
     boolean isFinal = row.type() == UsageRow.Type.FINAL;
@@ -266,7 +265,7 @@ final class LedgerRows {
     boolean isFinal = row.type() == UsageRow.Type.FINAL;
     if (!isFinal) {
       if (through < Math.max(part.adjustedThroughEpochMillis, part.closedThroughEpochMillis)) {
-        tell(isAsked, where + " has a closed_through_ms before that of rows above it");
+        tell(isAsked, where + " has a closed_through_ms before that of earlier rows");
       }
       part.adjustedThroughEpochMillis = Math.max(part.adjustedThroughEpochMillis, through);
     }
@@ -287,10 +286,10 @@ final class LedgerRows {
     long boundary = close.closedThroughEpochMillis();
     Pending own = part.pending.remove(boundary);
     if (own != null && close.complete() && own.incomplete != null) {
-      tell(isAsked, where + " is complete, but " + own.incomplete + " above it is not");
+      tell(isAsked, where + " is complete, but " + own.incomplete + " before it is not");
     }
     if (own != null && own.firstEndEpochMillis <= part.closedThroughEpochMillis) {
-      tell(isAsked, where + " closes a window that an earlier CLOSE had closed");
+      tell(isAsked, where + " closes a window that an earlier CLOSE closed");
     }
     part.pending
         .headMap(boundary)
@@ -330,9 +329,9 @@ final class LedgerRows {
               + close.rows()
               + " rows of quantity "
               + close.quantityTotal()
-              + ", above it stand "
+              + ", but the rows before it are "
               + part.rowsSinceClose
-              + " of "
+              + " of quantity "
               + part.quantitySinceClose);
     }
     confirm(where, isAsked, part, close);
@@ -346,7 +345,7 @@ final class LedgerRows {
           close.complete());
     }
     if (boundary <= part.closedThroughEpochMillis) {
-      tell(isAsked, where + " closes what was closed before");
+      tell(isAsked, where + " closes windows that were closed before");
     }
     part.closedThroughEpochMillis = Math.max(part.closedThroughEpochMillis, boundary);
     part.rowsSinceClose = 0;
@@ -354,8 +353,8 @@ final class LedgerRows {
   }
 
   /**
-   * Returns whether a row with the same record id was read before. Such a row is not added; it is
-   * reported unless an identical repetition is permitted.
+   * Returns whether a row with the same record id was read before. Such a row is not added. It is
+   * reported unless identical repetitions are permitted.
    */
   private boolean isRepeated(
       String where,
@@ -380,9 +379,9 @@ final class LedgerRows {
           where
               + " is record "
               + row.recordId()
-              + " again, which stands at "
+              + " again, which is at offset "
               + first.getLong()
-              + (isSame ? "" : ", and says other than there"));
+              + (isSame ? "" : ", with different content"));
     }
     return true;
   }
@@ -397,7 +396,7 @@ final class LedgerRows {
     return parts.computeIfAbsent(partition, first -> new Part());
   }
 
-  /** Returns a checksum of everything in a row except the time at which it was written. */
+  /** Returns a checksum of a row without the time at which it was written. */
   private static long checksum(LedgerRow row) {
     CRC32C checksum = new CRC32C();
     checksum.update(LedgerRowCodec.encode(row.emittedAt(0)));
@@ -427,7 +426,7 @@ final class LedgerRows {
     return part(partition).closedThroughEpochMillis;
   }
 
-  /** Returns the number of rows in the range that occur again. */
+  /** Returns the number of repeated rows in the range. */
   long repeatedRows() {
     return repeatedRows;
   }

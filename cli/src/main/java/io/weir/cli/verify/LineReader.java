@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the lines of {@code weir.calls.v1} by the table in docs/topics. It shares no code with the
- * writers or the counters of lines; only {@link TokenBucketLimit} is used, to determine whether a
- * limit can be counted exactly. Not thread-safe.
+ * writers or the counters of lines, except the limit classes, which check whether a limit can be
+ * counted exactly. Not thread-safe.
  */
 final class LineReader {
   private static final int MAX_NAME_BYTES = 256;
@@ -31,7 +31,7 @@ final class LineReader {
   private static final Set<String> DECIDED_BY =
       Set.of("cache", "deny-cache", "lease", "local", "fail-open", "fail-closed", "none");
 
-  /** A window is at most a day long, so it may start in the billing period before its call's. */
+  /** A window is at most a day long, so it may start in the previous billing period. */
   private static final long DAY_MILLIS = 86_400_000;
 
   private static final Set<String> WITHOUT_CACHE = Set.of("local", "fail-open");
@@ -58,16 +58,16 @@ final class LineReader {
   /**
    * Reads one line.
    *
-   * @throws UnreadableException if it breaks a rule; the message names the rule
+   * @throws UnreadableException if the line breaks a rule; the message names the rule
    */
   CallLine read(byte[] bytes, int start, int length) throws UnreadableException {
     try (JsonParser json = JSON.createParser(bytes, start, length)) {
-      require(json.nextToken() == JsonToken.START_OBJECT, "a line is no JSON object");
+      require(json.nextToken() == JsonToken.START_OBJECT, "a line is not a JSON object");
       CallLine line = members(json);
-      require(json.nextToken() == null, "something stands behind the object");
+      require(json.nextToken() == null, "the line continues after the object");
       return line;
     } catch (IOException notJson) {
-      throw new UnreadableException("a line is no JSON", notJson);
+      throw new UnreadableException("a line is not JSON", notJson);
     }
   }
 
@@ -110,7 +110,7 @@ final class LineReader {
             billing.put(name, integer(json));
         case "call_position" -> {
           settledCall = UsagePosition.parse(text(json));
-          require(settledCall != null, "call_position names no line");
+          require(settledCall != null, "call_position is not a position of a line");
         }
         default -> json.skipChildren();
       }
@@ -123,8 +123,8 @@ final class LineReader {
     requireRange("cost", cost, 1, CallLine.MAX_NUMBER);
     requireRange("policies_version", version, 0, CallLine.MAX_NUMBER);
     requireRange("decided_at_ms", decidedAt, 0, MAX_EPOCH_MILLIS);
-    require((actualCost == null) == (settledAt == null), "half a settlement");
-    require(settledCall == null || actualCost != null, "half a settlement");
+    require((actualCost == null) == (settledAt == null), "the settlement lacks a member");
+    require(settledCall == null || actualCost != null, "the settlement lacks a member");
     if (actualCost != null && settledAt != null) {
       requireRange("actual_cost", actualCost, 0, CallLine.MAX_NUMBER);
       requireRange("settled_at_ms", settledAt, 0, MAX_EPOCH_MILLIS);
@@ -167,7 +167,7 @@ final class LineReader {
         "billing_period_before is missing");
     require(
         !hasBefore || billed.beforeStartEpochMillis() < billed.startEpochMillis(),
-        "the billing period before has no length");
+        "the previous billing period is empty");
     return billed;
   }
 
@@ -176,7 +176,7 @@ final class LineReader {
     try {
       return LocalDate.parse(String.valueOf(members.get(member))).toString();
     } catch (DateTimeParseException notADate) {
-      throw new UnreadableException(member + " is no date", notADate);
+      throw new UnreadableException(member + " is not a date", notADate);
     }
   }
 
@@ -189,11 +189,12 @@ final class LineReader {
   }
 
   private void charges(JsonParser json) throws IOException, UnreadableException {
-    require(json.currentToken() == JsonToken.START_ARRAY, "charges is no array");
+    require(json.currentToken() == JsonToken.START_ARRAY, "charges is not an array");
     while (json.nextToken() == JsonToken.START_OBJECT) {
       charge(json);
     }
-    require(json.currentToken() == JsonToken.END_ARRAY, "charges holds what is no object");
+    require(
+        json.currentToken() == JsonToken.END_ARRAY, "charges has an element that is not an object");
   }
 
   private void charge(JsonParser json) throws IOException, UnreadableException {
@@ -249,7 +250,8 @@ final class LineReader {
   }
 
   /**
-   * Checks a limit. Without an algorithm it is a token bucket's or, if it has an end, a quota's.
+   * Checks a limit. Without an algorithm it is a quota if it has an end, and a token bucket
+   * otherwise.
    */
   private void limit(String algorithm, Limit limit, long endsAt, long windowMicros, long subWindows)
       throws UnreadableException {
@@ -291,8 +293,8 @@ final class LineReader {
   }
 
   /**
-   * Returns a name, after checking it: 1 to 256 bytes of UTF-8, no control characters, no unpaired
-   * surrogate.
+   * Returns a name after checking it: 1 to 256 bytes of UTF-8, without control characters and
+   * unpaired surrogates.
    */
   private static String name(String member, @Nullable String text) throws UnreadableException {
     if (text == null || text.isEmpty()) {
@@ -312,13 +314,14 @@ final class LineReader {
   }
 
   private static String text(JsonParser json) throws IOException, UnreadableException {
-    require(json.currentToken() == JsonToken.VALUE_STRING, json.currentName() + " is no string");
+    require(json.currentToken() == JsonToken.VALUE_STRING, json.currentName() + " is not a string");
     return json.getText();
   }
 
   private static long integer(JsonParser json) throws IOException, UnreadableException {
     require(
-        json.currentToken() == JsonToken.VALUE_NUMBER_INT, json.currentName() + " is no integer");
+        json.currentToken() == JsonToken.VALUE_NUMBER_INT,
+        json.currentName() + " is not an integer");
     return json.getLongValue();
   }
 

@@ -11,8 +11,8 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The records of {@code weir.quarantine.v1}: each must be explained by a refusal of the recount,
- * and each refusal must be found among them. Not thread-safe.
+ * The records of {@code weir.quarantine.v1}. Each record must belong to a refusal of the recount,
+ * and each refusal must have a record. Not thread-safe.
  */
 final class Quarantine {
   private static final int MAX_PART_BYTES = 2 * 1024 * 1024;
@@ -25,12 +25,13 @@ final class Quarantine {
   private final Differences differences;
 
   /**
-   * For each partition, the broker's time of calls before which their quarantine may have expired.
+   * For each partition, the time before which records of refused calls may have expired in the
+   * quarantine.
    */
   private final Map<Integer, Long> heldFrom = new HashMap<>();
 
   /**
-   * Creates the content of the quarantine, identified by source.
+   * Creates an empty instance.
    *
    * @param mayRepeat whether a record may occur twice, as after a reset of the aggregator
    */
@@ -41,7 +42,7 @@ final class Quarantine {
   }
 
   /**
-   * Records that the first records of a partition have expired, so that those of earlier calls may
+   * Records that the first records of a partition have expired, so that records of older calls may
    * be missing.
    */
   void expired(int partition) {
@@ -58,7 +59,7 @@ final class Quarantine {
     Matcher part = PART.matcher(header(record, "weir-part"));
     byte[] value = record.value();
     if (!source.matches() || (!line.isEmpty() && !LINE.matcher(line).matches()) || value == null) {
-      differences.add(where + " does not say which record or line it is");
+      differences.add(where + " does not identify the refused record or line");
       return;
     }
     byte[] key =
@@ -68,19 +69,19 @@ final class Quarantine {
             line.isEmpty() ? 0 : Integer.parseInt(line),
             part.matches() ? Integer.parseInt(part.group(1)) : 1);
     if (scratch.get(key) != null && !mayRepeat) {
-      differences.add(where + " stands there again: " + source.group() + said(line));
+      differences.add(where + " is a repetition: " + source.group() + lineText(line));
     }
     scratch.put(key, checksum(value, 0, value.length));
   }
 
-  private static String said(String line) {
+  private static String lineText(String line) {
     return line.isEmpty() ? "" : " line " + line;
   }
 
   /**
-   * Records that the recount refuses a record, or a line of it.
+   * Records that the recount refuses a record or a line.
    *
-   * @param line from 1; 0 for the whole record
+   * @param line number of the line, from 1; 0 for the whole record
    * @param reason why the recount refuses it
    */
   void refused(
@@ -101,7 +102,7 @@ final class Quarantine {
       byte[] known = scratch.get(key);
       String what = place(record.partition(), record.offset(), line);
       if (known == null) {
-        differences.add(what + " is refused (" + reason + "), and is not in the quarantine");
+        differences.add(what + " is refused (" + reason + "), but is not in the quarantine");
         return;
       }
       if (ByteBuffer.wrap(known).compareTo(ByteBuffer.wrap(checksum(value, start + from, bytes)))
@@ -115,10 +116,10 @@ final class Quarantine {
   }
 
   /**
-   * Returns whether the quarantine certainly still holds what was written to it because of a record
-   * of the calls topic.
+   * Returns whether the quarantine still has the records that were written because of a record of
+   * the calls topic.
    */
-  boolean holdsWordsOf(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+  boolean keepsRecordsOf(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     return record.timestamp() >= heldFrom.getOrDefault(record.partition(), Long.MIN_VALUE);
   }
 
@@ -137,10 +138,10 @@ final class Quarantine {
   }
 
   /**
-   * Reports the records that no refusal explains.
+   * Reports the records that belong to no refusal.
    *
-   * @param begins the first offset held of each partition of the calls topic
-   * @param ends the offset after the last record that was recounted, by partition
+   * @param begins the first offset of each partition of the calls topic
+   * @param ends the offset after the last recounted record, by partition
    */
   void finish(Map<Integer, Long> begins, Map<Integer, Long> ends) {
     scratch.scan(
@@ -154,8 +155,7 @@ final class Quarantine {
           if (offset >= begins.getOrDefault(partition, 0L)
               && offset < ends.getOrDefault(partition, 0L)) {
             differences.add(
-                place(partition, offset, line)
-                    + " is in the quarantine, and nothing is wrong with it");
+                place(partition, offset, line) + " is in the quarantine, but has no fault");
           }
           return true;
         });

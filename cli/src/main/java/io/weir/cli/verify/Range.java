@@ -22,7 +22,7 @@ record Range(
         client);
   }
 
-  /** Returns whether a client's window that starts at a time is in the range. */
+  /** Returns whether the window of a client with the given start is in the range. */
   boolean holds(String name, long startEpochMillis) {
     return startEpochMillis >= fromEpochMillis
         && startEpochMillis < endEpochMillis

@@ -15,9 +15,9 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts calls in the obvious way, by rules of its own: every line of every batch, each position of
- * a journal once, each caller's id once, and of each call the first settlement, in the window of
- * the call; a window is of the billing period that its first line says. Not thread-safe.
+ * Counts all calls again with its own rules. It counts every line of every batch, each position of
+ * a journal once, each id of a caller once, and the first settlement of each call in the window of
+ * the call. The first line of a window sets its billing period. Not thread-safe.
  */
 final class Recount implements AutoCloseable {
   private final long windowMillis;
@@ -45,7 +45,7 @@ final class Recount implements AutoCloseable {
   /**
    * Creates an empty recount.
    *
-   * @param givenUp records that a person moved to the quarantine, as {@code partition@offset}
+   * @param givenUp records that an operator moved to the quarantine, as {@code partition@offset}
    */
   Recount(
       long windowMillis,
@@ -104,7 +104,7 @@ final class Recount implements AutoCloseable {
     }
     try {
       if (CacheLossCodec.TYPE.equals(Batch.text(record, "weir-type"))) {
-        hearCacheLoss(part, record);
+        noteCacheLoss(part, record);
       } else {
         addBatch(part, record, Batch.of(record));
       }
@@ -113,13 +113,13 @@ final class Recount implements AutoCloseable {
     }
   }
 
-  private static void hearCacheLoss(
+  private static void noteCacheLoss(
       RecountedPartition part, ConsumerRecord<@Nullable String, byte @Nullable []> record)
       throws UnreadableException {
     byte[] value = record.value();
     try {
       part.broker()
-          .hear(
+          .note(
               record.timestamp(),
               CacheLossCodec.decode(value == null ? new byte[0] : value).foundAtEpochMillis());
     } catch (MalformedRecordException malformed) {
@@ -132,7 +132,7 @@ final class Recount implements AutoCloseable {
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       Batch batch)
       throws UnreadableException {
-    part.broker().hear(record.timestamp(), batch.lowWatermarkEpochMillis());
+    part.broker().note(record.timestamp(), batch.lowWatermarkEpochMillis());
     byte[] value = record.value() == null ? new byte[0] : record.value();
     int found = lines(value);
     if (found != batch.count()) {
@@ -143,7 +143,7 @@ final class Recount implements AutoCloseable {
       addReplayedLines(part, record, batch, replayed, value);
       return;
     }
-    long at = part.broker().believedEpochMillis();
+    long at = part.broker().trustedEpochMillis();
     long promise = Math.min(batch.lowWatermarkEpochMillis(), at);
     Journal journal = part.journal(batch, promise, at);
     if (found > 0) {
@@ -153,14 +153,14 @@ final class Recount implements AutoCloseable {
       }
     }
     if (replayed != null) {
-      replays.takeWord(replayed.partition(), replayed.offset(), 0);
+      replays.takeMarker(replayed.partition(), replayed.offset(), 0);
     }
     journal.note(batch, promise, at);
   }
 
   /**
-   * Adds replayed lines, which have places of their own outside all journals. A line that its
-   * partition had refused is counted once; any other is a repetition.
+   * Adds replayed lines, which have positions outside all journals. A line that its partition had
+   * refused is counted once; any other line is a duplicate.
    */
   private void addReplayedLines(
       RecountedPartition part,
@@ -181,7 +181,7 @@ final class Recount implements AutoCloseable {
       } else if (!isSettlementOfLaterCall(
           part, record, replayed, sourceLine, line, value, start, end - start)) {
         part.duplicate++;
-        replays.takeWord(replayed.partition(), replayed.offset(), sourceLine);
+        replays.takeMarker(replayed.partition(), replayed.offset(), sourceLine);
       }
       start = end + 1;
     }
@@ -210,13 +210,13 @@ final class Recount implements AutoCloseable {
         replayed.offset(),
         sourceLine,
         checksum,
-        quarantine.holdsWordsOf(record));
+        quarantine.keepsRecordsOf(record));
   }
 
   /**
-   * Handles a replayed settlement that had been refused because its call was not counted by then.
-   * The recount had counted it at its first place, since only at the end is it known which
-   * settlements have no counted call; it is now moved to its new place.
+   * Handles a replayed settlement that was refused because its call was not counted yet. The
+   * recount has already counted it at its first position, because only the end shows which
+   * settlements have no counted call. This method moves it to its new position.
    *
    * @return whether the line is such a settlement
    */
@@ -248,7 +248,7 @@ final class Recount implements AutoCloseable {
         changeRow(account, moved, record.offset(), tally -> tally.add(moved));
       }
       replays.moved(replayed, sourceLine, new Replays.Place(record.offset(), lineNumber));
-      replays.takeWord(replayed.partition(), replayed.offset(), sourceLine);
+      replays.takeMarker(replayed.partition(), replayed.offset(), sourceLine);
       part.refused++;
       return true;
     } catch (UnreadableException neverCounted) {
@@ -267,7 +267,7 @@ final class Recount implements AutoCloseable {
   /**
    * Adds the lines of a batch.
    *
-   * @return how many of them were at positions not read before
+   * @return the number of lines at positions that were not read before
    */
   private int addLines(
       RecountedPartition part,
@@ -308,16 +308,16 @@ final class Recount implements AutoCloseable {
   private void keep(
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       Batch batch,
-      long behind,
+      long end,
       int count) {
     if (count > 0) {
-      seen.keep(record.partition(), batch, behind - count, checksums, count, record.offset());
+      seen.keep(record.partition(), batch, end - count, checksums, count, record.offset());
     }
   }
 
   /**
-   * Returns whether a position that was read before now holds a different line, which is then
-   * counted as a call of its own.
+   * Returns whether a position that was read before now has a different line. That line is counted
+   * as another call.
    */
   private boolean isAnother(
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
@@ -329,15 +329,15 @@ final class Recount implements AutoCloseable {
     if (first >= 0) {
       differences.add(
           place(record, line)
-              + " is another line than the one in record "
+              + " differs from the line in record "
               + first
-              + " at the same place: node "
+              + " at the same position: node "
               + batch.node()
               + ", epoch "
               + batch.epoch()
               + ", position "
               + position
-              + " (a journal that went back)");
+              + " (the journal was restored)");
     }
     return first >= 0;
   }
@@ -360,7 +360,7 @@ final class Recount implements AutoCloseable {
       long at = line.decidedAtEpochMillis();
       require(
           ClientPartitioner.partition(line.client(), partitions) == record.partition(),
-          "its client belongs to another partition");
+          "its client belongs to a different partition");
       require(!part.broker().isFuture(at), "decided in the future");
       require(!part.broker().isTooOld(at), "decided too long ago");
       Slot slot = slotOf(line, record.partition());
@@ -374,23 +374,23 @@ final class Recount implements AutoCloseable {
               || isCountedInBatch(record.partition(), settledCall, batch, lineNumber),
           "the call that it settles was not counted");
       Account account = accounts.of(slot);
-      long believed = part.broker().believedEpochMillis();
+      long trusted = part.broker().trustedEpochMillis();
       boolean hasId = line.idFromCaller() || line.isSettlement();
-      boolean repeated = hasId && ids.isKnown(line, believed);
+      boolean repeated = hasId && ids.isKnown(line, trusted);
       if (repeated && line.isSettlement()) {
-        drop(part, account, believed);
+        drop(part, account, trusted);
         return true;
       }
       long units = line.units();
       require(
           units == 0 || Math.abs(account.counted.quantity + units) <= CallLine.MAX_NUMBER,
-          "the quantity would pass 2^53 − 1");
+          "the quantity would exceed 2^53 − 1");
       if (repeated) {
-        drop(part, account, believed);
+        drop(part, account, trusted);
         return true;
       }
       if (hasId) {
-        ids.remember(line, believed);
+        ids.remember(line, trusted);
       }
       part.counted++;
       long digest = batch.digestsLines() ? CallLine.digest(value, start, length) : line.digest();
@@ -415,8 +415,8 @@ final class Recount implements AutoCloseable {
   }
 
   /**
-   * Returns the slot of a line: that of its endpoint, unless only the others of the window have a
-   * row. Which endpoints should have one is compared afterwards.
+   * Returns the slot of a line: that of its endpoint, or that of others if only others have a row
+   * in the window. {@link EndpointOrder} checks later which endpoints should have a row.
    */
   private Slot slotOf(CallLine line, int partition) {
     long at = line.decidedAtEpochMillis();
@@ -436,18 +436,15 @@ final class Recount implements AutoCloseable {
   }
 
   /**
-   * Returns whether a line was read in an earlier record of the partition, and was either not
-   * refused or has been replayed since.
+   * Returns whether a line was counted: it was read in an earlier record of the partition, and was
+   * not refused or was replayed later.
    */
   private boolean isCounted(RecountedPartition part, int partition, UsagePosition line) {
     return line.partition() == partition
         && (seen.isReplayed(line) || (part.mayHaveRead(line) && !seen.isRefused(line)));
   }
 
-  /**
-   * Returns whether a line stands in the batch that is being added, before another one, and was
-   * counted.
-   */
+  /** Returns whether a line is in the current batch before the given line, and was counted. */
   private boolean isCountedInBatch(int partition, UsagePosition line, Batch batch, int beforeLine) {
     return line.partition() == partition
         && line.nodeEpoch() == batch.epoch()
@@ -461,7 +458,7 @@ final class Recount implements AutoCloseable {
     return new UsagePosition(partition, batch.node(), batch.epoch(), batch.linesBefore() + line);
   }
 
-  /** Counts a line in the row of its window: the FINAL, or the adjustment by its record. */
+  /** Counts a line in its row: the FINAL, or the adjustment for its record. */
   private void count(Slot slot, Account account, CallLine line, long offset, long digest) {
     account.counted.add(line, offset, digest);
     if (isInFinal(account, offset)) {
@@ -477,12 +474,12 @@ final class Recount implements AutoCloseable {
     return offset <= account.billedFinal.lastOffset;
   }
 
-  /** Drops a repetition. A FINAL row says how many came while its window was open. */
-  private static void drop(RecountedPartition part, Account account, long believedEpochMillis) {
+  /** Drops a duplicate. The FINAL row has the number of duplicates while its window was open. */
+  private static void drop(RecountedPartition part, Account account, long trustedEpochMillis) {
     part.duplicate++;
-    if (account.counted.hasAny() && believedEpochMillis < account.closedAtEpochMillis) {
+    if (account.counted.hasAny() && trustedEpochMillis < account.closedAtEpochMillis) {
       account.countedFinal.duplicates++;
-    } else if (account.counted.hasAny() && believedEpochMillis == account.closedAtEpochMillis) {
+    } else if (account.counted.hasAny() && trustedEpochMillis == account.closedAtEpochMillis) {
       account.duplicatesAtClose++;
     }
   }
@@ -507,8 +504,8 @@ final class Recount implements AutoCloseable {
   }
 
   /**
-   * Removes from the count the settlements whose call was not counted, since what was never billed
-   * cannot be credited. Nothing may be added afterwards.
+   * Removes the settlements without a counted call, since a call that was never billed cannot be
+   * credited. Nothing may be added afterwards.
    */
   void finish() throws IOException {
     closes.finish();
@@ -520,7 +517,7 @@ final class Recount implements AutoCloseable {
             return; // its call may have expired
           }
           Account account = accounts.of(slot);
-          account.firstCounted = 0; // it may have been this one
+          account.firstCounted = 0; // the first counted line may be this settlement
           account.counted.subtract(settlement);
           changeRow(account, settlement, settlement.offset(), row -> row.subtract(settlement));
           part.counted--;
@@ -572,7 +569,7 @@ final class Recount implements AutoCloseable {
     quarantine.refused(record, 0, 0, value.length, reason);
   }
 
-  /** Records the refusal of each line, with line 0 for the record as a whole. */
+  /** Records the refusal of each line; line 0 is the whole record. */
   private void noteRefusedLines(
       ConsumerRecord<@Nullable String, byte @Nullable []> record, byte[] value) {
     replays.refused(record.partition(), record.offset(), 0, seen.checksum(value, 0, value.length));
@@ -596,7 +593,7 @@ final class Recount implements AutoCloseable {
     }
   }
 
-  /** Returns the number of lines of a value; the last one may lack its line feed. */
+  /** Returns the number of lines of a value. The last line may lack its line feed. */
   private static int lines(byte[] value) {
     int lines = 0;
     for (int i = 0; i < value.length; i++) {

@@ -10,16 +10,18 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 
 /**
- * What the recount has read of one partition of the calls: the sums of its lines, the journals in
- * it, and from when on the log holds it. Not thread-safe.
+ * The result of the recount for one partition: the sums of its lines, its journals, and the time
+ * since when the log is complete. Not thread-safe.
  */
 final class RecountedPartition {
-  /** The aggregator rounds with more journals in a partition, or more runs in a journal. */
+  /**
+   * Maximum number of journals in a partition for exact results; with more, the aggregator rounds.
+   */
   private static final int MAX_EXACT_JOURNALS = 1_000;
 
   private static final int MAX_EXACT_RUNS = 64;
 
-  /** Maximum time for which the aggregator remembers a journal after it has left the log. */
+  /** Maximum time for which the aggregator keeps a journal after all its records have expired. */
   private static final long FORGOTTEN_AFTER_MILLIS = 2 * 86_400_000L;
 
   long received;
@@ -32,14 +34,14 @@ final class RecountedPartition {
   private boolean beginsMidway;
   private long firstOffset;
 
-  /** The broker's time of the first record that the log holds. */
+  /** The broker's time of the first record of the log. */
   private long firstAtEpochMillis = Long.MIN_VALUE;
 
   RecountedPartition(long latenessMillis) {
     broker = new BrokerTime(latenessMillis);
   }
 
-  /** Records the first record of the partition that is read; any later call changes nothing. */
+  /** Records the first record that is read. Later calls have no effect. */
   void beginsWith(long offset, long atEpochMillis) {
     if (firstAtEpochMillis == Long.MIN_VALUE) {
       firstAtEpochMillis = atEpochMillis;
@@ -53,12 +55,12 @@ final class RecountedPartition {
     return firstOffset;
   }
 
-  /** Returns the broker's time of the records read. */
+  /** Returns the broker's clock of this partition. */
   BrokerTime broker() {
     return broker;
   }
 
-  /** Returns the journal of a batch, which is new if the batch is the first one read of it. */
+  /** Returns the journal of a batch; creates it for the first batch of the journal. */
   Journal journal(Batch batch, long lowWatermarkEpochMillis, long atEpochMillis) {
     return journals
         .computeIfAbsent(batch.node(), first -> new TreeMap<>())
@@ -74,25 +76,25 @@ final class RecountedPartition {
                     atEpochMillis));
   }
 
-  /** Returns whether a line was read, or is of a journal that the log may no longer hold. */
+  /** Returns whether a line was read, or belongs to a journal whose records may have expired. */
   boolean mayHaveRead(UsagePosition line) {
     Journal journal = journals.getOrDefault(line.node(), new TreeMap<>()).get(line.nodeEpoch());
     return journal == null ? line.nodeEpoch() <= heldFromEpochMillis() : journal.has(line.line());
   }
 
   /**
-   * Returns the time from which on the log holds every recorded call.
+   * Returns the time since when the log has all recorded calls.
    *
-   * @return {@link Long#MIN_VALUE} if the log holds its first record
+   * @return {@link Long#MIN_VALUE} if the log still has its first record
    */
   long heldFromEpochMillis() {
     return beginsMidway ? firstAtEpochMillis + BrokerTime.MAX_AHEAD_MILLIS : Long.MIN_VALUE;
   }
 
   /**
-   * Returns whether {@link #mayLack} is exact before a time. It is inexact where the aggregator may
-   * remember a journal that the log no longer holds, or rounds because there are too many journals
-   * or holes.
+   * Returns whether {@link #mayLack} is exact before a time. It is inexact while the aggregator may
+   * keep a journal whose records have expired. It is also inexact if the aggregator rounds because
+   * of too many journals or gaps.
    */
   boolean judgesMissing(long epochMillis) {
     return journals.values().stream().mapToLong(TreeMap::size).sum() <= MAX_EXACT_JOURNALS
@@ -102,7 +104,7 @@ final class RecountedPartition {
         && (!beginsMidway || epochMillis > heldFromEpochMillis() + FORGOTTEN_AFTER_MILLIS);
   }
 
-  /** Returns whether calls that were decided in an interval may be missing so far. */
+  /** Returns whether calls decided in an interval may be missing so far. */
   boolean mayLack(long fromEpochMillis, long untilEpochMillis) {
     for (TreeMap<Long, Journal> epochs : journals.values()) {
       for (Map.Entry<Long, Journal> one : epochs.entrySet()) {
@@ -117,13 +119,13 @@ final class RecountedPartition {
     return false;
   }
 
-  /** Returns when the epoch after another first sent a record; the greatest time without one. */
+  /** Returns the time of the first record of the next epoch; {@link Long#MAX_VALUE} without one. */
   private static long nextOpening(NavigableMap<Long, Journal> epochs, long epoch) {
     Map.Entry<Long, Journal> next = epochs.higherEntry(epoch);
     return next == null ? Long.MAX_VALUE : next.getValue().firstAtEpochMillis;
   }
 
-  /** Returns the reasons for which calls that were decided in an interval may be missing. */
+  /** Returns the reasons why calls decided in an interval may be missing. */
   List<String> doubts(long fromEpochMillis, long untilEpochMillis, long aliveFromEpochMillis) {
     List<String> whys = new ArrayList<>();
     journals.forEach(

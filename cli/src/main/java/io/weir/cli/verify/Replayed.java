@@ -7,10 +7,9 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The headers of a batch of {@code weir.calls.v1} that state what it replays, by the rules of the
- * reference.
+ * The headers of a replay batch of {@code weir.calls.v1}, read by the rules in docs/topics.
  *
- * @param partition the partition in which it was refused
+ * @param partition the partition in which the record was refused
  * @param offset offset of the refused record in that partition
  * @param firstLine number, in that record, of the batch's first line; 0 if the whole record is
  *     replayed
@@ -29,7 +28,7 @@ record Replayed(int partition, long offset, int firstLine) {
     Matcher place = PLACE.matcher(of);
     String line = Batch.text(record, "replay_line");
     if (!place.matches() || (line != null && !LINE.matcher(line).matches())) {
-      throw new UnreadableException("headers replay_of, replay_line name no place");
+      throw new UnreadableException("headers replay_of, replay_line are malformed");
     }
     return new Replayed(
         Integer.parseInt(place.group(1)),

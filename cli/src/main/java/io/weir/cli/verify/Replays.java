@@ -10,9 +10,9 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lines that were refused, those of them that a replay has delivered, and those that the
- * quarantine reports as counted. Line 0 stands for a record that is replayed as a whole. Kept on
- * disk. Not thread-safe.
+ * The refused lines, the refused lines that a replay has delivered, and the lines that the
+ * quarantine marks as counted. Line 0 is a record that is replayed as a whole. Stored on disk. Not
+ * thread-safe.
  */
 final class Replays {
   private static final Pattern PLACE = Pattern.compile("(\\d{1,6})@(\\d{1,15})");
@@ -28,10 +28,10 @@ final class Replays {
     this.differences = differences;
   }
 
-  /** The place of a line in the partition in which it was refused. */
+  /** The position of a line in the partition that refused it. */
   record Place(long offset, int line) {}
 
-  /** Returns the latest known place of a refused line. */
+  /** Returns the newest known position of a refused line. */
   Place newestPlace(Replayed replayed, int line) {
     byte[] moved = scratch.get(key(Scratch.MOVED, replayed.partition(), replayed.offset(), line));
     if (moved == null) {
@@ -41,7 +41,7 @@ final class Replays {
     return new Place(place.getLong(), place.getInt());
   }
 
-  /** Records that a refused line is now also at another place. */
+  /** Records that a refused line now has another position. */
   void moved(Replayed replayed, int line, Place to) {
     scratch.put(
         key(Scratch.MOVED, replayed.partition(), replayed.offset(), line),
@@ -51,13 +51,13 @@ final class Replays {
             .array());
   }
 
-  /** Returns whether a record of the quarantine reports that a refused line was counted. */
-  static boolean isWord(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+  /** Returns whether a record of the quarantine is a marker that refused lines were counted. */
+  static boolean isMarker(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     return Batch.text(record, "weir-replayed") != null;
   }
 
-  /** Adds such a report. */
-  void addWord(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+  /** Adds such a marker. */
+  void addMarker(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     Matcher place = PLACE.matcher(String.valueOf(Batch.text(record, "weir-replayed")));
     Matcher source = SOURCE.matcher(String.valueOf(Batch.text(record, "weir-source")));
     byte[] value = record.value();
@@ -68,7 +68,7 @@ final class Replays {
               + record.partition()
               + ":"
               + record.offset()
-              + " does not say what was replayed");
+              + " does not identify the replayed record");
       return;
     }
     byte[] by =
@@ -79,13 +79,13 @@ final class Replays {
     int partition = Integer.parseInt(place.group(1));
     long offset = Long.parseLong(place.group(2));
     if (lines.equals(WHOLE)) {
-      scratch.put(key(Scratch.REPLAY_WORD, partition, offset, 0), by);
+      scratch.put(key(Scratch.REPLAY_MARKER, partition, offset, 0), by);
     }
     for (Matcher range = RANGE.matcher(lines); range.find(); ) {
       int first = Integer.parseInt(range.group(1));
       int last = range.group(2) == null ? first : Integer.parseInt(range.group(2));
       for (int line = first; line <= last; line++) {
-        scratch.put(key(Scratch.REPLAY_WORD, partition, offset, line), by);
+        scratch.put(key(Scratch.REPLAY_MARKER, partition, offset, line), by);
       }
     }
   }
@@ -121,24 +121,24 @@ final class Replays {
     scratch.put(
         key(Scratch.REPLAYED, partition, offset, line),
         ByteBuffer.allocate(Integer.BYTES).putInt(checksum).array());
-    if (!takeWord(partition, offset, line) && isQuarantineHeld) {
+    if (!takeMarker(partition, offset, line) && isQuarantineHeld) {
       differences.add(
           place(partition, offset, line)
               + " was replayed by calls "
               + by.partition()
               + ":"
               + by.offset()
-              + ", and the quarantine does not say that it was counted");
+              + ", but the quarantine does not mark it as counted");
     }
   }
 
   /**
-   * Removes the report about a line.
+   * Removes the marker of a line.
    *
    * @return whether there was one
    */
-  boolean takeWord(int partition, long offset, int line) {
-    byte[] key = key(Scratch.REPLAY_WORD, partition, offset, line);
+  boolean takeMarker(int partition, long offset, int line) {
+    byte[] key = key(Scratch.REPLAY_MARKER, partition, offset, line);
     boolean isThere = scratch.get(key) != null;
     if (isThere) {
       scratch.delete(key);
@@ -147,11 +147,10 @@ final class Replays {
   }
 
   /**
-   * Reports lines that were replayed without having been refused, and reports of the quarantine
-   * that nothing explains.
+   * Reports lines that were replayed without a refusal, and markers without a replay.
    *
-   * @param begins the first offset held of each partition of the calls topic
-   * @param ends the offset after the last record that was recounted, by partition
+   * @param begins the first offset of each partition of the calls topic
+   * @param ends the offset after the last recounted record, by partition
    */
   void finish(Map<Integer, Long> begins, Map<Integer, Long> ends) {
     scan(
@@ -163,12 +162,12 @@ final class Replays {
             differences.add(
                 place(partition, offset, line)
                     + (refused == null
-                        ? " was replayed, and had not been refused"
+                        ? " was replayed, but was not refused"
                         : " was replayed with other bytes"));
           }
         });
     scan(
-        Scratch.REPLAY_WORD,
+        Scratch.REPLAY_MARKER,
         (partition, offset, line, value) -> {
           ByteBuffer by = ByteBuffer.wrap(value);
           int byPartition = by.getInt();
@@ -177,11 +176,11 @@ final class Replays {
               && byOffset < ends.getOrDefault(byPartition, 0L)) {
             differences.add(
                 place(partition, offset, line)
-                    + " was counted by a replay, says the quarantine, and calls "
+                    + " is marked as counted by a replay, but calls "
                     + byPartition
                     + ":"
                     + byOffset
-                    + " is none that could be");
+                    + " is not its replay");
           }
         });
   }

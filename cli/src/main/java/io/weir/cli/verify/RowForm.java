@@ -17,14 +17,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a row must say of its version and its billing period, by the table in docs/topics, whether
- * the calls say the same or not: a billing job goes by the version. Stateless and thread-safe.
+ * Checks the version and the billing period of a row by the table in docs/topics, independently of
+ * the calls. Billing jobs rely on the version. Stateless and thread-safe.
  */
 final class RowForm {
-  /** A month, and a day for clocks that are changed. */
+  /** Maximum length of a billing period: a month, plus a day for changes of the clock. */
   private static final long LONGEST_PERIOD_MILLIS = 32 * 86_400_000L;
 
-  /** The zone's rules may have changed since the row was written, which moves clocks by so much. */
+  /** Tolerance for changes of the time zone's rules after the row was written. */
   private static final long CHANGE_OF_RULES_MILLIS = 3_600_000;
 
   private static final long OF_MONTHS = 1;
@@ -35,10 +35,10 @@ final class RowForm {
   private RowForm() {}
 
   /**
-   * Returns what is wrong with a row, one ending of a sentence each.
+   * Returns the faults of a row, each as the end of a sentence.
    *
-   * @param bytes the row as it stands in the ledger
-   * @param row the same, decoded
+   * @param bytes the row as stored in the ledger
+   * @param row the same row, decoded
    */
   static List<String> faults(byte[] bytes, LedgerRow row) {
     List<String> faults = new ArrayList<>();
@@ -86,11 +86,11 @@ final class RowForm {
                 + text);
       }
     } catch (DateTimeException unknown) {
-      faults.add("has a billing period in a time zone that is not known here: " + text);
+      faults.add("has a billing period in an unknown time zone: " + text);
     }
   }
 
-  /** Returns the version; −1 if the row says none. */
+  /** Returns the version; −1 if the row has none. */
   private static long version(byte[] bytes) {
     try (JsonParser json = JSON.createParser(bytes)) {
       json.nextToken();
@@ -103,7 +103,7 @@ final class RowForm {
         json.skipChildren();
       }
     } catch (IOException notReadable) {
-      // the row was decoded, so it is JSON: the number is out of range
+      // the row was decoded before, so it is JSON: the number is out of range
     }
     return -1;
   }

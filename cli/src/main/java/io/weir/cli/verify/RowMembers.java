@@ -15,9 +15,9 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Compares the members of a row with those that follow from the others: record ids, unit, scale,
- * length of the window, number of calls, billing month. A member that this kind of row does not
- * have is also a fault. Stateless and thread-safe.
+ * Compares the members of a row with the values that follow from its other members: record ids,
+ * unit, scale, length of the window, number of calls, billing month. A member that this type of row
+ * does not have is also a fault. Stateless and thread-safe.
  */
 final class RowMembers {
   private static final JsonFactory JSON = new JsonFactory();
@@ -27,8 +27,8 @@ final class RowMembers {
   /**
    * Returns the faults in the members of a row, each as the end of a sentence.
    *
-   * @param bytes the row as it stands in the ledger
-   * @param row the same, decoded
+   * @param bytes the row as stored in the ledger
+   * @param row the same row, decoded
    */
   static List<String> faults(byte[] bytes, LedgerRow row) {
     Map<String, String> found = members(bytes);
@@ -49,13 +49,13 @@ final class RowMembers {
     expected.forEach(
         (member, value) -> {
           if (!found.containsKey(member)) {
-            faults.add("has no " + member + "; " + value + " is expected");
+            faults.add("has no " + member + "; expected is " + value + "");
           }
         });
     return faults;
   }
 
-  /** Returns the members as in the record; texts keep their quotation marks. */
+  /** Returns the members as in the record; strings keep their quotation marks. */
   private static Map<String, String> members(byte[] bytes) {
     Map<String, String> members = new LinkedHashMap<>();
     try (JsonParser json = JSON.createParser(bytes)) {

@@ -22,49 +22,48 @@ import org.rocksdb.RocksIterator;
 import org.rocksdb.WriteOptions;
 
 /**
- * The storage of one verification, on disk, so that its memory does not grow with the number of
- * calls, callers' ids, keys or windows. Entries sort by their bytes; the first byte is their kind.
- * The folder is deleted at the end, also if the process is asked to end. Not thread-safe.
+ * The storage of one verification on disk. It keeps the memory independent of the number of calls,
+ * ids, keys and windows. Entries sort by the bytes of their keys; the first byte is the kind. The
+ * folder is deleted at the end, also after a signal. Not thread-safe.
  */
 final class Scratch implements AutoCloseable {
-  /** First byte of the keys of accounts; the bytes of a {@link Slot} follow. */
+  /** First byte of the keys of accounts. The bytes of a {@link Slot} follow. */
   static final byte ACCOUNT = 'a';
 
   /** First byte of the keys of ledger rows' checksums. */
   static final byte ROW = 'r';
 
-  /** First byte of the keys of adjustments, by the record of the calls that they count. */
+  /** First byte of the keys of adjustments, by calls record. */
   static final byte ADJUSTMENT = 'd';
 
   /** First byte of the keys of CLOSE rows, by partition and time. */
   static final byte CLOSE = 'c';
 
-  /** First byte of the keys of the quarantine's records that are not explained yet. */
+  /** First byte of the keys of quarantine records that belong to no refusal yet. */
   static final byte QUARANTINED = 'q';
 
-  /** First byte of the keys of lines' checksums, by journal and position. */
+  /** First byte of the keys of the checksums of lines, by journal and position. */
   static final byte LINES = 'l';
 
-  /** First byte of the keys of the final state of refused lines, by position. */
+  /** First byte of the keys of the state (refused or replayed) of lines, by position. */
   static final byte FATE = 'x';
 
   /** First byte of the keys of callers' ids. */
   static final byte ID = 'i';
 
-  /** First byte of the keys of refused lines' checksums, by their place. */
+  /** First byte of the keys of the checksums of refused lines, by partition, offset and line. */
   static final byte REFUSED = 'f';
 
   /**
-   * First byte of the keys of lines that a replay has delivered, by the place where they were
-   * refused.
+   * First byte of the keys of lines that a replay has delivered, by the position of their refusal.
    */
   static final byte REPLAYED = 'p';
 
-  /** First byte of the keys of replayed settlements' current places. */
+  /** First byte of the keys of the current positions of replayed settlements. */
   static final byte MOVED = 'm';
 
-  /** First byte of the keys of what the quarantine reports as counted by a replay. */
-  static final byte REPLAY_WORD = 'w';
+  /** First byte of the keys of the quarantine's markers of replayed lines that were counted. */
+  static final byte REPLAY_MARKER = 'w';
 
   /** First byte of the keys of settlements. */
   static final byte SETTLEMENT = 's';
@@ -80,7 +79,7 @@ final class Scratch implements AutoCloseable {
 
   private final Path folder;
 
-  /** Not sharded: a shard that is smaller than a block could never keep that block. */
+  /** One shard only: a shard smaller than a block could not keep that block. */
   private final LRUCache cache = new LRUCache(CACHE_BYTES, 0);
 
   private final BloomFilter bloom = new BloomFilter(BLOOM_BITS);
@@ -124,13 +123,13 @@ final class Scratch implements AutoCloseable {
     }
   }
 
-  /** Returns a buffer for a key of a kind, with room for more bytes. */
+  /** Returns a buffer for a key of the given kind, with room for more bytes. */
   static ByteBuffer key(byte kind, int room) {
     return ByteBuffer.allocate(1 + room).put(kind);
   }
 
   /**
-   * Returns the path of a file beside the entries, for data that are only written and read in
+   * Returns the path of a file in the same folder, for data that are written and read only in
    * sequence.
    */
   Path file(String name) {
@@ -161,12 +160,12 @@ final class Scratch implements AutoCloseable {
     }
   }
 
-  /** Receives each entry; returns false to end the scan. */
+  /** Receives each entry. Returns false to end the scan. */
   interface Visitor {
     boolean visit(byte[] key, byte[] value);
   }
 
-  /** Visits the entries in [from, until), in the order of their keys. */
+  /** Visits the entries in [from, until), in order of their keys. */
   void scan(byte[] from, byte[] until, Visitor visitor) {
     try (RocksIterator entries = db.newIterator()) {
       entries.seek(from);
@@ -204,7 +203,7 @@ final class Scratch implements AutoCloseable {
     }
   }
 
-  /** Deletes the folder when the process is asked to end during the verification. */
+  /** Deletes the folder when a signal ends the process during the verification. */
   private static void removeOrLeave(Path folder) {
     try {
       remove(folder);

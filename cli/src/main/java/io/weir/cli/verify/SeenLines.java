@@ -9,9 +9,8 @@ import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The checksum of the first line read at each position of each journal, which distinguishes a
- * position used again for another line from a repetition. Four bytes per line, on disk. Not
- * thread-safe.
+ * The checksum of the first line at each position of each journal. It distinguishes a duplicate
+ * from a different line at the same position. Four bytes a line, on disk. Not thread-safe.
  */
 final class SeenLines {
   private static final int PLACE_BYTES = 2 * Long.BYTES;
@@ -51,8 +50,8 @@ final class SeenLines {
   }
 
   /**
-   * Returns the offset of the record whose line is already at a position, if that is a different
-   * line; −1 if it is the same line, or was before the first record that the log holds.
+   * Returns the offset of the record that already has a different line at this position. Returns −1
+   * if the lines are equal, or if the first line has expired.
    */
   long otherAt(int partition, Batch batch, long position, int checksum) {
     find(partition, batch, position);
@@ -66,7 +65,7 @@ final class SeenLines {
     return known == checksum ? -1 : offset;
   }
 
-  /** Records that a line was refused, so that it is not a call that could be settled. */
+  /** Records that a line was refused, so that no settlement may refer to it. */
   void refuse(UsagePosition line) {
     scratch.put(fateKey(line), new byte[] {REFUSED});
   }

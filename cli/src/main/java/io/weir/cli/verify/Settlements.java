@@ -18,12 +18,12 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the settlements whose call was never counted. The numbers of the counted calls are written
- * to a file, eight bytes each, and compared with those of the settlements at the end, since a call
+ * Finds the settlements whose call was never counted. The numbers of counted calls are written to a
+ * file, eight bytes each. At the end they are compared with those of the settlements, since a call
  * may come after its settlement. Not thread-safe.
  */
 final class Settlements implements AutoCloseable {
-  /** Most settlements that are searched for in one pass over the file; about 30 MB. */
+  /** Maximum number of settlements in one pass over the file; about 30 MB. */
   private static final int MAX_IN_MEMORY = 500_000;
 
   private static final int BUFFER_BYTES = 64 * 1024;
@@ -50,7 +50,7 @@ final class Settlements implements AutoCloseable {
       long offset,
       int line,
       String id) {
-    @SuppressWarnings("EnumOrdinal") // of a file that no other process reads
+    @SuppressWarnings("EnumOrdinal") // no other process reads the file
     private byte[] toBytes() {
       byte[] idBytes = id.getBytes(StandardCharsets.UTF_8);
       byte[] slotBytes = slot.toBytes();
@@ -109,9 +109,9 @@ final class Settlements implements AutoCloseable {
   }
 
   /**
-   * Records that a settlement was counted at another place than first recorded.
+   * Records that a settlement has a new position.
    *
-   * @return the settlement; null, and nothing is changed, if it is not known
+   * @return the settlement; null, without a change, if it is unknown
    */
   @Nullable Settlement settlementMoved(
       long callNumber, long offset, int line, long toOffset, int toLine) {

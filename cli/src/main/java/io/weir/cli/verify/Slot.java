@@ -7,15 +7,15 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 
 /**
- * One key and window, the unit for which the ledger has rows.
+ * One key and window, the unit of ledger rows.
  *
- * @param endpoint what was called; empty, as no endpoint is, for all endpoints of the client and
- *     meter that have no row of their own
+ * @param endpoint endpoint of the calls; empty for all endpoints of the client and meter that have
+ *     no row of their own, since no endpoint's name is empty
  * @param partition partition of the calls topic
  * @param startEpochMillis start of the window
  */
 record Slot(String client, String meter, String endpoint, long startEpochMillis, int partition) {
-  /** Bytes of window and partition, with which the bytes of a slot begin. */
+  /** Number of bytes of window and partition at the beginning of a slot's bytes. */
   static final int PLACE_BYTES = Long.BYTES + Integer.BYTES;
 
   static Slot of(UsageKey key, long startEpochMillis, int partition) {
@@ -23,7 +23,7 @@ record Slot(String client, String meter, String endpoint, long startEpochMillis,
         key.client(), key.meter(), key.others() ? "" : key.endpoint(), startEpochMillis, partition);
   }
 
-  /** Returns the slot of the endpoints without a row of their own, beside this one. */
+  /** Returns the slot of the endpoints without their own row in the same window. */
   Slot others() {
     return new Slot(client, meter, "", startEpochMillis, partition);
   }
@@ -33,8 +33,8 @@ record Slot(String client, String meter, String endpoint, long startEpochMillis,
   }
 
   /**
-   * Returns bytes that sort by window, then partition, then names: others before the endpoints of
-   * the same client and meter.
+   * Returns bytes that sort by window, then partition, then names. Others sort before the endpoints
+   * of the same client and meter.
    */
   byte[] toBytes() {
     // no name contains a line feed
@@ -55,7 +55,7 @@ record Slot(String client, String meter, String endpoint, long startEpochMillis,
     return new Slot(names[0], names[1], names[2], start, partition);
   }
 
-  /** Returns the window's start, client, meter and endpoint in readable form. */
+  /** Returns the window's start, client, meter and endpoint. */
   @Override
   public String toString() {
     return Instant.ofEpochMilli(startEpochMillis)

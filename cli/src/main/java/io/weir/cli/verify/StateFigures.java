@@ -14,8 +14,8 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The newest figures of each key and window in {@code weir.usage.state.v1}, and how far each
- * partition is counted. Not thread-safe.
+ * The newest figures of each key and window in {@code weir.usage.state.v1}, and the progress of
+ * each partition. Not thread-safe.
  */
 final class StateFigures {
   private final long windowMillis;
@@ -63,15 +63,15 @@ final class StateFigures {
       return;
     }
     if (state.window().sizeMillis() != windowMillis) {
-      // the window size belongs to the data; data read with another one cannot be compared
+      // each record belongs to a window size; figures with another size cannot be compared
       throw new Settings.InvalidSettingException(
-          "WEIR_WINDOW must be the window of what was counted, "
+          "WEIR_WINDOW must be the window of the counted data, "
               + Duration.ofMillis(state.window().sizeMillis())
-              + ", is "
+              + ", but is "
               + Duration.ofMillis(windowMillis));
     }
     if (!UsageStateCodec.key(state).equals(record.key())) {
-      differences.add(where(record) + " stands under the key of another: " + record.key());
+      differences.add(where(record) + " has the key of another row: " + record.key());
       return;
     }
     Account account =
@@ -83,7 +83,7 @@ final class StateFigures {
     account.shownPeriod = Billed.text(state.ownPeriod());
   }
 
-  /** Takes back what a record before a tombstone has shown, if it was of a client. */
+  /** Removes the figures of the row that a tombstone deletes. */
   private void erase(ConsumerRecord<@Nullable String, byte @Nullable []> record)
       throws MalformedRecordException {
     String key = record.key();
@@ -104,7 +104,7 @@ final class StateFigures {
     return "state " + record.partition() + ":" + record.offset();
   }
 
-  /** Returns how far a partition is counted, or null if no record states it. */
+  /** Returns the progress of a partition, or null if no record has it. */
   @Nullable PartitionProgress progress(int partition) {
     return progress.get(partition);
   }

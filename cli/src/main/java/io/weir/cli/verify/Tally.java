@@ -4,7 +4,7 @@ package io.weir.cli.verify;
 import io.weir.topics.model.UsageCount;
 import java.nio.ByteBuffer;
 
-/** What one side states about one row, or about one key and window. Mutable; not thread-safe. */
+/** The figures of one row, or of one key and window, from one source. Mutable; not thread-safe. */
 final class Tally {
   static final int BYTES = 10 * Long.BYTES + 1;
 
@@ -19,7 +19,7 @@ final class Tally {
   long duplicates;
   long late;
 
-  /** Whether something was subtracted. Offsets and policies version are then only upper bounds. */
+  /** Whether a settlement was subtracted. Offsets and policies version are then only bounds. */
   private boolean isReduced;
 
   /** Adds the figures of a row. */
@@ -68,7 +68,10 @@ final class Tally {
     isReduced = true;
   }
 
-  /** Returns whether the counts of calls are equal; dropped and late calls are not compared. */
+  /**
+   * Returns whether the counts of calls are equal. Dropped duplicates and late calls are not
+   * compared.
+   */
   boolean agreesWith(Tally other) {
     return quantity == other.quantity
         && allowed == other.allowed

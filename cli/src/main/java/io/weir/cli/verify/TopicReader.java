@@ -21,23 +21,23 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a topic from its first record on, committed records only. Not thread-safe. */
+/** Reads the committed records of a topic from its first record. Not thread-safe. */
 public final class TopicReader implements AutoCloseable {
   private static final Duration POLL = Duration.ofMillis(500);
   private static final Duration CALL_TIMEOUT = Duration.ofSeconds(20);
 
   /**
-   * Most records held at once. They are held uncompressed, and one may have 4 MiB: Kafka's default
-   * of 500 would not fit into the heap.
+   * Maximum number of records in memory. They are uncompressed, and each may have 4 MiB, so Kafka's
+   * default of 500 would not fit into the heap.
    */
   private static final int MAX_POLL_RECORDS = 32;
 
-  /** Most bytes prefetched, compressed. */
+  /** Maximum number of bytes that are prefetched, compressed. */
   private static final int MAX_FETCH_BYTES = 16 * 1024 * 1024;
 
   /**
-   * Bounds a close, which waits for the fetch in progress even if it returns nothing at the end of
-   * a topic.
+   * Bounds the duration of a close. A close waits for the current fetch, even at the end of a
+   * topic.
    */
   private static final int MAX_FETCH_WAIT_MILLIS = 20;
 
@@ -78,8 +78,8 @@ public final class TopicReader implements AutoCloseable {
   }
 
   /**
-   * Returns the exception for a missing topic. A cluster without the topic is not one of Weir's:
-   * nothing can be read, and nothing proven.
+   * Returns the exception for a missing topic, since a cluster without it is not one of Weir's
+   * clusters.
    */
   static UnknownTopicOrPartitionException missing(Topic topic) {
     return new UnknownTopicOrPartitionException(
@@ -91,12 +91,12 @@ public final class TopicReader implements AutoCloseable {
     void visit(ConsumerRecord<@Nullable String, byte @Nullable []> record);
   }
 
-  /** Returns the number of partitions of the topic, wanted or not. */
+  /** Returns the number of partitions of the topic, including those that are not read. */
   public int partitionCount() {
     return partitionCount;
   }
 
-  /** Returns the first offset that each partition held when the reader was created. */
+  /** Returns the first offset of each partition when the reader was created. */
   public Map<Integer, Long> begins() {
     return begins;
   }
@@ -110,7 +110,7 @@ public final class TopicReader implements AutoCloseable {
     return ends;
   }
 
-  /** Returns the number of offsets from the first ones held to the given ends. */
+  /** Returns the number of offsets from the first ones to the given ends. */
   public long size(Map<Integer, Long> ends) {
     long size = 0;
     for (TopicPartition partition : partitions) {
@@ -120,7 +120,7 @@ public final class TopicReader implements AutoCloseable {
   }
 
   /**
-   * Visits every record before the ends that has not been visited yet, each partition in order.
+   * Visits all records before the ends that were not visited yet, each partition in order.
    *
    * @param progress receives the number of offsets passed
    */
@@ -129,7 +129,7 @@ public final class TopicReader implements AutoCloseable {
       List<TopicPartition> done = new ArrayList<>();
       long position = 0;
       for (TopicPartition partition : partitions) {
-        // a position advances past the markers of transactions, which are offsets without a record
+        // a position also advances past transaction markers, which are offsets without a record
         long at = consumer.position(partition);
         if (at >= end(ends, partition)) {
           done.add(partition);
@@ -140,14 +140,14 @@ public final class TopicReader implements AutoCloseable {
       if (done.size() == partitions.size()) {
         return;
       }
-      consumer.pause(done); // records after its end are left to follow()
+      consumer.pause(done); // follow() reads the records after the end
       for (ConsumerRecord<@Nullable String, byte @Nullable []> record : consumer.poll(POLL)) {
         if (record.offset() < ends.getOrDefault(record.partition(), 0L)) {
           visitor.visit(record);
         }
       }
       for (TopicPartition partition : partitions) {
-        // records after the end that came in the same response are left to follow(), too
+        // follow() also reads the records after the end that came in the same response
         if (consumer.position(partition) > end(ends, partition)
             && begins.getOrDefault(partition.partition(), 0L) <= end(ends, partition)) {
           consumer.seek(partition, end(ends, partition));
@@ -156,20 +156,20 @@ public final class TopicReader implements AutoCloseable {
     }
   }
 
-  /** Skips the records before the ends, so that the next one visited is at or after them. */
+  /** Skips the records before the ends. */
   public void skipTo(Map<Integer, Long> ends) {
     for (TopicPartition partition : partitions) {
       consumer.seek(partition, end(ends, partition));
     }
   }
 
-  /** Returns whether every record before the ends has been visited. */
+  /** Returns whether all records before the ends have been visited. */
   public boolean hasReached(Map<Integer, Long> ends) {
     return partitions.stream()
         .allMatch(partition -> consumer.position(partition) >= end(ends, partition));
   }
 
-  /** Visits the records that come next, waiting for them for a moment. */
+  /** Visits the next records; waits for a moment if there are none. */
   public void follow(Visitor visitor) {
     consumer.resume(partitions);
     consumer.poll(POLL).forEach(visitor::visit);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
-/** Thrown if bytes of the calls topic break a rule in docs/topics; the message names the rule. */
+/** Thrown when bytes of the calls topic break a rule in docs/topics. The message names the rule. */
 final class UnreadableException extends Exception {
   private static final long serialVersionUID = 1L;
 

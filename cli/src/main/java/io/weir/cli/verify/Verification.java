@@ -7,19 +7,20 @@ import java.util.List;
 /**
  * The result of a verification.
  *
- * @param calls distinct call lines recounted in the compared windows
- * @param windows keys and windows compared
- * @param openWindows keys and windows left out because they are not closed yet, or because the log
- *     no longer holds all of their calls
+ * @param calls number of distinct calls recounted in the compared windows
+ * @param windows number of keys and windows compared
+ * @param openWindows number of keys and windows not compared, because they are not closed yet, or
+ *     because some of their calls have expired in the log
  * @param allowed recounted allowed calls of the compared windows
  * @param denied recounted denied calls of the compared windows
  * @param quantity recounted quantity of the compared windows, over all meters
- * @param duplicates lines that the recount dropped, in everything that was read
- * @param refused lines that the recount refused, in everything that was read
- * @param repeatedRows ledger rows of the range that occurred before under the same record id
+ * @param duplicates number of lines that the recount dropped, in all records read
+ * @param refused number of lines that the recount refused, in all records read
+ * @param repeatedRows number of ledger rows of the range that repeat an earlier record id
  * @param differences one sentence for each difference, at most the first 1,000
  * @param differenceCount number of all differences
- * @param unproven why the range is not closed and complete, one sentence each; empty if it is
+ * @param unproven reasons why the range is not closed and complete, one sentence each; empty if it
+ *     is
  */
 public record Verification(
     long calls,
@@ -41,11 +42,11 @@ public record Verification(
 
   /** The conclusion of a verification. */
   public enum Outcome {
-    /** The range is closed and complete, and everything agrees. */
+    /** The range is closed and complete, and all figures agree. */
     EQUAL,
-    /** Something differs. */
+    /** There are differences. */
     DIFFERENT,
-    /** Nothing differs as far as could be compared, but the range is not closed and complete. */
+    /** There are no differences so far, but the range is not closed and complete. */
     UNPROVEN
   }
 

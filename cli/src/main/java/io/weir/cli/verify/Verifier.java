@@ -17,14 +17,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Compares the ledger, the state topic and the quarantine with a recount of the calls, window by
- * window. Memory does not grow with the amount read: intermediate data are kept in a folder on disk
- * that is deleted at the end.
+ * window. Memory does not grow with the number of calls: a folder on disk holds the intermediate
+ * data, and is deleted at the end.
  *
- * <p>Calls may arrive meanwhile. The order of reading makes that harmless: the state topic is read
- * until it states that every call is counted that was in the log at the beginning, then the ledger
- * and the quarantine to their ends, and then exactly those calls that the state topic states as
- * counted. A call that arrived later can cause a difference only if it is late; everything is then
- * read again.
+ * <p>Calls may arrive during the verification, so the topics are read in a fixed order. First the
+ * state topic is read until all calls in the log at the beginning are counted. Then the ledger and
+ * the quarantine are read to their ends. Finally exactly those calls are read that the state topic
+ * has as counted. A later call can cause a difference only if it is late; then everything is read
+ * again.
  */
 public final class Verifier {
   private static final int ATTEMPTS = 3;
@@ -34,12 +34,11 @@ public final class Verifier {
   /**
    * The settings of a verification.
    *
-   * @param kafka how to reach Kafka
+   * @param kafka the connection to Kafka
    * @param window the ledger's window
-   * @param lateness greatest permitted age of a call at its arrival, as configured in the
-   *     aggregator
-   * @param patience how long to wait until the aggregator has counted the calls in the log
-   * @param givenUp records that a person moved to the quarantine, as {@code partition@offset}
+   * @param lateness maximum age of a call at its arrival, as configured in the aggregator
+   * @param timeout maximum time to wait until the aggregator has counted the calls in the log
+   * @param givenUp records that an operator moved to the quarantine, as {@code partition@offset}
    * @param mayRepeat whether ledger rows and quarantined records may occur twice, as after a reset
    *     of the aggregator
    * @param scratch folder in which to create the folder for intermediate data
@@ -48,7 +47,7 @@ public final class Verifier {
       KafkaConnection kafka,
       Duration window,
       Duration lateness,
-      Duration patience,
+      Duration timeout,
       Set<String> givenUp,
       boolean mayRepeat,
       Path scratch) {
@@ -62,14 +61,14 @@ public final class Verifier {
     this.settings = settings;
   }
 
-  /** Creates a verifier for a log of which no record was given up and no row may repeat. */
-  public Verifier(KafkaConnection kafka, Duration window, Duration lateness, Duration patience) {
+  /** Creates a verifier without skipped records and without permitted repetitions. */
+  public Verifier(KafkaConnection kafka, Duration window, Duration lateness, Duration timeout) {
     this(
         new Settings(
             kafka,
             window,
             lateness,
-            patience,
+            timeout,
             Set.of(),
             false,
             Path.of(System.getProperty("java.io.tmpdir"))));
@@ -89,7 +88,7 @@ public final class Verifier {
   public Verification verify(Instant from, Instant to, @Nullable String client, Progress progress)
       throws IOException {
     Range range = Range.of(from, to, settings.window().toMillis(), client);
-    long deadlineNanos = System.nanoTime() + settings.patience().toNanos();
+    long deadlineNanos = System.nanoTime() + settings.timeout().toNanos();
     Verification found = null;
     for (int attempt = 1; found == null; attempt++) {
       try (Pass pass = new Pass(range, progress)) {
@@ -205,8 +204,8 @@ public final class Verifier {
         topic.read(
             ends,
             record -> {
-              if (Replays.isWord(record)) {
-                replays.addWord(record);
+              if (Replays.isMarker(record)) {
+                replays.addMarker(record);
               } else {
                 quarantine.add(record);
               }
@@ -240,7 +239,7 @@ public final class Verifier {
       }
     }
 
-    /** Returns whether calls were written meanwhile. */
+    /** Returns whether calls were written since the verification began. */
     boolean hasLogMoved() {
       return !calls.ends().equals(callEnds);
     }

@@ -145,7 +145,7 @@ final class RowFormTest {
         faults(BillingPeriod.own("2026-11-15", "UTC", PERIOD_START, PERIOD_END)));
     assertEquals(
         List.of(
-            "has a billing period in a time zone that is not known here: 2026-11-15"
+            "has a billing period in an unknown time zone: 2026-11-15"
                 + " (2026-11-14T18:15:00Z to 2026-12-14T18:15:00Z, Mars)"),
         faults(BillingPeriod.own("2026-11-15", "Mars", PERIOD_START, PERIOD_END)));
   }
