@@ -38,8 +38,7 @@ record ProblemAnswer(int status, Map<String, String> fields, Map<String, Object>
   }
 
   static ProblemAnswer callerUnknown(String detail) {
-    ProblemAnswer answer =
-        of(401, null, "It is not known whose call it is", "caller-unknown", detail);
+    ProblemAnswer answer = of(401, null, "The caller is unknown", "caller-unknown", detail);
     answer.fields.put("WWW-Authenticate", "ApiKey");
     return answer;
   }

@@ -5,10 +5,10 @@ import java.nio.charset.StandardCharsets;
 import org.apache.kafka.common.utils.Utils;
 
 /**
- * Maps a client to its partition. Used by ingest to write, by the aggregator to route queries and
- * by the verifier to check. The partition is the one that Kafka's own producer computes with the
- * client's UTF-8 bytes as the key (murmur2, positive part, modulo), so that any producer keyed by
- * client agrees. Stateless and thread-safe.
+ * Maps a client to its partition. Ingest nodes use it to write, the aggregator to route queries,
+ * and the verifier to check. It computes the partition like Kafka's own producer with the client's
+ * UTF-8 bytes as the key (murmur2, positive part, modulo). Any producer keyed by client therefore
+ * chooses the same partition. Stateless and thread-safe.
  */
 public final class ClientPartitioner {
   private ClientPartitioner() {}

@@ -13,9 +13,9 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
 
 /**
- * The number of copies of a topic that an acknowledged record needs to survive the loss of any one
- * broker: three, at least two of which have the record when it is acknowledged. With two copies the
- * loss of one broker either stops every write or leaves records on a single disk. Stateless and
+ * The number of copies with which an acknowledged record survives the loss of any one broker. It is
+ * three, and at least two copies have the record when it is acknowledged. With two copies, the loss
+ * of one broker either stops every write or leaves records on a single disk. Stateless and
  * thread-safe.
  */
 public final class Copies {
@@ -28,7 +28,7 @@ public final class Copies {
   private Copies() {}
 
   /**
-   * Returns what the topics lack, one sentence each; empty if every one of them survives the loss
+   * Returns the missing copies of topics, one sentence each; empty if every topic survives the loss
    * of any one broker.
    */
   static List<String> lacking(
@@ -60,12 +60,12 @@ public final class Copies {
     return lacking;
   }
 
-  /** Returns the message for topics that lack copies: what is wrong, and what to do. */
+  /** Returns the message for topics that lack copies: the problem and its solution. */
   public static String advice(List<String> lacking) {
-    return "the loss of one broker could lose what was acknowledged: "
+    return "the loss of one broker could lose acknowledged records: "
         + String.join("; ", lacking)
         + ". Give the topics more copies (kafka-reassign-partitions.sh, kafka-configs.sh), or set "
         + SingleCopy.VARIABLE
-        + "=allow if fewer are meant";
+        + "=allow to accept fewer copies";
   }
 }

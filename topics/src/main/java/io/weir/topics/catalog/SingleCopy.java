@@ -2,15 +2,15 @@
 package io.weir.topics.catalog;
 
 /**
- * Whether topics may have fewer copies than are needed to survive the loss of one broker ({@code
+ * Whether topics may have too few copies to survive the loss of one broker ({@code
  * WEIR_SINGLE_COPY}).
  */
 public enum SingleCopy {
   /** Every topic has three copies, and an acknowledged record is in at least two of them. */
   REFUSE,
-  /** There may be only one broker, and its loss is accepted. */
+  /** One broker is enough, and its loss is accepted. */
   ALLOW;
 
-  /** The environment variable that sets it. */
+  /** The environment variable of this setting. */
   public static final String VARIABLE = "WEIR_SINGLE_COPY";
 }

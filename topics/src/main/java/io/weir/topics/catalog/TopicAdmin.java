@@ -31,12 +31,14 @@ import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.jspecify.annotations.Nullable;
 
-/** Creates the catalogue's topics, and compares a cluster with the catalogue. Not thread-safe. */
+/**
+ * Creates the topics of the catalogue, and compares a cluster with the catalogue. Not thread-safe.
+ */
 public final class TopicAdmin implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(20);
   private static final long KNOWN_PAUSE_NANOS = Duration.ofMillis(20).toNanos();
 
-  /** How often a new topic is looked up; with the pauses, for at least 20 s. */
+  /** Maximum number of look-ups of a new topic; with the pauses, they take at least 20 s. */
   private static final int MAX_LOOKS = 1_000;
 
   private final Admin admin;
@@ -50,8 +52,7 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Signals that the cluster does not answer, or refuses a request. The message states where and
-   * why.
+   * Thrown when the cluster does not reply or rejects a request. The message states where and why.
    */
   public static final class TopicAdminException extends Exception {
     private static final long serialVersionUID = 1L;
@@ -61,7 +62,7 @@ public final class TopicAdmin implements AutoCloseable {
     }
   }
 
-  /** Creates a client of a cluster; nothing is requested from the cluster yet. */
+  /** Creates a client of a cluster. Sends no request yet. */
   public static TopicAdmin connect(KafkaConnection kafka) {
     return connect(kafka, TIMEOUT);
   }
@@ -69,7 +70,7 @@ public final class TopicAdmin implements AutoCloseable {
   /**
    * Creates a client of a cluster with another timeout per request.
    *
-   * @param timeout 1 ms to an hour
+   * @param timeout timeout of a request, 1 ms to an hour
    * @throws IllegalArgumentException if none of the servers is an address
    */
   public static TopicAdmin connect(KafkaConnection kafka, Duration timeout) {
@@ -79,16 +80,16 @@ public final class TopicAdmin implements AutoCloseable {
     try {
       return new TopicAdmin(kafka.admin(settings), kafka, timeout);
     } catch (KafkaException noAddress) {
-      throw new IllegalArgumentException(kafka + " is no address", noAddress);
+      throw new IllegalArgumentException(kafka + " is not an address", noAddress);
     }
   }
 
   /**
-   * Creates the missing topics; existing ones are left unchanged. Returns when the leader of every
-   * new partition answers, so that they can be written to.
+   * Creates the missing topics, and leaves existing topics unchanged. Returns when the leader of
+   * every new partition replies, so that the topics can be written.
    *
-   * @param partitions number of partitions of each new topic; must not change any more once calls
-   *     are counted
+   * @param partitions number of partitions of each new topic; must not change after calls were
+   *     counted
    * @param replicationFactor of each new topic; if empty, the cluster's default
    * @return names of the topics created
    * @throws TopicAdminException if the cluster does not answer or refuses
@@ -99,7 +100,7 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Creates the missing topics such that none loses acknowledged records with any one broker.
+   * Creates the missing topics with enough copies to survive the loss of any one broker.
    *
    * @param replicationFactor of each new topic, at least {@link Copies#LEAST}
    * @throws TopicAdminException if the cluster does not answer or refuses
@@ -133,8 +134,8 @@ public final class TopicAdmin implements AutoCloseable {
       }
     }
     List<String> createdNames = created.stream().map(Topic::name).toList();
-    await("list them", () -> isListed(createdNames));
-    await("know their leaders", () -> isLed(created, partitions));
+    await("list the topics", () -> isListed(createdNames));
+    await("report their leaders", () -> isLed(created, partitions));
     return createdNames;
   }
 
@@ -147,25 +148,25 @@ public final class TopicAdmin implements AutoCloseable {
     while (!look.isDone()) {
       if (++looks > MAX_LOOKS) {
         throw new TopicAdminException(
-            "Kafka at " + kafka + " (WEIR_KAFKA) created topics but does not " + what, null);
+            "Kafka at " + kafka + " (WEIR_KAFKA) created topics, but does not " + what, null);
       }
       LockSupport.parkNanos(KNOWN_PAUSE_NANOS);
     }
   }
 
   /**
-   * Returns whether the brokers list the created topics. A broker learns of a new topic a moment
-   * after it was created.
+   * Returns whether the brokers list the created topics. A broker lists a new topic a moment after
+   * its creation.
    */
   private boolean isListed(List<String> created) throws TopicAdminException {
     return names().containsAll(created);
   }
 
   /**
-   * Returns whether the leaders of the created partitions answer. A broker is known as the leader
-   * of a partition a moment before it acts as one. In that moment it can refuse a producer's first
-   * batch and accept the next one, after which it never accepts the first: for a producer without
-   * records it accepts any sequence number to begin with.
+   * Returns whether the leaders of the created partitions reply. The metadata names a broker as
+   * leader a moment before it acts as leader. In that moment the broker can reject a producer's
+   * first batch and accept the next one. Afterwards it never accepts the first batch, since it
+   * accepts any first sequence number of a producer without records.
    */
   private boolean isLed(List<Topic> created, int partitions) throws TopicAdminException {
     Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
@@ -178,7 +179,7 @@ public final class TopicAdmin implements AutoCloseable {
       call("read the end of new topics", admin.listOffsets(ends).all()::get);
       return true;
     } catch (TopicAdminException failed) {
-      // a broker other than the one that listed them was asked; the client retries that only once
+      // another broker than the one that listed them was queried; the client retries that only once
       if (failed.getCause() instanceof UnknownTopicOrPartitionException) {
         return false;
       }
@@ -190,7 +191,7 @@ public final class TopicAdmin implements AutoCloseable {
     try {
       call("create topic " + topic.name(), admin.createTopics(List.of(topic)).all()::get);
     } catch (TopicAdminException failed) {
-      // another process created it first, which is as good
+      // another process created the topic first, which has the same result
       if (!(failed.getCause() instanceof TopicExistsException)) {
         throw failed;
       }
@@ -222,8 +223,8 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Returns what topics lack for an acknowledged record to survive the loss of any one broker, one
-   * sentence each; empty if they lack nothing. Missing topics are ignored.
+   * Returns the missing copies of topics, one sentence each; empty if the topics survive the loss
+   * of any one broker. Missing topics are ignored.
    *
    * @param isMeant selects topics by name
    * @throws TopicAdminException if the cluster does not answer or refuses
@@ -244,7 +245,7 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Returns the cluster's id, by which a job that keeps offsets knows its cluster again.
+   * Returns the cluster's id, by which a job with stored offsets recognizes its cluster.
    *
    * @throws TopicAdminException if the cluster does not answer or refuses
    */
@@ -264,7 +265,7 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Returns what the cluster tells of the catalogue's topics, by name; missing ones are left out.
+   * Returns the descriptions of the catalogue's topics, by name, without missing topics.
    *
    * @throws TopicAdminException if the cluster does not answer or refuses
    */
@@ -273,7 +274,7 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Returns a setting of a topic that is there; null if the cluster does not know the setting.
+   * Returns a setting of an existing topic; null if the cluster does not know the setting.
    *
    * @throws TopicAdminException if the cluster does not answer or refuses
    */
@@ -323,10 +324,8 @@ public final class TopicAdmin implements AutoCloseable {
                     ? Topics.CALLS.name()
                         + " has "
                         + partitions
-                        + "; rows must stay in their partition"
-                    : "must have "
-                        + topic.ownPartitions()
-                        + "; its changes must stay in their order"));
+                        + "; rows must be in the partition of their calls"
+                    : "must have " + topic.ownPartitions() + "; its changes must be in order"));
       }
     }
   }

@@ -5,19 +5,17 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * The catalogue of all topics. Those of calls and of what is counted of them have the same number
- * of partitions, since rows stay in the partition of their calls; those of policies and clients
- * have one, which puts their changes in order.
+ * The catalogue of all topics. The topics of calls and of their counts have the same number of
+ * partitions, since rows are in the partition of their calls. The topics of policies and clients
+ * have one partition, which orders their changes.
  */
 public final class Topics {
-  /**
-   * How long a call may be in flight; older calls are quarantined, and the audit log deletes them.
-   */
+  /** Maximum age of a call; older calls are quarantined, and the audit log deletes them. */
   public static final Duration LATENESS = Duration.ofDays(35);
 
   /**
-   * The audit log: sealed batches of calls. The broker timestamps its records, so that "too late"
-   * and "from the future" are judged by one clock and a replay reaches the same verdict.
+   * The audit log: sealed batches of calls. The broker timestamps its records. One clock therefore
+   * decides whether a call is too late or from the future, and a replay gets the same verdict.
    */
   public static final Topic CALLS =
       new Topic(
@@ -37,9 +35,9 @@ public final class Topics {
           false);
 
   /**
-   * The newest figures of every key and window. What was erased of a client is gone from the disks
-   * of the brokers within a week or so, and an aggregator that was away for some days still reads
-   * of it.
+   * The newest figures of every key and window. The erased records of a client are removed from the
+   * brokers' disks within about a week. An aggregator that was down for some days still reads the
+   * tombstones.
    */
   public static final Topic STATE =
       new Topic(
@@ -54,24 +52,25 @@ public final class Topics {
           Duration.ofDays(7));
 
   /**
-   * The true state of buckets that the decision cache has wrong. A correction that is older than
-   * the retention corrects nothing.
+   * The true state of buckets that are wrong in the decision cache. A correction older than the
+   * retention has no effect.
    */
   public static final Topic CORRECTIONS =
       new Topic(
           "weir.corrections.v1",
-          "the true state of buckets that the decision cache has wrong",
+          "the true state of buckets that are wrong in the decision cache",
           "compact,delete",
           LATENESS,
           false);
 
   /**
-   * The verdict of the aggregator on each settlement, for which the node that requested it waits.
+   * The verdict of the aggregator on each settlement. The node that recorded the settlement waits
+   * for it.
    */
   public static final Topic SETTLEMENTS =
       new Topic(
           "weir.settlements.v1",
-          "what the counting did with each settlement of a call",
+          "the aggregator's verdict on each settlement of a call",
           "delete",
           LATENESS,
           false);
@@ -80,22 +79,22 @@ public final class Topics {
   public static final Topic QUARANTINE =
       new Topic(
           "weir.quarantine.v1",
-          "records that could not be counted, as they came, with the reason",
+          "records that could not be counted, as received, with the reason",
           "delete",
           LATENESS,
           false);
 
   /**
-   * How long each change of a policy or a client can be read: longer than the calls that it
-   * decided.
+   * How long each change of a policy or client is kept: longer than the calls that were decided by
+   * it.
    */
   private static final Duration CHANGES_KEPT = Duration.ofDays(400);
 
-  /** The policies and switches, and who changed them when. */
+  /** The policies and switches, with the author and time of each change. */
   public static final Topic POLICIES =
       new Topic(
           "weir.policies.v1",
-          "policies and switches: how they stand, and every change of 400 days",
+          "policies and switches: current state, and every change of 400 days",
           "compact",
           Duration.ZERO,
           false,
@@ -104,11 +103,11 @@ public final class Topics {
           Duration.ZERO,
           Duration.ZERO);
 
-  /** What is set for single clients, and who changed it when. */
+  /** The settings of single clients, with the author and time of each change. */
   public static final Topic CLIENTS =
       new Topic(
           "weir.clients.v1",
-          "what is set for single clients: as it stands, and every change of 400 days",
+          "settings of single clients: current state, and every change of 400 days",
           "compact",
           Duration.ZERO,
           false,
@@ -127,7 +126,7 @@ public final class Topics {
     return ALL.stream().anyMatch(topic -> topic.name().equals(name));
   }
 
-  /** Returns every topic, in the order of the flow. */
+  /** Returns all topics, in the order of the data flow. */
   public static List<Topic> all() {
     return ALL;
   }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The catalogue of all topics, and their common partitioner; depends on the Kafka clients. */
+/**
+ * The catalogue of all topics, and their common partitioner. The package depends on the Kafka
+ * clients.
+ */
 @NullMarked
 package io.weir.topics.catalog;
 

@@ -26,20 +26,20 @@ import org.apache.kafka.common.serialization.Deserializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Opens Weir's Kafka clients: all of them, in every process, with the addresses and the properties
- * of the operator. A property that Weir sets itself, since its counts or its bounds on time and
- * memory depend on it, is refused when the properties are read; a few are defaults, which the
- * operator may change. Immutable and thread-safe. Its text names the addresses and no property,
- * which may be a secret.
+ * Opens all of Weir's Kafka clients with the addresses and the properties of the operator. Weir
+ * sets some properties itself, since its counts or its bounds on time and memory depend on them.
+ * Such a property of the operator is rejected when the properties are read, except for a few
+ * defaults. Immutable and thread-safe. The text form contains the addresses, but no property, which
+ * may be a secret.
  *
  * <p>Properties come from a file, {@code WEIR_KAFKA_CONFIG}, and from variables, which take
  * precedence: {@code WEIR_KAFKA_SECURITY_PROTOCOL} is {@code security.protocol}.
  */
 public final class KafkaConnection {
-  /** Names the variable with the addresses. */
+  /** The variable with the addresses. */
   public static final String VARIABLE = "WEIR_KAFKA";
 
-  /** Names the variable with the file of properties. */
+  /** The variable with the file of properties. */
   public static final String FILE = "WEIR_KAFKA_CONFIG";
 
   private static final String PREFIX = "WEIR_KAFKA_";
@@ -47,7 +47,7 @@ public final class KafkaConnection {
   private static final String TOKEN_ENDPOINT = "sasl.oauthbearer.token.endpoint.url";
   private static final String ALLOWED_URLS = "org.apache.kafka.sasl.oauthbearer.allowed.urls";
 
-  /** The port of the embedded broker, which is not a property of Kafka's clients. */
+  /** The variable with the port of the embedded broker; it is not a property of Kafka's clients. */
   private static final String PORT = "WEIR_KAFKA_PORT";
 
   private final String bootstrapServers;
@@ -58,7 +58,10 @@ public final class KafkaConnection {
     this.properties = Map.copyOf(properties);
   }
 
-  /** Returns a connection without properties of an operator, as of a broker of this process. */
+  /**
+   * Returns a connection without properties of an operator, for instance to a broker in this
+   * process.
+   */
   public static KafkaConnection to(String bootstrapServers) {
     return new KafkaConnection(bootstrapServers, Map.of());
   }
@@ -66,7 +69,7 @@ public final class KafkaConnection {
   /**
    * Returns a connection with properties of an operator.
    *
-   * @throws Settings.InvalidSettingException if one of them is Weir's own; the message names it
+   * @throws Settings.InvalidSettingException if Weir sets one of them itself; the message names it
    */
   public static KafkaConnection to(String bootstrapServers, Map<String, String> properties) {
     properties.keySet().forEach(name -> requireOpen(name, "the property " + name));
@@ -77,7 +80,8 @@ public final class KafkaConnection {
    * Reads the connection of a process.
    *
    * @throws Settings.InvalidSettingException if the addresses are missing or wrong, the file cannot
-   *     be read, or a property is Weir's own; the message names variable, file and property
+   *     be read, or Weir sets a property itself; the message names the variable, the file and the
+   *     property
    */
   public static KafkaConnection of(Settings settings) {
     String servers = settings.bootstrapServers(VARIABLE);
@@ -106,9 +110,9 @@ public final class KafkaConnection {
   }
 
   /**
-   * Allows Kafka's clients of this process to fetch tokens from where the operator says. They ask
-   * for this by a system property (KIP-1139), which guards programs that are given properties by
-   * others; here the operator has given both, and one that is set already stays.
+   * Allows the Kafka clients of this process to fetch tokens from the operator's URL. The clients
+   * require a system property for it (KIP-1139). The requirement protects programs that take
+   * properties from others; here the operator sets both. An existing value is kept.
    */
   private static void allowTokenEndpoint(Map<String, String> properties) {
     String endpoint = properties.get(TOKEN_ENDPOINT);
@@ -164,7 +168,7 @@ public final class KafkaConnection {
   }
 
   /**
-   * Opens an administrative client. Does not contact Kafka yet.
+   * Opens an admin client. Does not contact Kafka yet.
    *
    * @param own Weir's properties of this client
    * @throws KafkaException if no address can be resolved, or a property is wrong
@@ -188,12 +192,12 @@ public final class KafkaConnection {
   }
 
   /**
-   * Opens a consumer that reads committed records only, since records of aborted transactions were
-   * never counted; it commits nothing by itself and creates no topic by asking for it. Does not
-   * contact Kafka yet.
+   * Opens a consumer of committed records, since records of aborted transactions were never
+   * counted. It does not commit automatically, and does not create topics. Does not contact Kafka
+   * yet.
    *
-   * @param own Weir's properties of this consumer. Without any, it belongs to no group, has no
-   *     name, and begins at the first record
+   * @param own Weir's properties of this consumer. Without properties, it has no group and no name,
+   *     and begins at the first record
    * @throws KafkaException if no address can be resolved, or a property is wrong
    */
   public KafkaConsumer<byte[], byte[]> consumer(Map<String, Object> own) {
@@ -201,7 +205,7 @@ public final class KafkaConnection {
   }
 
   /**
-   * Opens such a consumer, of records in another form.
+   * Opens such a consumer with other deserializers.
    *
    * @throws KafkaException if no address can be resolved, or a property is wrong
    */
@@ -218,8 +222,8 @@ public final class KafkaConnection {
   }
 
   /**
-   * Adds the addresses and the operator's properties to those of a Streams application, whose
-   * clients all take them.
+   * Adds the addresses and the operator's properties to those of a Streams application. All of its
+   * clients use them.
    *
    * @param own Weir's properties of the application
    */

@@ -10,8 +10,8 @@ import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells a client that Kafka refuses from one that Kafka does not answer, and says what it lacks.
- * Stateless and thread-safe.
+ * Distinguishes an authorization or authentication failure from other failures of Kafka, and
+ * describes what the client lacks. Stateless and thread-safe.
  */
 public final class KafkaRefusal {
   private static final String SEE = " (docs/operate/install.md, access to Kafka)";
@@ -19,8 +19,8 @@ public final class KafkaRefusal {
   private KafkaRefusal() {}
 
   /**
-   * Returns whether Kafka refuses the client: trying again does not help until somebody changes its
-   * credentials or what it is allowed.
+   * Returns whether Kafka rejects the client. A retry cannot succeed until an operator changes its
+   * credentials or permissions.
    */
   public static boolean is(Throwable failure) {
     return find(failure) != null;
@@ -36,11 +36,11 @@ public final class KafkaRefusal {
   }
 
   /**
-   * Returns what a client lacks, in words.
+   * Returns a description of what a client lacks.
    *
-   * @param operation what it wanted to do with a topic, by the name that access control lists have
-   *     for it, such as {@code Write}
-   * @param otherwise is returned of another failure
+   * @param operation the operation on a topic, by its name in access control lists, such as {@code
+   *     Write}
+   * @param otherwise the result for another failure
    */
   public static String explain(Throwable failure, String operation, @Nullable String otherwise) {
     Throwable refusal = find(failure);
@@ -55,7 +55,10 @@ public final class KafkaRefusal {
     return "Kafka refuses: the principal lacks " + lacking(refusal, operation) + ": " + said + SEE;
   }
 
-  /** Returns why a client has got no credentials, as of an issuer of tokens; null if it has. */
+  /**
+   * Returns why a client could not get credentials, for instance from an issuer of tokens; null if
+   * this is not the failure.
+   */
   private static @Nullable String login(Throwable failure) {
     boolean isOfLogin = false;
     String said = "";
@@ -65,9 +68,10 @@ public final class KafkaRefusal {
         said = cause.getMessage();
       }
     }
-    // each cause has those below it in its message; the last one is the first word of the fault
+    // the message of each cause contains those of the causes below it; the last message is the
+    // original one
     return isOfLogin
-        ? "the client has got no credentials for Kafka: "
+        ? "the client could not get credentials for Kafka: "
             + said.replaceFirst("^(\\S+: )+", "")
             + SEE
         : null;

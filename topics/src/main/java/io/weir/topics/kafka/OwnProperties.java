@@ -12,12 +12,12 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The properties of Kafka's clients that Weir sets itself, and why. Every property that a client of
- * Weir is given is among them or among the defaults, so that none of an operator is silently left
- * out. Stateless and thread-safe.
+ * The properties of Kafka's clients that Weir sets itself, with the reasons. They include every
+ * property that Weir sets, except for the defaults, so that no operator's property is silently
+ * ignored. Stateless and thread-safe.
  */
 final class OwnProperties {
-  /** Those that Streams adds to a property that is for some of its clients or topics only. */
+  /** The prefixes with which Streams restricts a property to some of its clients or topics. */
   private static final List<String> PREFIXES =
       List.of(
           "main.consumer.",
@@ -28,7 +28,10 @@ final class OwnProperties {
           "admin.",
           "topic.");
 
-  /** How a client reaches Kafka, which changes nothing that is read or written. */
+  /**
+   * Prefixes of properties of the connection, which do not change the records that are read or
+   * written.
+   */
   private static final List<String> OPEN_PREFIXES =
       List.of(
           "security.",
@@ -50,7 +53,7 @@ final class OwnProperties {
 
   private static final Map<String, String> REASONS = reasons();
 
-  /** Those that Weir sets and an operator may change: nothing depends on them but resources. */
+  /** Properties that Weir sets and an operator may change: they affect only resources. */
   private static final Set<String> DEFAULTS =
       Set.of(
           "compression.type",
@@ -70,10 +73,10 @@ final class OwnProperties {
 
   private static Map<String, String> reasons() {
     Map<String, String> reasons = new HashMap<>();
-    reasons.put("bootstrap.servers", "WEIR_KAFKA has the addresses");
+    reasons.put("bootstrap.servers", "WEIR_KAFKA sets the addresses");
     add(
         reasons,
-        "an acknowledged record must survive, and be written once",
+        "acknowledged records must not be lost, and are written once",
         "acks",
         "delivery.timeout.ms",
         "enable.idempotence",
@@ -92,7 +95,7 @@ final class OwnProperties {
         "isolation.level");
     add(
         reasons,
-        "every process has its part of the partitions by it",
+        "it assigns partitions to processes",
         "application.id",
         "group.id",
         "group.instance.id",
@@ -101,7 +104,7 @@ final class OwnProperties {
         "partition.grouper");
     add(
         reasons,
-        "how long a call, a start or a stop may wait depends on it",
+        "it bounds how long a call, a start or a stop may wait",
         "default.api.timeout.ms",
         "heartbeat.interval.ms",
         "linger.ms",
@@ -111,7 +114,7 @@ final class OwnProperties {
         "task.timeout.ms");
     add(
         reasons,
-        "the memory of a process is bounded by it",
+        "it bounds the memory of a process",
         "batch.size",
         "buffer.memory",
         "buffered.records.per.partition",
@@ -125,7 +128,7 @@ final class OwnProperties {
         "statestore.cache.max.bytes");
     add(
         reasons,
-        "records have one form",
+        "the format of records is fixed",
         "default.key.serde",
         "default.value.serde",
         "key.deserializer",
@@ -135,14 +138,14 @@ final class OwnProperties {
         "value.serializer");
     add(
         reasons,
-        "topics are created by 'weir topics create', and with enough copies",
+        "'weir topics create' creates topics, with enough copies",
         "allow.auto.create.topics",
         "max.compaction.lag.ms",
         "min.insync.replicas",
         "replication.factor");
     add(
         reasons,
-        "the counting is exact by it",
+        "exact counts depend on it",
         "commit.interval.ms",
         "default.deserialization.exception.handler",
         "default.production.exception.handler",
@@ -161,7 +164,7 @@ final class OwnProperties {
         "upgrade.from");
     add(
         reasons,
-        "partitions move between aggregators by it",
+        "it moves partitions between aggregators",
         "acceptable.recovery.lag",
         "task.assignor.class",
         "rack.aware.assignment.strategy",
@@ -169,11 +172,11 @@ final class OwnProperties {
         "max.warmup.replicas",
         "probing.rebalance.interval.ms");
     reasons.put("client.id", "clients are named after their process: WEIR_NODE, WEIR_INSTANCE");
-    reasons.put("session.timeout.ms", "WEIR_SESSION_TIMEOUT has it");
-    reasons.put("state.dir", "WEIR_DATA has the folder");
-    reasons.put("num.stream.threads", "WEIR_STREAM_THREADS has it");
-    reasons.put("num.standby.replicas", "WEIR_STANDBYS has it");
-    reasons.put("application.server", "WEIR_ADVERTISED_REPORTS has it");
+    reasons.put("session.timeout.ms", "WEIR_SESSION_TIMEOUT sets it");
+    reasons.put("state.dir", "WEIR_DATA sets the folder");
+    reasons.put("num.stream.threads", "WEIR_STREAM_THREADS sets it");
+    reasons.put("num.standby.replicas", "WEIR_STANDBYS sets it");
+    reasons.put("application.server", "WEIR_ADVERTISED_REPORTS sets it");
     return Map.copyOf(reasons);
   }
 
@@ -187,17 +190,17 @@ final class OwnProperties {
   static @Nullable String reason(String name) {
     String plain = plain(name);
     if (!plain.equals(name)) {
-      return "it is for some clients only; give " + plain + ", which is for all";
+      return "it applies to some clients only; set " + plain + ", which applies to all";
     }
     String reason = REASONS.get(name);
     return reason == null && !isOpen(name)
-        ? "it is none of those that may be set (docs/operate/install.md, access to Kafka)"
+        ? "operators cannot set it (docs/operate/install.md, access to Kafka)"
         : reason;
   }
 
   /**
-   * Returns whether an operator may set a property: one of how a client reaches Kafka, one of the
-   * defaults, or one that no client of Kafka itself knows, as those of a plug-in.
+   * Returns whether an operator may set a property: a property of the connection, a default, or one
+   * that Kafka's clients do not know, such as that of a plug-in.
    */
   private static boolean isOpen(String name) {
     return DEFAULTS.contains(name)
@@ -210,7 +213,7 @@ final class OwnProperties {
     return DEFAULTS.contains(plain(name));
   }
 
-  /** Returns the name of a property without what says for which clients it is. */
+  /** Returns the name of a property without the prefix that restricts it to some clients. */
   static String plain(String name) {
     for (String prefix : PREFIXES) {
       if (name.startsWith(prefix)) {
@@ -221,13 +224,14 @@ final class OwnProperties {
   }
 
   /**
-   * Requires a property that Weir sets to be told here.
+   * Requires a property that Weir sets to be listed here.
    *
-   * @throws IllegalArgumentException if an operator's value would be left out without a word
+   * @throws IllegalArgumentException if it is not listed, so that an operator's value would be
+   *     silently ignored
    */
   static void requireKnown(String name) {
     if (!REASONS.containsKey(plain(name)) && !isDefault(name)) {
-      throw new IllegalArgumentException("not among Weir's own properties of Kafka: " + name);
+      throw new IllegalArgumentException("the list of Weir's own Kafka properties lacks " + name);
     }
   }
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How every client of Weir reaches Kafka: where it is, and by what the operator secures it. */
+/**
+ * The connection of Weir's clients to Kafka: its addresses, and the operator's properties, for
+ * instance for security.
+ */
 @NullMarked
 package io.weir.topics.kafka;
 

@@ -11,13 +11,13 @@ import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Reads ranges of the calls topic over one consumer, a fetch at a time. Partitions may be read in
- * any order; reading on where the last read ended uses what the consumer has prefetched. Every
- * method may throw {@link org.apache.kafka.common.KafkaException}, also if Kafka does not answer
- * within the consumer's {@code default.api.timeout.ms}. Not thread-safe.
+ * Reads ranges of the calls topic over one consumer, one fetch at a time. Partitions may be read in
+ * any order. A read that continues at the end of the last read uses the records that the consumer
+ * has prefetched. Every method may throw {@link org.apache.kafka.common.KafkaException}, also if
+ * Kafka does not reply within the consumer's {@code default.api.timeout.ms}. Not thread-safe.
  */
 public final class CallsReader implements AutoCloseable {
-  /** Bounds a close, which waits for the fetch in progress. */
+  /** Maximum duration of a close, which waits for the fetch in progress. */
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
   private final Consumer<byte[], byte[]> consumer;
@@ -26,9 +26,8 @@ public final class CallsReader implements AutoCloseable {
    * The result of one read.
    *
    * @param records the records, in the order of the log
-   * @param next the offset at which the next read continues; the one at which this read began if
-   *     nothing was there to be read. It is past the offset after the last record if markers of
-   *     transactions, which are no records, follow that record
+   * @param next the offset at which the next read continues; the start of this read if there was
+   *     nothing to read. Markers of transactions, which are not records, also advance it
    * @param bytes total size of the values of the records
    */
   public record Slice(List<CallsRecord> records, long next, long bytes) {
@@ -40,14 +39,14 @@ public final class CallsReader implements AutoCloseable {
   /**
    * Creates a reader.
    *
-   * @param consumer used by this reader alone, and closed with it. Its settings bound what one read
-   *     returns
+   * @param consumer used only by this reader, which closes it; its settings bound the result of one
+   *     read
    */
   public CallsReader(Consumer<byte[], byte[]> consumer) {
     this.consumer = consumer;
   }
 
-  /** Returns the offset of the oldest record that a partition holds. */
+  /** Returns the offset of the oldest record in a partition. */
   public long begin(int partition) {
     TopicPartition calls = calls(partition);
     return consumer.beginningOffsets(List.of(calls)).getOrDefault(calls, 0L);
@@ -72,11 +71,11 @@ public final class CallsReader implements AutoCloseable {
   }
 
   /**
-   * Reads the records of one fetch, or as many of them as one poll returns. If the offset is no
-   * longer held, reading begins where the consumer's {@code auto.offset.reset} says.
+   * Reads the records of one poll, which are at most those of one fetch. If the partition no longer
+   * has the offset, the consumer's {@code auto.offset.reset} determines the first record.
    *
    * @param offset offset of the first record, ≥ 0
-   * @param atMost how long to wait for a record if none is there yet
+   * @param atMost maximum time to wait for the first record
    */
   public Slice read(int partition, long offset, Duration atMost) {
     TopicPartition calls = calls(partition);

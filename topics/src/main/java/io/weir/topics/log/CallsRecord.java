@@ -13,14 +13,14 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A record of the calls topic, as readers of the log need it.
+ * A record of the calls topic, for readers of the log.
  *
  * @param offset its offset in its partition
  * @param appendEpochMillis when the broker appended it, by the broker's clock
- * @param header header of the batch or heartbeat; null if the record is neither, and so announces
- *     the loss of a cache or is in the quarantine. Also null if the record repeats refused lines
- *     under the positions they had: these lines are elsewhere in the log already, and here they are
- *     out of their order
+ * @param header header of the batch or heartbeat; null if the record is neither: it announces the
+ *     loss of a cache or is quarantined. Also null if the record repeats quarantined lines with
+ *     their original positions: the log already has these lines elsewhere, and here they are out of
+ *     order
  * @param value the lines of the batch; empty for a heartbeat and for a record without a value
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never modified
@@ -28,7 +28,7 @@ public record CallsRecord(
     long offset, long appendEpochMillis, @Nullable BatchHeader header, byte[] value) {
   private static final byte[] NONE = {};
 
-  /** Returns a record as it was consumed. Never fails: what is malformed has no header. */
+  /** Converts a consumed record. Never fails: a malformed record has no header. */
   public static CallsRecord of(ConsumerRecord<byte[], byte[]> record) {
     byte[] value = record.value();
     return new CallsRecord(
@@ -49,10 +49,10 @@ public record CallsRecord(
   }
 
   /**
-   * Returns a batch as it is produced: without a key, and timestamped by the broker.
+   * Returns the record to produce for a batch: without a key, and timestamped by the broker.
    *
    * @param partition partition of the clients of all lines
-   * @param lines the lines, of which the header states the number; empty for a heartbeat
+   * @param lines the lines, as many as the header states; empty for a heartbeat
    */
   public static ProducerRecord<byte[], byte[]> produced(
       int partition, BatchHeader header, byte[] lines) {

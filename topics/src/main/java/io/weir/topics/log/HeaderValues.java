@@ -8,15 +8,15 @@ import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks up the headers of a record. Of several headers with one name the last one counts. Stateless
- * and thread-safe.
+ * Looks up the headers of a record. If several headers have the same name, the last one is used.
+ * Stateless and thread-safe.
  */
 public final class HeaderValues {
   private HeaderValues() {}
 
   /**
-   * Returns the lookup by which the codecs read headers: from a name to the value, or null if there
-   * is no header of that name or it has no value. The lookup reflects later changes of the headers.
+   * Returns a function from a header's name to its value, or to null if there is no such header or
+   * it has no value. The codecs use it. The function reflects later changes of the headers.
    */
   public static Function<String, byte @Nullable []> of(Headers headers) {
     return name -> {

@@ -12,9 +12,10 @@ import io.micrometer.core.instrument.config.MeterFilter;
 import java.util.Set;
 
 /**
- * The metrics of the libraries in the registry of a process. Those of the JVM are registered here.
- * Those of Kafka are registered by whoever opens a client, and a selection of them is kept: the
- * clients and Kafka Streams offer thousands, most of them by broker, topic, task or store.
+ * The metrics of libraries in the registry of a process. This class registers those of the JVM.
+ * Code that opens a Kafka client registers those of Kafka, and this class keeps a selection of
+ * them. The clients and Kafka Streams offer thousands of metrics, most of them by broker, topic,
+ * task or store.
  */
 public final class LibraryMetrics implements AutoCloseable {
   private static final String KAFKA = "kafka.";
@@ -60,9 +61,9 @@ public final class LibraryMetrics implements AutoCloseable {
           "stream.state.total.sst.files.size");
 
   /**
-   * Metrics of other libraries that say nothing here: Redis answers a script in one piece, the
-   * bytes of a connection are counted by a connector of Jetty that is not used, and what is said to
-   * be the time of a request is that of a connection.
+   * Metrics of other libraries that have no meaning here. Redis replies to a script in one piece.
+   * Only an unused connector of Jetty counts the bytes of a connection. The metric named as the
+   * time of a request measures that of a connection.
    */
   private static final Set<String> LEFT_OUT =
       Set.of(
@@ -95,8 +96,8 @@ public final class LibraryMetrics implements AutoCloseable {
   }
 
   /**
-   * Returns whether a metric repeats another one under the name of its topic with underscores
-   * instead of dots, as consumers do until Kafka 5 (KIP-1109).
+   * Returns whether a metric duplicates another one, with underscores instead of dots in the
+   * topic's name. Consumers do this until Kafka 5 (KIP-1109).
    */
   private static boolean isRepeated(Meter.Id id) {
     String topic = id.getTag("topic");

@@ -4,32 +4,32 @@ package io.weir.topics.model;
 import io.weir.limits.Numbers;
 
 /**
- * The headers of one sealed batch. A node seals the calls it decided for one partition into
- * batches; the boundaries of a sealed batch never change, so that a retry or a replay repeats it
- * byte for byte. Immutable.
+ * The headers of one sealed batch. A node seals its calls of one partition into batches. The
+ * boundaries of a sealed batch never change, so that a retry or a replay repeats it byte for byte.
+ * Immutable.
  *
- * <p>A line is identified by node, epoch and position. Each opening of a journal is an epoch of its
- * own, so that a journal that has gone back (a restored disk, a power failure) never assigns a
- * position to another line; it may then divide its old lines into batches differently.
+ * <p>Node, epoch and position identify a line. Each opening of a journal begins a new epoch. A
+ * journal that has lost its newest lines (a restored disk, a power failure) therefore never assigns
+ * a position to another line. It may then divide its old lines into batches differently.
  *
- * <p>An empty batch (count 0) is a heartbeat. It has no number of its own: it repeats the number of
- * the last batch sealed for the partition, 0 before the first.
+ * <p>An empty batch (count 0) is a heartbeat. It has no own number: it repeats the number of the
+ * last batch sealed for the partition, 0 before the first.
  *
  * @param node the ingest node's name, 1 to 64 of {@code [A-Za-z0-9._-]}
- * @param nodeEpoch identifies an opening of the node's journal by its time in epoch milliseconds; a
- *     later opening has a greater one
+ * @param nodeEpoch the time of the opening of the node's journal, in epoch milliseconds; a later
+ *     opening has a greater epoch
  * @param batchSequence number of the batch among those of the node's journal and the partition,
- *     from 1. Informative only, since a journal that has gone back reuses numbers
+ *     from 1. Informative only, since a journal that has lost its newest lines reuses numbers
  * @param count lines in the batch
- * @param lowWatermarkEpochMillis the low watermark: every call that this node decided before this
- *     time, for this partition, is in this batch or in one with a smaller number. Exclusive: a call
- *     decided at exactly this time may still follow
- * @param linesBefore lines of the node's journal and the partition in earlier batches; the n-th
- *     line of the batch therefore has the position linesBefore + n
- * @param linesBeforeEpoch those of them that belong to earlier epochs; at most linesBefore
- * @param departing true on the last heartbeat of an epoch, when the node stopped cleanly or has
- *     opened its journal again: it holds no other line of the epoch, and no further low watermark
- *     of the epoch is awaited
+ * @param lowWatermarkEpochMillis the low watermark, exclusive: every call that this node decided
+ *     before this time for this partition is in this batch or an earlier one. A call decided at
+ *     exactly this time may still follow
+ * @param linesBefore number of lines of the node's journal and the partition in earlier batches;
+ *     the n-th line of the batch therefore has the position linesBefore + n
+ * @param linesBeforeEpoch number of these lines that belong to earlier epochs; at most linesBefore
+ * @param departing true on the final heartbeat of an epoch, when the node stopped cleanly or has
+ *     opened its journal again. The node has no unsent line of the epoch, and sends no further low
+ *     watermark of it
  */
 public record BatchHeader(
     String node,
@@ -41,7 +41,7 @@ public record BatchHeader(
     long linesBeforeEpoch,
     boolean departing) {
 
-  /** Most lines in one batch; bounds what one poll of a consumer can hold. */
+  /** Maximum number of lines in one batch; bounds the result of one poll of a consumer. */
   public static final int MAX_COUNT = 10_000;
 
   private static final int MAX_NODE_CHARS = 64;

@@ -5,14 +5,14 @@ import io.weir.limits.Names;
 import io.weir.limits.Numbers;
 
 /**
- * Records that a node found that the cache has lost its state, or may have gone back in time.
- * Written to every partition of the calls topic, so that everything recorded before it is known to
- * precede it. Immutable.
+ * The record that the cache has lost its state, or may have reverted to an older state. A node
+ * writes it to every partition of the calls topic. Every earlier record of a partition is therefore
+ * known to precede it. Immutable.
  *
  * @param generation the generation of the cache to restore; its restoration is announced under this
  *     name
- * @param foundAtEpochMillis when the node found it, by the node's estimate of the cache's clock,
- *     which also dates calls and the low watermark of a batch
+ * @param foundAtEpochMillis when the node found the loss, by the node's estimate of the cache's
+ *     clock, which also dates calls and low watermarks
  */
 public record CacheLoss(String generation, long foundAtEpochMillis) {
   public CacheLoss {

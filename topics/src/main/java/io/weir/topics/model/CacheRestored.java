@@ -4,15 +4,16 @@ package io.weir.topics.model;
 import io.weir.limits.Names;
 
 /**
- * Records that all live buckets of one partition have been published again for a cache that lost
- * its state: they precede this record in the partition of the corrections topic, and include every
+ * The record that all live buckets of one partition have been published again for a cache that lost
+ * its state. They precede this record in the partition of the corrections topic. They include every
  * call decided before the loss. Immutable.
  *
  * @param generation the generation of the cache, as in {@link CacheLoss}
  * @param partition the partition
- * @param partitions the number of partitions; the cache is restored when this was recorded for all
+ * @param partitions the number of partitions; the cache is restored when all of them have such a
+ *     record
  * @param buckets the number of buckets published
- * @param asOfEpochMillis when it was complete, by the broker's clock
+ * @param asOfEpochMillis when the publication was complete, by the broker's clock
  */
 public record CacheRestored(
     String generation, int partition, int partitions, long buckets, long asOfEpochMillis) {

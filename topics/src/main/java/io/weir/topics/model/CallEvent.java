@@ -14,30 +14,30 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One immutable fact: a call was decided. It is both the decision's audit line and the source of
- * the bill. With a settlement it is the later fact that this call turned out to have another cost;
- * all other members repeat those of the call.
+ * The immutable fact that a call was decided. It is both the audit line of the decision and the
+ * source of the bill. With a settlement, it is the later fact that this call has another actual
+ * cost. All other members repeat those of the call.
  *
- * @param id identifies the call; unique for the client, the same on every retry of the call.
- *     Another endpoint, meter or cost under the same id is another call
- * @param idFromCaller true if the caller chose the id, so that retries may repeat it; false if the
+ * @param id identifies the call; unique for the client, the same for every retry. Another endpoint,
+ *     meter or cost with the same id is another call
+ * @param idFromCaller true if the caller chose the id, so that retries may repeat it. False if the
  *     server generated it, so that only a replayed batch can repeat it. Absent on the wire means
  *     false
  * @param client the calling client
  * @param endpoint the called endpoint
  * @param meter what is counted
  * @param cost tokens requested, and units billed if allowed, 1 to {@link #MAX_QUANTITY}
- * @param allowed whether the call was let through; only allowed calls are billed
+ * @param allowed whether the call was admitted; only allowed calls are billed
  * @param decidedBy what decided the call
- * @param policy the policy that denied the call, or the one nearest to its limit; null if none
+ * @param policy the policy that denied the call, or the policy nearest to its limit; null if none
  *     matched
- * @param policiesVersion version of the policies that were in force; 0 if there were none
+ * @param policiesVersion version of the policies at the decision; 0 if there were none
  * @param decidedAtEpochMillis when the call was decided, by the decision cache's clock
  * @param ipPrefix the caller's network prefix; null if not given
  * @param charges the charged buckets; empty if the call was denied or not decided by the cache. For
  *     a settlement, the same buckets without stamps
  * @param settlement null if this is the call itself; only an allowed call is settled
- * @param billing the client's billing period; null if the client is billed by the months of UTC
+ * @param billing the client's billing period; null if the client is billed by UTC months
  */
 public record CallEvent(
     String id,
@@ -66,8 +66,9 @@ public record CallEvent(
   public static final String DEFAULT_ENDPOINT = "-";
 
   /**
-   * Greatest cost of a call, and greatest quantity of a key and window: 2^53 − 1. Up to here JSON
-   * numbers are exact in every reader (RFC 8259 §6), and no caller can cause a sum to overflow.
+   * Greatest cost of a call, and greatest quantity of a key and window: 2^53 − 1. Up to this value
+   * JSON numbers are exact in every reader (RFC 8259 §6), and no caller can cause a sum to
+   * overflow.
    */
   public static final long MAX_QUANTITY = Numbers.MAX;
 
@@ -86,7 +87,7 @@ public record CallEvent(
     Numbers.require("policies_version", policiesVersion, 0);
     Numbers.require("decided_at_ms", decidedAtEpochMillis, 0, Numbers.MAX_EPOCH_MILLIS);
     if (settlement != null && !allowed) {
-      throw new IllegalArgumentException("a denied call has nothing to settle");
+      throw new IllegalArgumentException("a denied call cannot be settled");
     }
     if (billing != null) {
       billing.require(decidedAtEpochMillis);
@@ -94,7 +95,7 @@ public record CallEvent(
     charges = List.copyOf(charges);
   }
 
-  /** Creates the fact of a call itself, of a client who is billed by the months of UTC. */
+  /** Creates the fact of a call of a client that is billed by UTC months. */
   public CallEvent(
       String id,
       boolean idFromCaller,
@@ -127,7 +128,7 @@ public record CallEvent(
         null);
   }
 
-  /** Returns the same fact, of a client who is billed by a calendar of its own. */
+  /** Returns the same fact for a client that is billed by its own calendar. */
   public CallEvent billedIn(BilledIn periods) {
     return new CallEvent(
         id,
@@ -148,7 +149,8 @@ public record CallEvent(
   }
 
   /**
-   * Returns the settlement of this call. Its charges have no stamps, as the cache was not asked.
+   * Returns the settlement of this call. Its charges have no stamps because the cache was not
+   * queried.
    *
    * @throws IllegalArgumentException if the call was denied
    */
@@ -174,8 +176,8 @@ public record CallEvent(
   }
 
   /**
-   * Returns the units that this fact adds to the bill: for a call its cost if allowed, otherwise 0;
-   * for a settlement the signed difference between the actual cost and the call's cost.
+   * Returns the units that this fact adds to the bill. An allowed call adds its cost, a denied call
+   * 0. A settlement adds the signed difference between the actual cost and the call's cost.
    */
   public long quantity() {
     if (settlement != null) {
@@ -190,10 +192,10 @@ public record CallEvent(
   }
 
   /**
-   * Returns a fingerprint that distinguishes this call from others under its id: a retry has the
-   * same endpoint, meter and cost. It consists of the first 128 bits of SHA-256 (FIPS 180-4) over
-   * them, in Base64: whoever chooses the endpoint must not be able to find two calls with the same
-   * fingerprint.
+   * Returns a fingerprint that distinguishes this call from others with its id: a retry has the
+   * same endpoint, meter and cost. The fingerprint is the first 128 bits of SHA-256 (FIPS 180-4) of
+   * these members, in Base64. A caller that chooses the endpoint must not be able to find two calls
+   * with the same fingerprint.
    */
   public String fingerprint() {
     MessageDigest sha256;
@@ -218,14 +220,14 @@ public record CallEvent(
 
   /**
    * Returns this fact's summand of {@code events_digest}. A row's digest is the sum, modulo 2^64,
-   * over its distinct events, calls and settlements: it does not depend on their order, and differs
-   * (with high probability) if one is missing, doubled or altered. It detects accidents; it does
-   * not protect against forgery.
+   * over its distinct calls and settlements. It does not depend on their order. It differs (with
+   * high probability) if one is missing, duplicated or altered. It detects accidents, but does not
+   * protect against forgery.
    *
    * <p>The summand is FNV-1a (64 bit, Fowler/Noll/Vo) over the UTF-16 units of the id and then the
-   * signed cost (negative if denied), and for a settlement the bitwise complement of the actual
-   * cost, finished with the 64-bit mixer of SplitMix (Steele, Lea, Flood, "Fast splittable
-   * pseudorandom number generators", OOPSLA 2014).
+   * signed cost (negative if denied). For a settlement, the bitwise complement of the actual cost
+   * follows. The 64-bit mixer of SplitMix (Steele, Lea, Flood, "Fast splittable pseudorandom number
+   * generators", OOPSLA 2014) finishes the hash.
    */
   public long digest() {
     long hash = fnv(0xcbf29ce484222325L, id);

@@ -8,14 +8,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * The tokens that one call took, or should have taken, from one bucket. Immutable.
  *
- * <p>Without a stamp the cache does not know of the call: it was let through while the cache was
- * unavailable, and the bucket owes it. With cost 0 the bucket refused the call: nothing was taken,
- * but the stamp records the state of the bucket.
+ * <p>Without a stamp, the call was admitted while the cache was unavailable, and the bucket owes
+ * the cost. With cost 0, the bucket denied the call: nothing was taken, but the stamp records the
+ * state of the bucket.
  *
  * @param bucket the bucket's key in the decision cache
- * @param cost tokens this call took, ≥ 0
+ * @param cost tokens that the call took, ≥ 0
  * @param limit the bucket's limit when the call was decided; null in old records
- * @param stamp the state that the cache reported; null if the cache was not asked
+ * @param stamp the state that the cache reported; null if the cache was not queried
  */
 public record Charge(String bucket, long cost, @Nullable BucketLimit limit, @Nullable Stamp stamp) {
   public Charge {

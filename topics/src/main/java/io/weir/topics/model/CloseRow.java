@@ -2,14 +2,14 @@
 package io.weir.topics.model;
 
 /**
- * Records that a period of one partition is closed: every FINAL row of a window that ends at or
- * before {@code closedThroughEpochMillis} precedes this row; later rows are ADJUSTMENTs. Immutable.
+ * The row that closes a period of one partition. Every FINAL row of a window that ends at or before
+ * {@code closedThroughEpochMillis} precedes this row. Later rows are ADJUSTMENTs. Immutable.
  *
  * @param inputPartition the partition that is closed
  * @param closedThroughEpochMillis the boundary: exclusive end of the last closed window
- * @param rows control total: FINAL and ADJUSTMENT rows between the previous CLOSE and this one
+ * @param rows control total: number of FINAL and ADJUSTMENT rows since the previous CLOSE
  * @param quantityTotal control total: sum of those rows' quantity
- * @param complete false if the window was closed without waiting for a silent node
+ * @param complete false if a window was closed without waiting for a silent node
  * @param emittedAtEpochMillis when the row was created, by the aggregator's clock
  */
 public record CloseRow(

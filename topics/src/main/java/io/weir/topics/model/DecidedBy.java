@@ -6,22 +6,22 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** What decided a call. */
+/** The means by which a call was decided. */
 public enum DecidedBy {
   /** The decision cache evaluated every bucket of the call. */
   CACHE("cache"),
   /**
-   * A node denied without asking the cache: it repeated a recent denial, or a policy denies every
-   * call.
+   * A node denied the call without a request to the cache: it repeated a recent denial, or a policy
+   * denies every call.
    */
   DENY_CACHE("deny-cache"),
-  /** A node spent tokens that it had leased from the cache before. */
+  /** A node used tokens that it had leased from the cache. */
   LEASE("lease"),
-  /** The cache was unavailable and the node decided alone by its share. */
+  /** The cache was unavailable, and the node decided by its share of the limit. */
   LOCAL("local"),
-  /** The cache was unavailable and the policy lets calls pass. */
+  /** The cache was unavailable, and the policy admits calls then. */
   FAIL_OPEN("fail-open"),
-  /** The cache was unavailable and the policy refuses calls. */
+  /** The cache was unavailable, and the policy rejects calls then. */
   FAIL_CLOSED("fail-closed"),
   /** No policy matched the call. */
   NONE("none");
@@ -45,7 +45,7 @@ public enum DecidedBy {
     return BY_WIRE_NAME.get(wireName);
   }
 
-  /** Returns whether the call was let through, or decided by the node alone, without the cache. */
+  /** Returns whether the call was admitted, or decided by the node alone, without the cache. */
   public boolean withoutCache() {
     return this == FAIL_OPEN || this == LOCAL;
   }

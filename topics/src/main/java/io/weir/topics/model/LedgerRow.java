@@ -5,12 +5,12 @@ package io.weir.topics.model;
  * A row of the usage ledger. Rows are appended in the order of their partition and never edited.
  */
 public sealed interface LedgerRow permits UsageRow, CloseRow {
-  /** Version of the schema of rows whose billing period is a month of UTC, and of CLOSE rows. */
+  /** Schema version of CLOSE rows, and of rows with a UTC month as the billing period. */
   int SCHEMA_VERSION = 1;
 
   /**
-   * Version of the schema of rows whose billing period is of a calendar of the client's own: a
-   * reader that knows version 1 only would take it for a month.
+   * Schema version of rows with a billing period of the client's own calendar. A reader of version
+   * 1 would interpret that period as a month.
    */
   int SCHEMA_VERSION_OF_CALENDARS = 2;
 

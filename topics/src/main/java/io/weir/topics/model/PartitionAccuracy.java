@@ -7,15 +7,18 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The accuracy of one partition's decisions, judged afterwards by the exact records. All figures
- * are cumulative from the partition's first record, except those called "now" or "open". Immutable.
+ * The accuracy of one partition's decisions, computed afterwards from the exact records. All
+ * figures are cumulative from the partition's first record, except those named "now" or "open".
+ * Immutable.
  *
  * @param partition the partition
  * @param asOfEpochMillis the broker's time of the last record judged
  * @param policies figures by policy (as in the bucket's key, see {@link BucketKey#policy})
- * @param corrections corrections published, by cause; causes without any are absent
- * @param delays times from the disturbed decision until a decision reflected the correction: counts
- *     by {@link #DELAY_BOUNDS_MILLIS}, with one more for longer delays
+ * @param corrections number of published corrections, by cause; causes without corrections are
+ *     absent
+ * @param delays histogram of the time from the disturbed decision to the first decision that
+ *     reflects the correction: counts by {@link #DELAY_BOUNDS_MILLIS}, and one count of longer
+ *     delays
  */
 public record PartitionAccuracy(
     int partition,
@@ -42,13 +45,13 @@ public record PartitionAccuracy(
   /**
    * The figures of one policy.
    *
-   * @param decided decisions by the cache: charges and refusals
+   * @param decided decisions by the cache: charges and denials
    * @param wronglyAdmitted calls that the cache admitted although the true bucket did not hold them
-   * @param wronglyDenied calls that the cache refused although the true bucket held them
+   * @param wronglyDenied calls that the cache denied although the true bucket held them
    * @param driftNowTokens sum over the live buckets of |true level − level in the cache|, as far as
-   *     it is known and not seen to be corrected
-   * @param outageTokens tokens let through without the cache
-   * @param outageOpenTokens those of them that no decision has shown to be taken back yet
+   *     known and not confirmed as corrected
+   * @param outageTokens tokens admitted without the cache
+   * @param outageOpenTokens those of them that no decision has confirmed as taken back yet
    */
   public record Figures(
       long decided,

@@ -4,8 +4,9 @@ package io.weir.topics.model;
 import java.util.List;
 
 /**
- * The progress of counting in one partition of the calls topic. It follows the figures to which it
- * refers in the state topic, so a consumer that has read it has read these figures, too. Immutable.
+ * The progress of counting in one partition of the calls topic. In the state topic it follows the
+ * figures to which it refers. A consumer that has read it has therefore read these figures, too.
+ * Immutable.
  *
  * @param partition the partition
  * @param offset offset of the last record counted, −1 before the first
@@ -13,16 +14,16 @@ import java.util.List;
  *     before the first low watermark
  * @param closedThroughEpochMillis boundary of the last CLOSE row; 0 before the first
  * @param newestLowWatermarkEpochMillis the greatest low watermark of any node; 0 before the first
- * @param counters the terms of the written equation
- * @param idConflicts calls under an id that identifies another call; they are counted as separate
+ * @param counters the counts of lines by outcome
+ * @param idConflicts calls with an id that identifies another call; they are counted as separate
  *     calls
- * @param periodConflicts lines that say another billing period than the row in which they are
- *     counted
- * @param inOtherRows lines of {@code counted} and {@code lateAdjusted} whose endpoint has no row of
- *     its own in the window, and that are counted in the row of the others
- * @param maxEndpoints how many endpoints of a client and meter have rows of their own in a window;
- *     0 while {@code inOtherRows} is 0
- * @param nodes every epoch of a node that is awaited in the partition, or departed recently
+ * @param periodConflicts lines with another billing period than the row in which they are counted
+ * @param inOtherRows lines of {@code counted} and {@code lateAdjusted} that are counted in the row
+ *     of the others, because their endpoint has no own row in the window
+ * @param maxEndpoints maximum number of endpoints of a client and meter with their own rows in a
+ *     window; 0 while {@code inOtherRows} is 0
+ * @param nodes every epoch of a node whose low watermark is awaited in the partition, or that
+ *     departed recently
  * @param possibleGaps event times before {@code closedThroughEpochMillis} for which calls may be
  *     missing, ascending and without overlaps, at most {@value #MAX_GAPS}; a closed window that
  *     shares a millisecond with one of them is not complete
@@ -41,7 +42,7 @@ public record PartitionProgress(
     List<Node> nodes,
     List<Gap> possibleGaps) {
 
-  /** Most gaps in one record; gaps that are close to each other are merged. */
+  /** Maximum number of gaps in one record; gaps that are close to each other are merged. */
   public static final int MAX_GAPS = 64;
 
   public PartitionProgress {
@@ -60,9 +61,7 @@ public record PartitionProgress(
         && possibleGaps.stream().noneMatch(gap -> gap.overlaps(fromEpochMillis, untilEpochMillis));
   }
 
-  /**
-   * Creates the progress of a partition without gaps, in which every endpoint has a row of its own.
-   */
+  /** Creates the progress of a partition without gaps, in which every endpoint has its own row. */
   public PartitionProgress(
       int partition,
       long offset,
@@ -107,9 +106,9 @@ public record PartitionProgress(
    *
    * @param received lines read
    * @param counted folded into an open window
-   * @param duplicate dropped because the batch or the id had been counted before
+   * @param duplicate dropped because the batch or the id was counted before
    * @param lateAdjusted counted by an ADJUSTMENT
-   * @param quarantined refused, and kept in the quarantine topic
+   * @param quarantined rejected, and written to the quarantine topic
    */
   public record Counters(
       long received, long counted, long duplicate, long lateAdjusted, long quarantined) {
@@ -118,7 +117,7 @@ public record PartitionProgress(
     public Counters {
       if (received != counted + duplicate + lateAdjusted + quarantined) {
         throw new IllegalStateException(
-            "the equation does not hold: received="
+            "received must be the sum of the other counters: received="
                 + received
                 + " counted="
                 + counted
@@ -137,9 +136,9 @@ public record PartitionProgress(
    *
    * @param node the node's name
    * @param epoch the epoch of the node's journal
-   * @param lines counted lines of the node, without a gap before them
-   * @param missingLines lines missing below the greatest known position: evidence of loss if the
-   *     number stays above 0
+   * @param lines counted lines of the node without a gap before them
+   * @param missingLines lines missing below the greatest known position; a number that stays above
+   *     0 is evidence of loss
    * @param lowWatermarkEpochMillis the node's low watermark
    * @param state whether the node's low watermark is awaited
    */
@@ -157,9 +156,9 @@ public record PartitionProgress(
     LIVE,
     /** The node has been silent for longer than the hold; windows close without it, incomplete. */
     SILENT,
-    /** The node has announced that it holds nothing more. */
+    /** The node has announced that it has no more lines. */
     DEPARTED,
-    /** A newer epoch of the same node appeared without that announcement: calls may be lost. */
+    /** A newer epoch of the same node has appeared without that announcement: calls may be lost. */
     LOST
   }
 }

@@ -8,7 +8,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.UUID;
 
 /**
- * Creates name-based UUIDs, version 5 (RFC 9562 §5.5), in a namespace of our own. Stateless and
+ * Creates name-based UUIDs, version 5 (RFC 9562 §5.5), in Weir's namespace. Stateless and
  * thread-safe.
  */
 final class RecordId {

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  *     CallEvent#MAX_QUANTITY}
  * @param settledAtEpochMillis when the settlement was recorded, by the node's estimate of the
  *     decision cache's clock; not before the call's decision, except for differences between clocks
- * @param call the position of the line that recorded the call, in the settlement's own partition:
- *     only a line that was counted is settled. Null in records of older nodes, which are refused
+ * @param call the position of the line that recorded the call, in the settlement's own partition;
+ *     only a counted line can be settled. Null in records of older nodes, which are refused
  */
 public record Settlement(long actualCost, long settledAtEpochMillis, @Nullable UsagePosition call) {
   public Settlement {
@@ -27,7 +27,7 @@ public record Settlement(long actualCost, long settledAtEpochMillis, @Nullable U
     Numbers.require("settled_at_ms", settledAtEpochMillis, 0, Numbers.MAX_EPOCH_MILLIS);
   }
 
-  /** Creates a settlement without the position of its call, as old nodes wrote it. */
+  /** Creates a settlement without the position of its call, as older nodes write it. */
   public Settlement(long actualCost, long settledAtEpochMillis) {
     this(actualCost, settledAtEpochMillis, null);
   }

@@ -31,7 +31,8 @@ public record SettlementVerdict(
         || (outcome == Outcome.STANDS && standing == null)
         || (outcome == Outcome.REFUSED && standing != null)) {
       throw new IllegalArgumentException(
-          "a settlement that stands is told, a refused one has a reason: " + outcome);
+          "the verdict must have a standing settlement unless refused, and a reason if refused: "
+              + outcome);
     }
   }
 
@@ -41,7 +42,10 @@ public record SettlementVerdict(
     STANDS("stands"),
     /** The call had been settled before; the earlier settlement stands. */
     SETTLED_BEFORE("settled-before"),
-    /** The settlement has no effect: its call was not billed, or the ledger cannot take it. */
+    /**
+     * The settlement has no effect: its call was not billed, or its amount does not fit into the
+     * ledger.
+     */
     REFUSED("refused");
 
     private final String wireName;
@@ -66,7 +70,7 @@ public record SettlementVerdict(
           return outcome;
         }
       }
-      throw new IllegalArgumentException("verdict is not known: '" + wireName + "'");
+      throw new IllegalArgumentException("unknown verdict '" + wireName + "'");
     }
   }
 

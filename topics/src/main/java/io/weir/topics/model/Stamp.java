@@ -8,8 +8,8 @@ import io.weir.limits.Numbers;
  * records. Immutable.
  *
  * @param epoch the bucket's epoch: microseconds since 1970 by the cache's clock when the bucket was
- *     created; a bucket that was flushed or has expired is recreated with a greater one; 1 to 2^53
- *     − 1
+ *     created; a bucket that was flushed or has expired is recreated with a greater epoch; 1 to
+ *     2^53 − 1
  * @param version version of the last correction applied in this epoch; 0 if none was; at most 2^53
  *     − 1
  * @param charged tokens taken from the bucket in this epoch, including this call; 0 to 2^53 − 1

@@ -5,8 +5,8 @@ package io.weir.topics.model;
  * The count of one key and window. Counts of disjoint sets of events are added with {@link #plus}.
  * Immutable.
  *
- * @param quantity sum of the cost of allowed calls, each at its actual cost if it was settled;
- *     negative in an adjustment's delta, or if a settlement was counted before its call
+ * @param quantity sum of the cost of allowed calls, settled calls at their actual cost; negative in
+ *     an adjustment's difference, or if a settlement was counted before its call
  * @param callsAllowed allowed calls
  * @param callsDenied denied calls
  * @param callsFailOpen those of {@code callsAllowed} that were decided without the cache
@@ -64,8 +64,8 @@ public record UsageCount(
   /**
    * Returns the sum of this count and the count of other events.
    *
-   * @throws ArithmeticException if the quantity leaves the range of int64: a stopped biller is
-   *     better than a wrong bill
+   * @throws ArithmeticException if the quantity leaves the range of int64: an error is better than
+   *     a wrong bill
    */
   public UsageCount plus(UsageCount other) {
     return new UsageCount(

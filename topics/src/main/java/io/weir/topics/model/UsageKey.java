@@ -4,20 +4,20 @@ package io.weir.topics.model;
 import io.weir.limits.Names;
 
 /**
- * The key under which usage is counted: one client, one meter, one endpoint; or one client and
- * meter, and all endpoints that have no row of their own in a window. Immutable.
+ * The key of a usage count: one client, one meter and one endpoint. The key of the others stands
+ * for all endpoints of a client and meter without their own row in a window. Immutable.
  *
- * <p>A caller may use the endpoint {@value #OTHER}, too. Its key is a different one, with {@code
- * others} false.
+ * <p>A caller may also use the endpoint {@value #OTHER}. Its key is different: {@code others} is
+ * false.
  *
  * @param client the calling client
  * @param meter what is counted
  * @param endpoint the called endpoint; {@value #OTHER} if {@code others} is true
- * @param others whether the key stands for all endpoints of the client and meter that have no row
- *     of their own
+ * @param others whether the key is that of all endpoints of the client and meter without their own
+ *     row
  */
 public record UsageKey(String client, String meter, String endpoint, boolean others) {
-  /** The endpoint that is shown for calls of endpoints without a row of their own. */
+  /** The endpoint shown for calls of endpoints without their own row. */
   public static final String OTHER = "other";
 
   public UsageKey {
@@ -35,7 +35,7 @@ public record UsageKey(String client, String meter, String endpoint, boolean oth
     this(client, meter, endpoint, false);
   }
 
-  /** Returns the key of all endpoints of a client and meter that have no row of their own. */
+  /** Returns the key of all endpoints of a client and meter without their own row. */
   public static UsageKey others(String client, String meter) {
     return new UsageKey(client, meter, OTHER, true);
   }

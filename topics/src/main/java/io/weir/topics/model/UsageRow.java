@@ -5,23 +5,23 @@ import io.weir.limits.BillingPeriod;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A FINAL or an ADJUSTMENT row of one key and window. Immutable.
+ * A FINAL or ADJUSTMENT row of one key and window. Immutable.
  *
  * @param key the key
  * @param window the window
  * @param type FINAL at the close, once; ADJUSTMENT for every later fact
  * @param revision number of the row among those of this key and window, from 1
  * @param previousRecordId id of the previous row; null on the first
- * @param reason why an adjustment was made; null on a FINAL row
+ * @param reason the reason of an adjustment; null on a FINAL row
  * @param count for FINAL the totals; for ADJUSTMENT the signed difference
  * @param quantityTotal cumulative quantity including this row
  * @param inputPartition partition of the calls topic
  * @param closedThroughEpochMillis every window of the partition that ends at or before this time is
  *     closed, or being closed, at this row
- * @param complete false if the window was closed without waiting for a node that had sent no low
- *     watermark for longer than the hold
+ * @param complete false if the window was closed without waiting for a node that was silent for
+ *     longer than the hold
  * @param emittedAtEpochMillis when the row was created, by the aggregator's clock
- * @param ownPeriod the billing period; null if it is the month of UTC in which the window starts
+ * @param ownPeriod the billing period; null if it is the UTC month in which the window starts
  */
 public record UsageRow(
     UsageKey key,
@@ -45,7 +45,7 @@ public record UsageRow(
     ADJUSTMENT
   }
 
-  /** Why an ADJUSTMENT was made. */
+  /** The reasons of an ADJUSTMENT. */
   public enum Reason {
     LATE,
     VOID,
@@ -66,7 +66,7 @@ public record UsageRow(
     }
   }
 
-  /** Creates a row of a client who is billed by the months of UTC. */
+  /** Creates a row of a client that is billed by UTC months. */
   public UsageRow(
       UsageKey key,
       UsageWindow window,
@@ -107,8 +107,8 @@ public record UsageRow(
   }
 
   /**
-   * Returns the record id of a revision of a key and window. The endpoint of others is empty in it,
-   * as no caller's endpoint is.
+   * Returns the record id of a revision of a key and window. The others have an empty endpoint in
+   * it, which no caller's endpoint is.
    */
   public static String recordId(UsageKey key, UsageWindow window, long revision) {
     return RecordId.of(

@@ -5,17 +5,17 @@ import io.weir.limits.BillingPeriod;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The newest figures of one key and window: absolute values, so that a reader may process one
- * twice. Immutable.
+ * The newest figures of one key and window. They are absolute, so that a reader may process a
+ * record twice. Immutable.
  *
  * @param key the key
  * @param window the window
  * @param status whether the figures are final
- * @param revision 0 while running, otherwise the revision of the ledger row with which they agree
- * @param count the totals so far, each at most {@link CallEvent#MAX_QUANTITY}; a quantity may be as
- *     low as the negative of it
+ * @param revision 0 while running, otherwise the revision of the matching ledger row
+ * @param count the totals so far, each at most {@link CallEvent#MAX_QUANTITY}; the least quantity
+ *     is the negative of that
  * @param complete false while running, or if the window was closed without a silent node
- * @param ownPeriod the billing period; null if it is the month of UTC in which the window starts
+ * @param ownPeriod the billing period; null if it is the UTC month in which the window starts
  */
 public record UsageState(
     UsageKey key,
@@ -28,7 +28,7 @@ public record UsageState(
 
   /** Whether the figures of a window are final. */
   public enum Status {
-    /** The window is open; the figures still grow. */
+    /** The window is open; the figures may still change. */
     RUNNING,
     /** The window is closed; the figures are those of the FINAL row. */
     FINAL,
@@ -58,7 +58,7 @@ public record UsageState(
     }
   }
 
-  /** Creates the figures of a client who is billed by the months of UTC. */
+  /** Creates the figures of a client that is billed by UTC months. */
   public UsageState(
       UsageKey key,
       UsageWindow window,

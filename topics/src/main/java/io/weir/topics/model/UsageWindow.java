@@ -3,7 +3,7 @@ package io.weir.topics.model;
 
 /**
  * A half-open interval of event time, {@code [start, end)}, aligned to the epoch. With a size of 15
- * minutes the call at 14:03:07 belongs to [14:00:00, 14:15:00) and the one at 14:15:00.000 to the
+ * minutes, a call at 14:03:07 belongs to [14:00:00, 14:15:00), and a call at 14:15:00.000 to the
  * next window. Immutable.
  *
  * @param startEpochMillis first millisecond of the window

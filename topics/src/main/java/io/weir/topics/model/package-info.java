@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Pure records that cross a process boundary; depends on the JDK and the nullness annotations. */
+/**
+ * Immutable records that cross a process boundary. The package depends on the JDK and the nullness
+ * annotations.
+ */
 @NullMarked
 package io.weir.topics.model;
 

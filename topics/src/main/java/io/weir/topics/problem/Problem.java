@@ -14,11 +14,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param reason the kind of problem
  * @param status the HTTP status
- * @param detail what is wrong in this case, and what would be right
- * @param field the member, parameter or header field of the request that is wrong; null if none is
+ * @param detail the error in this case, and the rule
+ * @param field the wrong member, parameter or header field of the request; null if none is wrong
  * @param missingPartitions partitions that could not be queried; empty if the problem does not
  *     concern partitions
- * @param errors what is wrong, one sentence each, if there may be several; otherwise empty
+ * @param errors the errors, one sentence each, if there may be several; otherwise empty
  */
 public record Problem(
     ProblemReason reason,
@@ -45,21 +45,20 @@ public record Problem(
   /**
    * Creates a problem of a member, parameter or header field.
    *
-   * @param rule what the field must be; it follows the field's name in the detail
+   * @param rule the rule for the field, worded to follow the field's name
    */
   public static Problem ofField(ProblemReason reason, String field, String rule) {
     return new Problem(reason, reason.status(), field + " " + rule, field, List.of(), List.of());
   }
 
   /**
-   * Creates the problem of a request that the HTTP server itself refuses, with the status it has
-   * chosen.
+   * Creates the problem of a request that the HTTP server itself rejects, with the server's status.
    */
   public static Problem malformed(int status, String detail) {
     return new Problem(ProblemReason.MALFORMED_REQUEST, status, detail, null, List.of(), List.of());
   }
 
-  /** Creates the problem of a partition for which no instance answers. */
+  /** Creates the problem of a partition for which no instance is available. */
   public static Problem partitionUnavailable(int partition, String why) {
     return new Problem(
         ProblemReason.PARTITION_UNAVAILABLE,
@@ -70,7 +69,7 @@ public record Problem(
         List.of());
   }
 
-  /** Returns the same problem with what is wrong, one sentence each. */
+  /** Returns the same problem with the errors, one sentence each. */
   public Problem withErrors(List<String> sentences) {
     return new Problem(reason, status, detail, field, missingPartitions, sentences);
   }
@@ -111,7 +110,7 @@ public record Problem(
       }
       return bytes.toByteArray();
     } catch (IOException impossible) {
-      throw new UncheckedIOException("memory does not fail to be written", impossible);
+      throw new UncheckedIOException("writing to memory cannot fail", impossible);
     }
   }
 }

@@ -14,11 +14,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sections of {@code docs/problems.md}, by the word of the problem's reason, so that the type
- * of a problem leads to its page. Thread-safe.
+ * The sections of {@code docs/problems.md}, by the word of the problem's reason. The type of a
+ * problem is the path of its page. Thread-safe.
  */
 public final class ProblemPages {
-  /** The media type of the pages, which every browser can display. */
+  /** The media type of the pages, which every browser displays. */
   public static final String MEDIA_TYPE = "text/plain; charset=utf-8";
 
   private static final Pattern SECTION = Pattern.compile("(?ms)^## (\\S+)$.*?(?=^## |\\z)");

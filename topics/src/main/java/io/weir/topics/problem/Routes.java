@@ -4,16 +4,16 @@ package io.weir.topics.problem;
 import java.util.regex.Pattern;
 
 /**
- * The two APIs and their paths. Used to answer a request for a path of the other API with its
- * location.
+ * The two APIs and their paths. A request for a path of the other API gets its location in the
+ * response.
  */
 public enum Routes {
-  /** The API that answers checks, takes usage events, settles calls and renews slots. */
+  /** The API for checks, usage events, settlements and slot renewals. */
   CHECK_API(
       "the check API, on port WEIR_HTTP_PORT of an ingest node (8080)",
       "check|usage-events|authz|calls|slots|policies|plans|settings|switches|clients/.+"),
 
-  /** The API that answers reports. */
+  /** The API for reports. */
   REPORTS_API(
       "the reports API, on port WEIR_REPORTS_PORT of an aggregator (8081)",
       "usage|clients|endpoints|completeness|accuracy");
@@ -26,7 +26,7 @@ public enum Routes {
     this.paths = Pattern.compile("/v1/(?:" + names + ")(?:/.*)?");
   }
 
-  /** Returns the problem of a path that this API does not have. */
+  /** Returns the problem of an unknown path of this API. */
   public Problem missing(String path) {
     for (Routes other : values()) {
       if (other != this && other.paths.matcher(path).matches()) {

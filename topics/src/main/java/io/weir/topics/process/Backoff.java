@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.process;
 
-/** Pauses that double from one failure to the next, up to a bound. Not thread-safe. */
+/** An exponential back-off: pauses that double at each failure, up to a bound. Not thread-safe. */
 public final class Backoff {
   private final long minMillis;
   private final long maxMillis;
   private long nextMillis;
 
   /**
-   * Creates a back-off that has seen no failure.
+   * Creates a back-off without failures.
    *
    * @param minMillis the first pause
    * @param maxMillis the longest pause
@@ -19,7 +19,7 @@ public final class Backoff {
     this.nextMillis = minMillis;
   }
 
-  /** Returns the pause after one more failure, in milliseconds. */
+  /** Records a failure and returns the pause after it, in milliseconds. */
   public long failedMillis() {
     long pause = nextMillis;
     nextMillis = Math.min(maxMillis, 2 * pause);

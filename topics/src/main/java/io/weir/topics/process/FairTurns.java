@@ -14,9 +14,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
 /**
- * A fixed number of turns, which waiting clients get in rotation. A client has a bounded number of
- * turns at a time, and its waiting threads are served in order of arrival. So a client waits at
- * most until each other client has had one turn. Thread-safe.
+ * A semaphore with fair turns: waiting clients get turns in rotation. A client has a bounded number
+ * of turns at a time, and its waiting threads are served in order of arrival. A client therefore
+ * waits at most until each other client has had one turn. Thread-safe.
  */
 public final class FairTurns {
   private static final long BETWEEN_LOOKS_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -38,7 +38,7 @@ public final class FairTurns {
   }
 
   /**
-   * Creates turns that are all free.
+   * Creates free turns.
    *
    * @param turns number of turns, positive
    * @param mostOfAClient maximum number of turns of one client at a time, positive
@@ -46,7 +46,7 @@ public final class FairTurns {
   public FairTurns(int turns, int mostOfAClient) {
     if (turns < 1 || mostOfAClient < 1) {
       throw new IllegalArgumentException(
-          "turns must be positive, are " + turns + " and " + mostOfAClient + " of a client");
+          "turns must be positive, are " + turns + ", of which " + mostOfAClient + " per client");
     }
     this.free = turns;
     this.mostOfAClient = mostOfAClient;
@@ -57,8 +57,8 @@ public final class FairTurns {
    *
    * @return false if no turn was free in time
    */
-  public boolean acquire(String client, long patienceNanos) throws InterruptedException {
-    return acquire(client, patienceNanos, () -> false);
+  public boolean acquire(String client, long timeoutNanos) throws InterruptedException {
+    return acquire(client, timeoutNanos, () -> false);
   }
 
   /**
@@ -68,7 +68,7 @@ public final class FairTurns {
    *     wait, must return quickly
    * @return false if no turn was free in time, or the wait was abandoned
    */
-  public boolean acquire(String client, long patienceNanos, BooleanSupplier isAbandoned)
+  public boolean acquire(String client, long timeoutNanos, BooleanSupplier isAbandoned)
       throws InterruptedException {
     lock.lockInterruptibly();
     try {
@@ -76,7 +76,7 @@ public final class FairTurns {
       waiting.computeIfAbsent(client, first -> new ArrayDeque<>()).add(waiter);
       handOut();
       try {
-        long left = patienceNanos;
+        long left = timeoutNanos;
         while (!waiter.hasTurn && left > 0 && !isAbandoned.getAsBoolean()) {
           long slice = Math.min(left, BETWEEN_LOOKS_NANOS);
           left -= slice - waiter.turn.awaitNanos(slice);
@@ -141,7 +141,7 @@ public final class FairTurns {
     waiter.turn.signal();
   }
 
-  /** Returns how many threads wait for a client. */
+  /** Returns the number of waiting threads of a client. */
   public int waiting(String client) {
     lock.lock();
     try {
@@ -152,7 +152,7 @@ public final class FairTurns {
     }
   }
 
-  /** Returns how many threads wait for any client. */
+  /** Returns the number of waiting threads of all clients. */
   public int waiting() {
     lock.lock();
     try {

@@ -8,31 +8,30 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A daemon thread that does one piece of work for as long as the process lives. Work that fails is
- * begun anew after a pause, whatever it failed of; only {@link #close} ends the thread, or an
- * exception of {@link Work#failed} itself. Thread-safe.
+ * A daemon thread that runs one piece of work until the process ends. Work that fails is restarted
+ * after a pause, whatever the failure. Only {@link #close} ends the thread. Thread-safe.
  */
 public final class SupervisedThread implements AutoCloseable {
   /** The work of a thread. */
   public interface Work {
     /**
-     * Works until {@link #isClosing}. May return earlier, and is then begun anew at once.
+     * Works until {@link #isClosing}. If it returns earlier, it is called again immediately.
      *
-     * @throws InterruptedException if the thread was interrupted; while it is not being closed,
-     *     that is a failure as any other
+     * @throws InterruptedException if the thread was interrupted; unless it is being closed, this
+     *     counts as a failure
      */
     void run() throws InterruptedException;
 
     /**
-     * Is told why the work has failed; not called while the thread is being closed.
+     * Receives the failure of the work. Not called while the thread is being closed.
      *
-     * @return how long to pause before the work is begun anew, in milliseconds
+     * @return the pause before the work is restarted, in milliseconds
      */
     long failed(Throwable failure);
 
     /**
-     * Ends what the work may be blocked in, since the thread is being closed. Called on the thread
-     * that closes.
+     * Ends the operation in which the work may be blocked, since the thread is being closed. Called
+     * on the closing thread.
      *
      * @param worker the thread that does the work
      */
@@ -41,8 +40,8 @@ public final class SupervisedThread implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(SupervisedThread.class);
 
-  /** The pause after a failure that the work could not be told of. */
-  private static final long PAUSE_UNTOLD_MILLIS = 1_000;
+  /** The pause after a failure whose handler has failed, too. */
+  private static final long PAUSE_UNHANDLED_MILLIS = 1_000;
 
   private final Work work;
   private final CountDownLatch closing = new CountDownLatch(1);
@@ -72,7 +71,8 @@ public final class SupervisedThread implements AutoCloseable {
         work.run();
       } catch (InterruptedException | RuntimeException | Error failure) {
         if (isClosing()) {
-          LOG.debug("failed while it was closed thread={}", thread.getName(), failure);
+          LOG.debug(
+              "work failed while the thread was being closed thread={}", thread.getName(), failure);
         } else {
           pause(pauseMillis(failure));
         }
@@ -85,8 +85,8 @@ public final class SupervisedThread implements AutoCloseable {
       return work.failed(failure);
     } catch (RuntimeException | Error again) {
       again.addSuppressed(failure);
-      LOG.error("a failure could not be told thread={}", thread.getName(), again);
-      return PAUSE_UNTOLD_MILLIS;
+      LOG.error("failure_handler_failed thread={}", thread.getName(), again);
+      return PAUSE_UNHANDLED_MILLIS;
     }
   }
 
@@ -95,13 +95,13 @@ public final class SupervisedThread implements AutoCloseable {
     return closing.getCount() == 0;
   }
 
-  /** Returns whether the thread has ended though it was not closed. */
+  /** Returns whether the thread has ended although it was not closed. */
   public boolean hasFailed() {
     return !thread.isAlive() && !isClosing();
   }
 
   /**
-   * Waits for some time, or until the thread is being closed or interrupted. To be called by the
+   * Waits for a time, or until the thread is being closed or interrupted. Must be called by the
    * work.
    */
   public void pause(long millis) {
@@ -116,23 +116,23 @@ public final class SupervisedThread implements AutoCloseable {
   /**
    * Ends the thread: wakes its work, waits for it, and interrupts it if it takes too long.
    *
-   * @param patience how long to wait, and how long again after the interruption
+   * @param timeout how long to wait before the interruption, and again after it
    */
-  public void close(Duration patience) {
+  public void close(Duration timeout) {
     closing.countDown();
     work.wakeUp(thread);
     try {
-      thread.join(patience.toMillis());
+      thread.join(timeout.toMillis());
       if (thread.isAlive()) {
         thread.interrupt();
-        thread.join(patience.toMillis());
+        thread.join(timeout.toMillis());
       }
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
   }
 
-  /** Ends the thread, as {@link #close(Duration)} does, with a patience of five seconds. */
+  /** Ends the thread like {@link #close(Duration)}, with a timeout of five seconds. */
   @Override
   public void close() {
     close(Duration.ofSeconds(5));

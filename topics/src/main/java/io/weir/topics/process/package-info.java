@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the long-lived parts of every process share: threads that start again after a failure, the
- * pauses between, and turns that callers take in rotation. Depends on the logging API alone.
+ * Shared parts of long-lived processes: threads that restart after a failure, the pauses between,
+ * and fair turns. The package depends only on the logging API.
  */
 @NullMarked
 package io.weir.topics.process;

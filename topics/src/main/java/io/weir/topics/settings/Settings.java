@@ -14,7 +14,8 @@ import java.util.stream.Stream;
 
 /**
  * The environment variables of a process, read with their types. A variable that is unset or empty
- * has its default; an invalid one is refused with its name, its rule and its value. Immutable.
+ * has its default. The exception for an invalid variable states its name, its rule and its value.
+ * Immutable.
  */
 public final class Settings {
   private static final int MAX_PORT = 65_535;
@@ -29,7 +30,7 @@ public final class Settings {
     this.variables = Map.copyOf(variables);
   }
 
-  /** Signals that a variable is invalid or missing. The message names it. */
+  /** Thrown when a variable is invalid or missing. The message names it. */
   public static final class InvalidSettingException extends IllegalArgumentException {
     private static final long serialVersionUID = 1L;
 
@@ -43,13 +44,13 @@ public final class Settings {
     return new Settings(variables);
   }
 
-  /** Returns a text, or the default. */
+  /** Returns a string, or the default. */
   public String text(String variable, String absent) {
     String value = variables.get(variable);
     return value == null || value.isEmpty() ? absent : value;
   }
 
-  /** Returns the variables whose names begin with a prefix, but for empty ones; by name. */
+  /** Returns the variables whose names begin with a prefix, except empty variables, by name. */
   public SortedMap<String, String> startingWith(String prefix) {
     SortedMap<String, String> found = new TreeMap<>();
     variables.forEach(
@@ -62,9 +63,9 @@ public final class Settings {
   }
 
   /**
-   * Returns a required text.
+   * Returns a required string.
    *
-   * @param meaning what the variable names, for the message
+   * @param meaning what the variable specifies, for the message
    * @throws InvalidSettingException if the variable is not set
    */
   public String required(String variable, String meaning) {
@@ -95,7 +96,7 @@ public final class Settings {
   /**
    * Requires variables to be set, and reports all missing ones together.
    *
-   * @param meanings what each variable names
+   * @param meanings what each variable specifies
    * @throws InvalidSettingException if at least one is not set
    */
   public void requireAll(Map<String, String> meanings) {
@@ -123,7 +124,7 @@ public final class Settings {
         return number;
       }
     } catch (NumberFormatException notANumber) {
-      // refused below, with the same message
+      // rejected below, with the same message
     }
     throw new InvalidSettingException(
         variable + " must be an integer from " + min + " to " + max + ", is '" + value + "'");
@@ -151,7 +152,7 @@ public final class Settings {
         return duration;
       }
     } catch (DateTimeParseException notADuration) {
-      // refused below, with the same message
+      // rejected below, with the same message
     }
     throw new InvalidSettingException(
         variable

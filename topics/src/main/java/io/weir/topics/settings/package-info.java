@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Reads the environment variables of a process, such that every error names the variable. Pure. */
+/**
+ * Reads the environment variables of a process. Every error names the variable. The package depends
+ * only on the JDK.
+ */
 @NullMarked
 package io.weir.topics.settings;
 

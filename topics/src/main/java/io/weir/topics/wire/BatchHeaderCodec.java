@@ -22,7 +22,7 @@ public final class BatchHeaderCodec {
   /** The value of {@link #TYPE_HEADER} on a batch of calls. */
   public static final String TYPE = "calls";
 
-  /** Header of a batch whose lines are digested as a whole, see {@link LineDigest}. */
+  /** Header of a batch with digests over whole lines, see {@link LineDigest}. */
   private static final String DIGEST_HEADER = "digest";
 
   private static final String OF_WHOLE_LINES = "line";
@@ -55,8 +55,8 @@ public final class BatchHeaderCodec {
   }
 
   /**
-   * Returns whether the lines of a batch are digested as a whole. In batches of older nodes the
-   * digest covers id, cost, verdict and actual cost.
+   * Returns whether the digests of a batch cover whole lines. In batches of older nodes they cover
+   * id, cost, verdict and actual cost.
    *
    * @param headers returns a header's value, or null if the record has no header of that name
    */

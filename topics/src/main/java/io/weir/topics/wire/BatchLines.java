@@ -8,12 +8,12 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The bounds of the lines of a batch. Each line ends with a line feed, which the last one may lack:
- * {@code a\nb} and {@code a\nb\n} have two lines, {@code \n} has one, which is empty, and a value
- * without bytes has none. Lines are counted from 1, as everywhere on the wire.
+ * The bounds of the lines of a batch. Each line ends with a line feed, which is optional after the
+ * last line. {@code a b} and {@code a b } have two lines, {@code } has one empty line, and an empty
+ * value has no line. Lines are numbered from 1, as everywhere on the wire.
  *
- * <p>One instance is used for many batches and keeps no reference to them. It allocates only when a
- * batch has more lines than every batch before. Not thread-safe.
+ * <p>An instance can be used for many batches, and keeps no reference to them. It allocates memory
+ * only if a batch has more lines than all earlier batches. Not thread-safe.
  */
 public final class BatchLines {
   private static final byte LINE_FEED = '\n';
@@ -60,7 +60,7 @@ public final class BatchLines {
   }
 
   /**
-   * Returns the index of the first byte of a line; of an empty line, that of its line feed.
+   * Returns the index of the first byte of a line; for an empty line, that of its line feed.
    *
    * @param line the line's number, 1 to {@link #count}
    */
@@ -89,7 +89,7 @@ public final class BatchLines {
     return lines;
   }
 
-  /** Returns a value that consists of the given lines, each of which is followed by a line feed. */
+  /** Returns a value with the given lines, each followed by a line feed. */
   public static byte[] join(List<byte[]> lines) {
     ByteArrayOutputStream value = new ByteArrayOutputStream();
     for (byte[] line : lines) {

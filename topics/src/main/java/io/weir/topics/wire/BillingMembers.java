@@ -10,9 +10,9 @@ import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The members that say a billing period, in call lines, ledger rows and state records. A period of
- * a client's own calendar has its name, bounds and zone; a month of UTC has its name at most, as in
- * records that were written before clients were billed by calendars of their own. Not thread-safe.
+ * The members of a billing period in call lines, ledger rows and state records. A period of a
+ * client's own calendar has a name, bounds and a zone. A UTC month has at most a name, as in
+ * records from before clients had their own calendars. Not thread-safe.
  */
 final class BillingMembers {
   static final String NAME = "billing_period";
@@ -37,7 +37,10 @@ final class BillingMembers {
     json.writeStringField(ZONE, period.timeZone());
   }
 
-  /** Reads a member of a call line whose name has been read; returns whether it is one of these. */
+  /**
+   * Reads the value of a member of a call line; returns false if it is not a member of a billing
+   * period.
+   */
   boolean read(JsonParser json, String member) throws IOException, MalformedRecordException {
     switch (member) {
       case NAME -> name = Json.text(json, member);
@@ -54,7 +57,7 @@ final class BillingMembers {
   }
 
   /**
-   * Returns what the members of a call line say; null if there are none.
+   * Returns the billing period of a call line; null if it has no such members.
    *
    * @throws IllegalArgumentException if the values contradict each other
    */
@@ -82,7 +85,7 @@ final class BillingMembers {
   }
 
   /**
-   * Returns the period of a ledger row or state record; null if it is the month of UTC in which its
+   * Returns the period of a ledger row or state record; null if it is the UTC month in which its
    * window starts.
    */
   static @Nullable BillingPeriod ofUsage(Members record, UsageWindow window)

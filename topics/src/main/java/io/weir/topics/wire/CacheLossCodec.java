@@ -4,8 +4,8 @@ package io.weir.topics.wire;
 import io.weir.topics.model.CacheLoss;
 
 /**
- * Encodes the record in the calls topic that the cache has lost its state, as flat JSON: wire
- * version 1. Members: {@code generation, found_at_ms}. Stateless and thread-safe.
+ * Encodes a {@link CacheLoss} in the calls topic as flat JSON: wire version 1. Members: {@code
+ * generation, found_at_ms}. Stateless and thread-safe.
  */
 public final class CacheLossCodec {
   /** The value of the header {@code weir-type} on such a record. */

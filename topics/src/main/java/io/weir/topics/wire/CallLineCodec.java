@@ -26,14 +26,14 @@ import org.jspecify.annotations.Nullable;
  * billing_period_start_ms, billing_period_end_ms, billing_zone, billing_period_before,
  * billing_period_before_start_ms, actual_cost, settled_at_ms, call_position}. A charge has {@code
  * key, epoch, cost, charged, version, full_at_us, capacity, refill_tokens, refill_period_us,
- * ends_at_us}: without {@code epoch} it has no stamp, without {@code capacity} no limit; a quota
- * has {@code ends_at_us} and no refill; absent {@code version} and {@code full_at_us} mean 0.
- * Absent {@code policy} and {@code ip_prefix} mean that there is none, absent {@code
- * policies_version} 0, absent {@code charges} none, absent {@code id_from_caller} false, absent
- * {@code billing_period} the month of UTC, absent {@code actual_cost} and {@code settled_at_ms}
- * that the line is the call itself, not a settlement of it, absent {@code call_position} that a
- * settlement does not state the position of its call; every other member is required. Stateless and
- * thread-safe.
+ * ends_at_us}: without {@code epoch} it has no stamp, without {@code capacity} no limit. A quota
+ * has {@code ends_at_us} and no refill. Absent {@code version} and {@code full_at_us} mean 0.
+ *
+ * <p>Defaults of absent members: {@code policy}, {@code ip_prefix} and {@code charges} none, {@code
+ * policies_version} 0, {@code id_from_caller} false, {@code billing_period} the UTC month. Without
+ * {@code actual_cost} and {@code settled_at_ms} the line is a call, not a settlement. Without
+ * {@code call_position} a settlement does not state the position of its call. Every other member is
+ * required. Stateless and thread-safe.
  */
 public final class CallLineCodec {
   private CallLineCodec() {}
@@ -131,7 +131,7 @@ public final class CallLineCodec {
       }
       CallEvent call = readMembers(json);
       if (json.nextToken() != null) {
-        throw new MalformedRecordException("a call line must hold one object only");
+        throw new MalformedRecordException("a call line must contain only one object");
       }
       return call;
     } catch (IOException notJson) {
@@ -187,7 +187,7 @@ public final class CallLineCodec {
       }
     }
     if (json.currentToken() != JsonToken.END_OBJECT) {
-      throw new MalformedRecordException("a call line must be a whole JSON object");
+      throw new MalformedRecordException("a call line must be a complete JSON object");
     }
     if (allowed == null) {
       throw new MalformedRecordException("allowed is missing");
@@ -226,7 +226,7 @@ public final class CallLineCodec {
   private static DecidedBy decidedBy(String wireName) throws MalformedRecordException {
     DecidedBy decidedBy = DecidedBy.ofWireName(wireName);
     if (decidedBy == null) {
-      throw new MalformedRecordException("decided_by is not known: '" + wireName + "'");
+      throw new MalformedRecordException("unknown decided_by '" + wireName + "'");
     }
     return decidedBy;
   }
@@ -241,7 +241,7 @@ public final class CallLineCodec {
       charges.add(readCharge(json));
     }
     if (json.currentToken() != JsonToken.END_ARRAY) {
-      throw new MalformedRecordException("charges must hold objects only");
+      throw new MalformedRecordException("charges must contain only objects");
     }
     return charges;
   }

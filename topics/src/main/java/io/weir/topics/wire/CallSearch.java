@@ -6,14 +6,13 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads those calls of batches that may mention a text, such as a client or an id. Only their lines
- * are decoded, which is what makes a search of many batches affordable: every other line is passed
- * over after its bytes were compared. Whether a call mentions the text, and in which member, is
- * left to the caller. Not thread-safe.
+ * Reads the calls of batches that may contain a text, such as a client or an id. Only their lines
+ * are decoded; every other line is skipped after a comparison of its bytes. A search of many
+ * batches is therefore cheap. The caller must check whether and in which member a call contains the
+ * text. Not thread-safe.
  *
- * <p>Example: a search for {@code acme} decodes the lines that contain these four bytes anywhere
- * ({@code "client":"acme2"}, too), and every line with a backslash, in which the text may be
- * escaped.
+ * <p>Example: a search for {@code acme} decodes all lines with these four bytes, including {@code
+ * "client":"acme2"}. It also decodes every line with a backslash, in which the text may be escaped.
  */
 public final class CallSearch {
   private static final byte[] NONE = {};
@@ -23,7 +22,7 @@ public final class CallSearch {
   private byte[] value = NONE;
 
   /**
-   * Creates a search that has no batch yet.
+   * Creates a search without a batch.
    *
    * @param text the text, at least one character
    */
@@ -37,8 +36,8 @@ public final class CallSearch {
   /**
    * Begins a batch, which replaces the previous one.
    *
-   * @param batch the lines of the batch; must not be changed until the next one begins
-   * @return the number of lines, or 0 if none of them can mention the text
+   * @param batch the lines of the batch; must not be modified until the next batch begins
+   * @return the number of lines, or 0 if no line can contain the text
    */
   public int begin(byte[] batch) {
     value = batch;
@@ -46,8 +45,8 @@ public final class CallSearch {
   }
 
   /**
-   * Returns the call of a line of the batch. Returns null if the line cannot mention the text, and
-   * if it is not a call: such a line is in the quarantine.
+   * Returns the call of a line of the batch. Returns null if the line cannot contain the text, or
+   * is not a call; such a line is in the quarantine.
    *
    * @param line the line's number, from 1 to the number that {@link #begin} returned
    */
@@ -64,7 +63,7 @@ public final class CallSearch {
     }
   }
 
-  /** Returns false if the bytes cannot contain the text, neither in UTF-8 nor with escapes. */
+  /** Returns false if the bytes cannot contain the text, in UTF-8 or with escapes. */
   private boolean mayMention(int from, int to) {
     byte first = text[0];
     for (int i = from; i < to; i++) {

@@ -13,14 +13,14 @@ import java.util.Locale;
  *
  * <p>A correction has {@code bucket, epoch, version, charged, full_at_us, total, drift, reason,
  * disturbed_at_ms, as_of_ms, known_through_us} and the members of the limit (see {@link
- * LimitMembers}). A correction of an earlier release lacks {@code known_through_us}, which is 0
- * then.
+ * LimitMembers}). A correction of an earlier release lacks {@code known_through_us}; the default is
+ * 0.
  */
 public final class CorrectionCodec {
   /** The value of the header {@code weir-type} on a correction. */
   public static final String TYPE = "correction";
 
-  /** The value of the header {@code weir-type} on the record that a partition is restored. */
+  /** The value of the header {@code weir-type} on a {@link CacheRestored}. */
   public static final String RESTORED_TYPE = "restored";
 
   private CorrectionCodec() {}
@@ -74,15 +74,12 @@ public final class CorrectionCodec {
         record.integer("known_through_us", 0));
   }
 
-  /**
-   * Returns the key of the record that a partition is restored. No bucket's key begins with
-   * {@code @}.
-   */
+  /** Returns the key of a {@link CacheRestored}. No bucket's key begins with {@code @}. */
   public static String restoredKey(int partition) {
     return String.format(Locale.ROOT, "@restored/%05d", partition);
   }
 
-  /** Returns the value of the record that a partition is restored. */
+  /** Returns the value of a {@link CacheRestored}. */
   public static byte[] encode(CacheRestored restored) {
     return Json.object(
         json -> {
@@ -95,7 +92,7 @@ public final class CorrectionCodec {
   }
 
   /**
-   * Decodes the record that a partition is restored.
+   * Decodes a {@link CacheRestored}.
    *
    * @throws MalformedRecordException if the bytes are not such a record; the message names the
    *     member

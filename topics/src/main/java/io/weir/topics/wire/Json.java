@@ -12,14 +12,14 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 
 /**
- * The streaming JSON that encoders and decoders share: strict parsing, one factory, no object
+ * The shared streaming JSON of encoders and decoders: strict parsing, one factory, no object
  * mapping. Stateless and thread-safe.
  */
 final class Json {
-  /** Greatest nesting depth; the deepest of our records has three levels. */
+  /** Maximum nesting depth; Weir's deepest record has three levels. */
   private static final int MAX_NESTING = 16;
 
-  /** Longest text or name read; well above every name and row that we write. */
+  /** Maximum length of a text or name; well above every name and row that Weir writes. */
   private static final int MAX_TEXT_CHARS = 64 * 1024;
 
   static final JsonFactory FACTORY =
@@ -50,7 +50,7 @@ final class Json {
       }
       return bytes.toByteArray();
     } catch (IOException impossible) {
-      throw new UncheckedIOException("memory does not fail to be written", impossible);
+      throw new UncheckedIOException("writing to memory cannot fail", impossible);
     }
   }
 

@@ -11,9 +11,9 @@ import java.io.IOException;
 import java.time.Duration;
 
 /**
- * Encodes a ledger row as flat JSON. A row is of wire version 1, unless its client is billed by a
- * calendar of its own: then it is of version 2, in which {@code billing_period} has another form,
- * and bounds and a zone beside it. Both are read. Stateless and thread-safe.
+ * Encodes a ledger row as flat JSON. A row has wire version 1, or version 2 if its client is billed
+ * by its own calendar. In version 2, {@code billing_period} has another form, and members for its
+ * bounds and zone follow. Both versions are read. Stateless and thread-safe.
  */
 public final class LedgerRowCodec {
   private static final String CLOSE = "CLOSE";

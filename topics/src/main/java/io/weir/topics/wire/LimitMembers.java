@@ -10,12 +10,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A bucket's limit as members of a flat object: {@code algorithm} and the numbers of the limit,
- * {@code capacity} first. Collects the members while an object is read. Not thread-safe.
+ * Reads and writes a bucket's limit as members of a flat object: {@code algorithm} and the numbers
+ * of the limit, {@code capacity} first. Collects the members while an object is read. Not
+ * thread-safe.
  *
- * <p>Without {@code algorithm} the limit is that of a token bucket, which is how most are written,
- * or with {@code ends_at_us} that of a quota, as written before there were more algorithms
- * (decision 0013).
+ * <p>Most limits are written without {@code algorithm}, which means a token bucket. With {@code
+ * ends_at_us} it means a quota, as written before there were more algorithms (decision 0013).
  */
 final class LimitMembers {
   private static final String ALGORITHM = "algorithm";
@@ -48,7 +48,7 @@ final class LimitMembers {
     return limit.limit();
   }
 
-  /** Reads the parser's current member if it belongs to a limit. Returns whether it does. */
+  /** Reads the parser's current member; returns false if it does not belong to a limit. */
   boolean read(JsonParser json, String member) throws IOException, MalformedRecordException {
     if (member.equals(ALGORITHM)) {
       algorithm = Json.text(json, member);
@@ -66,7 +66,7 @@ final class LimitMembers {
   /**
    * Returns the limit; null if there is none.
    *
-   * @throws IllegalArgumentException if its algorithm is not known, or its numbers are out of range
+   * @throws IllegalArgumentException if its algorithm is unknown, or its numbers are out of range
    */
   @Nullable BucketLimit limit() {
     // capacity 0 is valid and denies every call

@@ -2,8 +2,9 @@
 package io.weir.topics.wire;
 
 /**
- * Computes what a line of {@code weir.calls.v1} adds to {@code events_digest}, from all its bytes.
- * It detects accidents; it does not protect against forgery. Stateless and thread-safe.
+ * Computes the summand of a line of {@code weir.calls.v1} in {@code events_digest}, from all its
+ * bytes. The digest detects accidents, but does not protect against forgery. Stateless and
+ * thread-safe.
  */
 public final class LineDigest {
   private static final long FNV_OFFSET = 0xcbf29ce484222325L;
@@ -17,7 +18,7 @@ public final class LineDigest {
    * pseudorandom number generators", OOPSLA 2014).
    *
    * @param start index of the first byte
-   * @param end index behind the last byte
+   * @param end index after the last byte
    */
   public static long of(byte[] bytes, int start, int end) {
     long hash = FNV_OFFSET;

@@ -2,7 +2,7 @@
 package io.weir.topics.wire;
 
 /**
- * Signals that bytes are not a valid record of the expected type. The message names the member and
+ * Thrown when bytes are not a valid record of the expected type. The message names the member and
  * the rule.
  */
 public final class MalformedRecordException extends Exception {

@@ -11,11 +11,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The members of one JSON object, for records that are not on the hot path: scalars, and lists of
- * integers or of objects. Others are left out. Immutable.
+ * The members of one JSON object, for records that are not on the hot path. They are scalars, and
+ * lists of integers or of objects; other members are left out. Immutable.
  */
 final class Members {
-  /** Stands in a list for an element that is neither an integer nor an object. */
+  /** Placeholder for a list element that is neither an integer nor an object. */
   private static final Object OTHER = new Object();
 
   private final String record;
@@ -26,10 +26,10 @@ final class Members {
     this.values = values;
   }
 
-  /** Makes a record of its members. */
+  /** Creates a record from its members. */
   interface Decoder<T> {
     /**
-     * Makes the record.
+     * Creates the record.
      *
      * @throws RuntimeException if a value is out of its range
      */
@@ -39,7 +39,7 @@ final class Members {
   /**
    * Decodes a record.
    *
-   * @param record what it is, for messages
+   * @param record the kind of record, for messages
    * @throws MalformedRecordException if the bytes are not one object, or not such a record
    */
   static <T> T decode(byte[] bytes, String record, Decoder<T> decoder)
@@ -59,7 +59,7 @@ final class Members {
       }
       Members members = read(json, record);
       if (json.currentToken() != JsonToken.END_OBJECT || json.nextToken() != null) {
-        throw new MalformedRecordException("a " + record + " must be one whole JSON object");
+        throw new MalformedRecordException("a " + record + " must be one complete JSON object");
       }
       return members;
     } catch (IOException notJson) {
@@ -136,12 +136,12 @@ final class Members {
     return required(member, Boolean.class);
   }
 
-  /** Returns the integers of a list, which is empty if the member is absent. */
+  /** Returns the integers of a list; an empty list if the member is absent. */
   List<Long> integers(String member) throws MalformedRecordException {
     return list(member, Long.class);
   }
 
-  /** Returns the objects of a list, which is empty if the member is absent. */
+  /** Returns the objects of a list; an empty list if the member is absent. */
   List<Members> objects(String member) throws MalformedRecordException {
     return list(member, Members.class);
   }

@@ -3,28 +3,25 @@ package io.weir.topics.wire;
 
 /** The headers that describe a record of the quarantine: wire version 1, as text. */
 public final class QuarantineHeaders {
-  /** Why the record or line was refused. */
+  /** The reason why the record or line was quarantined. */
   public static final String REASON = "weir-reason";
 
   /** The source of the record: topic-partition-offset. */
   public static final String SOURCE = "weir-source";
 
-  /** The line's number from 1; absent if the whole record was refused. */
+  /** The line's number from 1; absent if the whole record was quarantined. */
   public static final String LINE = "weir-line";
 
-  /**
-   * The number of this part and the number of parts, if the record was too large to be kept in one.
-   */
+  /** The number of this part and the number of parts, if the record was too large for one. */
   public static final String PART = "weir-part";
 
   /**
-   * On the record that a refused record or line was counted after all: the source,
-   * partition@offset, where it had been refused. The value lists the lines, {@code 3-7,9}, or is
-   * {@link #WHOLE}.
+   * On the record that a quarantined record or line was counted later: its source,
+   * partition@offset. The record's value lists the lines, {@code 3-7,9}, or is {@link #WHOLE}.
    */
   public static final String REPLAYED = "weir-replayed";
 
-  /** The value if a whole record was counted as it arrived. */
+  /** The value if a whole record was counted as received. */
   public static final String WHOLE = "record";
 
   /** Suffix of the reason if the line may have been counted before. */

@@ -11,15 +11,16 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Encodes the headers that a replayed batch has in addition to those of a batch, as text: {@code
- * replay_of} (partition@offset) and, for single lines, {@code replay_line}. Stateless and
- * thread-safe.
+ * Encodes the additional headers of a replayed batch as text: {@code replay_of} (partition@offset)
+ * and, for single lines, {@code replay_line}. Stateless and thread-safe.
  */
 public final class ReplayCodec {
-  /** The header with the partition and offset at which the batch, or its lines, were refused. */
+  /** The header with the original partition and offset of the batch or its lines. */
   public static final String OF_HEADER = "replay_of";
 
-  /** The header with the number of the first line there; absent if the whole record is repeated. */
+  /**
+   * The header with the original number of the first line; absent if the whole record is repeated.
+   */
   public static final String LINE_HEADER = "replay_line";
 
   private static final Pattern PLACE = Pattern.compile("(\\d{1,6})@(\\d{1,15})");

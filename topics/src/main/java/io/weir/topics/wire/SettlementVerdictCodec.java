@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Encodes the verdict on a settlement as flat JSON: wire version 1. Members: {@code position,
- * client, id, verdict, actual_cost, standing, reason}. Absent {@code actual_cost} and {@code
- * standing} mean that the settlement by which the call is billed is not stated, absent {@code
- * reason} that there is none; every other member is required. Stateless and thread-safe.
+ * client, id, verdict, actual_cost, standing, reason}. Without {@code actual_cost} and {@code
+ * standing}, the settlement by which the call is billed is unknown. Without {@code reason} there is
+ * no reason. Every other member is required. Stateless and thread-safe.
  */
 public final class SettlementVerdictCodec {
   /** The value of the header {@code weir-type} on such a record. */
@@ -70,7 +70,8 @@ public final class SettlementVerdictCodec {
       throws MalformedRecordException {
     UsagePosition position = UsagePosition.parse(text);
     if (position == null) {
-      throw new MalformedRecordException("settlement verdict: " + member + " is no position");
+      throw new MalformedRecordException(
+          "settlement verdict: " + member + " must be a usage position");
     }
     return position;
   }

@@ -8,7 +8,7 @@ import io.weir.topics.model.UsageWindow;
 import java.io.IOException;
 import java.util.HexFormat;
 
-/** The members that ledger rows and state records have in common. Stateless and thread-safe. */
+/** The common members of ledger rows and state records. Stateless and thread-safe. */
 final class UsageRecordMembers {
   /** Quantities are whole units; a later meter may count in 10^-scale. */
   private static final int SCALE = 0;

@@ -15,13 +15,13 @@ import java.util.Locale;
 
 /**
  * Encodes the newest figures of one key and window as flat JSON, under a key that sorts by client,
- * meter, endpoint and time: wire version 1. The billing period is said only if it is not the month
- * of UTC in which the window starts. Stateless and thread-safe.
+ * meter, endpoint and time: wire version 1. The billing period is written only if it is not the UTC
+ * month in which the window starts. Stateless and thread-safe.
  */
 public final class UsageStateCodec {
   /**
-   * Stands in keys for the endpoints without a row of their own. No endpoint's own key contains it,
-   * since {@code @} is percent-encoded there.
+   * The text of the others in keys. No endpoint's own key contains it, since {@code @} is
+   * percent-encoded there.
    */
   private static final String OTHERS = "@others";
 
@@ -49,8 +49,8 @@ public final class UsageStateCodec {
   }
 
   /**
-   * Returns the endpoint of a key as it appears in keys: percent-encoded, or {@code @others} for
-   * the {@linkplain UsageKey#others() others}.
+   * Returns the form of an endpoint in keys: percent-encoded, or {@code @others} for the
+   * {@linkplain UsageKey#others() others}.
    */
   public static String encodedEndpoint(UsageKey key) {
     return key.others() ? OTHERS : encodedName(key.endpoint());
@@ -67,9 +67,7 @@ public final class UsageStateCodec {
     return "0".repeat(Math.max(0, START_DIGITS - digits.length())) + digits;
   }
 
-  /**
-   * Returns a name as it appears in keys: percent-encoded, and therefore in ASCII without a slash.
-   */
+  /** Returns the form of a name in keys: percent-encoded, and therefore ASCII without a slash. */
   public static String encodedName(String name) {
     return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
   }
@@ -88,7 +86,7 @@ public final class UsageStateCodec {
   }
 
   /**
-   * What a key names.
+   * The usage key and window of a record's key.
    *
    * @param key the usage key
    * @param startEpochMillis start of the window
@@ -96,7 +94,7 @@ public final class UsageStateCodec {
   public record Row(UsageKey key, long startEpochMillis) {}
 
   /**
-   * Decodes the key of a client's figures, as of a tombstone, which has no value.
+   * Decodes the key of a client's figures, for instance that of a tombstone.
    *
    * @throws MalformedRecordException if it is not the key of a client's figures
    */
@@ -168,7 +166,7 @@ public final class UsageStateCodec {
   }
 
   /**
-   * Some figures of a row.
+   * The quantity and the denied calls of a row.
    *
    * @param quantity the quantity
    * @param callsDenied denied calls
@@ -176,9 +174,9 @@ public final class UsageStateCodec {
   public record Figures(long quantity, long callsDenied) {}
 
   /**
-   * Decodes some figures of a value, several times faster than all of it.
+   * Decodes these figures of a value, several times faster than the whole value.
    *
-   * @throws MalformedRecordException if they are missing; what follows them is not looked at
+   * @throws MalformedRecordException if they are missing; the rest of the value is not checked
    */
   public static Figures decodeFigures(byte[] bytes) throws MalformedRecordException {
     try (JsonParser json = Json.FACTORY.createParser(bytes)) {

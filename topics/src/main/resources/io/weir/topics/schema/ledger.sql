@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The rows of weir.usage.ledger.v1 as a table of PostgreSQL 11 or newer: a column for each member,
--- and a row for each record_id. Absent members are NULL. docs/billing.md tells how it is filled.
+-- and a row for each record_id. Absent members are NULL. docs/billing.md describes how to fill it.
 
 CREATE TABLE weir_ledger (
   schema_version bigint NOT NULL,
@@ -73,9 +73,9 @@ CREATE TABLE weir_ledger (
 
 CREATE INDEX weir_ledger_by_client ON weir_ledger (client, window_start_ms);
 
--- When the aggregator counts anew, a row is written again with the same record_id. The row that came
--- first stays, whatever the second says: calls that had expired are missing from the second. Only
--- Weir's own columns are kept so: columns that a biller has added can be updated like any other.
+-- When the aggregator counts again, it writes a row again with the same record_id. The first row
+-- stays: the second may lack calls that have expired. This protects only Weir's own columns; columns
+-- that a biller has added can be updated.
 CREATE FUNCTION weir_ledger_keep_first() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   is_other boolean;
@@ -103,7 +103,7 @@ BEGIN
     OLD.closed_through_ms, OLD.rows, OLD.complete, OLD.emitted_at_ms
   );
   IF is_other THEN
-    RAISE WARNING 'weir_ledger: row % came again with other figures, the first stays', OLD.record_id;
+    RAISE WARNING 'weir_ledger: row % was received again with other figures; the first row stays', OLD.record_id;
     RETURN OLD;
   END IF;
   RETURN NEW;
@@ -113,12 +113,12 @@ $$;
 CREATE TRIGGER weir_ledger_keep_first BEFORE UPDATE ON weir_ledger
   FOR EACH ROW EXECUTE FUNCTION weir_ledger_keep_first();
 
--- The rows to add up: by client, meter and the four members of the billing period.
+-- The rows to sum: by client, meter and the four members of the billing period.
 CREATE VIEW weir_usage AS
   SELECT * FROM weir_ledger WHERE record_type <> 'CLOSE';
 
--- How far each partition is closed. A period is ready when the least of all partitions is at or
--- behind its end, and there are as many rows here as the topic has partitions.
+-- How far each partition is closed. A period is complete when the least value of all partitions is
+-- at or after its end, and this view has as many rows as the topic has partitions.
 CREATE VIEW weir_closed_through AS
   SELECT input_partition, max(closed_through_ms) AS closed_through_ms
   FROM weir_ledger WHERE record_type = 'CLOSE' GROUP BY input_partition;

@@ -70,7 +70,7 @@ final class KafkaConnectionTest {
     assertEquals(expected, properties);
   }
 
-  /** The port of the broker that {@code weir up} starts is no property. */
+  /** The port of the broker that {@code weir up} starts is not a property. */
   @Test
   void portOfTheEmbeddedBroker_isNoProperty() {
     Properties expected = new Properties();
@@ -83,23 +83,23 @@ final class KafkaConnectionTest {
 
   @ParameterizedTest
   @CsvSource({
-    "acks, must survive",
-    "enable.idempotence, must survive",
-    "transactional.id, must survive",
+    "acks, must not be lost",
+    "enable.idempotence, must not be lost",
+    "transactional.id, must not be lost",
     "isolation.level, only committed records",
     "enable.auto.commit, only committed records",
-    "processing.guarantee, the counting is exact",
+    "processing.guarantee, exact counts depend",
     "group.id, partitions",
-    "bootstrap.servers, WEIR_KAFKA has the addresses",
+    "bootstrap.servers, WEIR_KAFKA sets the addresses",
     "max.request.size, memory",
     "request.timeout.ms, wait",
-    "default.timestamp.extractor, the counting is exact",
-    "check.crcs, the counting is exact",
-    "interceptor.classes, the counting is exact",
-    "fetch.min.bytes, none of those that may be set",
-    "__processing.threads.enabled__, none of those that may be set",
-    "producer.acks, for some clients only; give acks",
-    "main.consumer.isolation.level, for some clients only"
+    "default.timestamp.extractor, exact counts depend",
+    "check.crcs, exact counts depend",
+    "interceptor.classes, exact counts depend",
+    "fetch.min.bytes, operators cannot set it",
+    "__processing.threads.enabled__, operators cannot set it",
+    "producer.acks, to some clients only; set acks",
+    "main.consumer.isolation.level, to some clients only"
   })
   void whatCorrectnessNeeds_cannotBeSet_andSaysSo(String name, String why) throws IOException {
     String inFile = refusal(Map.of("WEIR_KAFKA_CONFIG", file(name + "=x").toString()));
@@ -141,7 +141,7 @@ final class KafkaConnectionTest {
     assertEquals(10, streams.get("producer.linger.ms"));
   }
 
-  /** One that is not told in OwnProperties would silently replace an operator's. */
+  /** A property that OwnProperties does not list would silently replace an operator's. */
   @ParameterizedTest
   @ValueSource(strings = {"security.protocol", "sasl.mechanism", "client.rack"})
   void ownProperty_thatOperatorsMaySet_isRefused(String name) {

@@ -31,7 +31,7 @@ final class KafkaRefusalTest {
             .startsWith("Kafka does not accept the credentials: no"));
   }
 
-  /** An issuer may be away, so trying again may help. */
+  /** The issuer may be unavailable, so a retry may succeed. */
   @Test
   void credentials_thatAnIssuerDoesNotGive_areToldAsSuch_withoutNamesOfClasses() {
     LoginException login = new LoginException("java.io.IOException: The response code 401");
@@ -41,7 +41,7 @@ final class KafkaRefusalTest {
     assertFalse(KafkaRefusal.is(failure));
     assertTrue(
         KafkaRefusal.explain(failure, "Read", "")
-            .startsWith("the client has got no credentials for Kafka: The response code 401"),
+            .startsWith("the client could not get credentials for Kafka: The response code 401"),
         () -> KafkaRefusal.explain(failure, "Read", ""));
   }
 

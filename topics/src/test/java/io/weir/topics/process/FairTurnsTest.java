@@ -18,7 +18,7 @@ final class FairTurnsTest {
   private final FairTurns turns = new FairTurns(1, 1);
   private final BlockingQueue<String> had = new LinkedBlockingQueue<>();
 
-  /** Once, the client that had read least came first, so idle clients kept all others waiting. */
+  /** Regression: the client that had read least came first, so idle clients delayed all others. */
   @Test
   void clients_takeTurns_howeverManyWaitersOneOfThemHas() throws Exception {
     assertTrue(turns.acquire("stranger", 0));

@@ -117,7 +117,7 @@ final class SupervisedThreadTest {
     assertEquals(List.of(), failures);
   }
 
-  /** Once, an interrupt by anybody else ended the thread for good, and nobody was told. */
+  /** Regression: an interrupt by other code ended the thread permanently, without a message. */
   @Test
   void interruptWithoutClose_isAFailure_andTheWorkIsRestarted() throws Exception {
     try (SupervisedThread thread =

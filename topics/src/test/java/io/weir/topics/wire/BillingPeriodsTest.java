@@ -29,8 +29,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Records of clients who are billed by a calendar of their own, as stored beside those of version
- * 1; and what the published schemas say of all of them.
+ * Records of clients with their own billing calendars, as stored next to those of version 1,
+ * compared with the published schemas.
  */
 final class BillingPeriodsTest {
   private static final BillingPeriod OCTOBER =

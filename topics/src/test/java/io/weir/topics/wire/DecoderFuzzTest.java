@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whatever the bytes are, a decoder reads them or says that they are malformed. */
+/** For any bytes, a decoder returns a record or reports that they are malformed. */
 final class DecoderFuzzTest {
   private static final Pattern NUMBER = Pattern.compile("-?\\d+");
   private static final String[] EDGES = {

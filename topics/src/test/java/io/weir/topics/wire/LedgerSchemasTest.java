@@ -38,9 +38,9 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * The three schemas of the ledger are one. {@code ledger-row.json} is held against the rows that
- * the codec writes, and its Kafka Connect form and the table of SQL against {@code
- * ledger-row.json}. So a member that is added in one place alone fails here.
+ * The three schemas of the ledger agree. {@code ledger-row.json} is compared with the rows that the
+ * codec writes. The Kafka Connect form and the SQL table are compared with {@code ledger-row.json}.
+ * A member that is added in only one place fails this test.
  */
 final class LedgerSchemasTest {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -125,7 +125,7 @@ final class LedgerSchemasTest {
     assertEquals(members(), members);
   }
 
-  /** A column that the trigger does not name could be changed by a row that comes again. */
+  /** A repeated row could change a column that the trigger does not name. */
   @Test
   void trigger_comparesEveryMember() throws Exception {
     String sql = text("ledger.sql");
@@ -139,7 +139,7 @@ final class LedgerSchemasTest {
     }
   }
 
-  /** What a row of one kind must have is a constraint of the table, too. */
+  /** The required members of each kind of row are also constraints of the table. */
   @Test
   void constraints_askForTheMembersThatTheKindsOfRowsRequire() throws Exception {
     String sql = text("ledger.sql");

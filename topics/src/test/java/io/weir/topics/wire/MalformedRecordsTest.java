@@ -30,10 +30,10 @@ final class MalformedRecordsTest {
     assertProblem(GOOD.replace("\"cost\":1", "\"cost\":1.5"), "cost must be an integer");
     assertProblem(GOOD.replace("\"cost\":1", "\"cost\":99999999999999999999"), "int64");
     assertProblem(GOOD.replace("true", "\"yes\""), "allowed must be true or false");
-    assertProblem(GOOD.replace("\"cache\"", "\"oracle\""), "decided_by is not known");
+    assertProblem(GOOD.replace("\"cache\"", "\"oracle\""), "unknown decided_by");
     assertProblem(GOOD.replace(",\"decided_at_ms\":5", ""), "decided_at_ms");
     assertProblem(GOOD.replace("acme", "a\\u0000b"), "client must not contain control");
-    assertProblem(GOOD + "{}", "one object only");
+    assertProblem(GOOD + "{}", "only one object");
     assertProblem(GOOD.substring(0, 40), "must be");
     assertProblem("[]", "must be a JSON object");
     assertProblem("", "must be a JSON object");
@@ -48,7 +48,7 @@ final class MalformedRecordsTest {
     assertProblem(good.replace(":9}", ":-9}"), "settled_at_ms must be 0 to ");
     assertProblem(good.replace(",\"actual_cost\":3", ""), "actual_cost is missing");
     assertProblem(good.replace(",\"settled_at_ms\":9", ""), "settled_at_ms is missing");
-    assertProblem(good.replace("true", "false"), "nothing to settle");
+    assertProblem(good.replace("true", "false"), "cannot be settled");
   }
 
   @Test

@@ -41,8 +41,8 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /**
- * The bytes of wire version 1, as stored in this package's resources. A difference here is a
- * migration: readers in the field would meet it.
+ * The bytes of wire version 1, as stored in this package's resources. A difference here requires a
+ * migration, since deployed readers would receive it.
  */
 final class StoredBytesTest {
   private static final UsageKey KEY = new UsageKey("acme/ü", "calls", "GET /v1/items");
