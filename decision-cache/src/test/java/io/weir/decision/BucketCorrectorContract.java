@@ -27,8 +27,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * What every corrector does to the buckets of its cache. Limits refill so slowly (one token an
- * hour) that a running clock gives the same answers as one that stands.
+ * The contract of every corrector. Limits refill so slowly (one token an hour) that a running clock
+ * gives the same results as a stopped clock.
  */
 public abstract class BucketCorrectorContract {
   private static final long HOUR_MICROS = 3_600_000_000L;
@@ -214,7 +214,9 @@ public abstract class BucketCorrectorContract {
     assertEquals(3, reply.remainingTokens());
   }
 
-  /** Sim seed 103808: a greater counter of the life before must not hide what was charged since. */
+  /**
+   * Simulation seed 103808: a greater counter of the previous epoch must not hide later charges.
+   */
   @Test
   void apply_greaterCounterThanTheRecreatedBuckets_chargesSinceStillCount() throws Exception {
     long epoch = nowEpochMicros() - HOUR_MICROS;

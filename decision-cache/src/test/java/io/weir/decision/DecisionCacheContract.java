@@ -32,8 +32,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * What every decision cache does. Limits refill so slowly (one token an hour) that a cache whose
- * clock runs gives the same answers as one whose clock stands.
+ * The contract of every decision cache. Limits refill so slowly (one token an hour) that a running
+ * clock gives the same results as a stopped clock.
  */
 public abstract class DecisionCacheContract {
   private static final long HOUR_MICROS = 3_600_000_000L;
@@ -77,7 +77,7 @@ public abstract class DecisionCacheContract {
     return new BucketRequest(prefix + name, new QuotaLimit(capacityTokens, endsAt), true, held);
   }
 
-  /** The sub-window of a window of 20 days that contains this moment, or one that is over. */
+  /** The current sub-window of a window of 20 days, or an earlier one. */
   private BucketRequest sliding(long capacityTokens, int subWindows, int back) {
     SlidingWindow window = new SlidingWindow(capacityTokens, 20 * 86_400, subWindows);
     long millis = nowEpochMicros() / 1_000 - back * window.subWindowSeconds() * 1_000;
@@ -341,7 +341,7 @@ public abstract class DecisionCacheContract {
     Decision.Denied denied = denied(check(tooMuch, sliding(100, 4, 0), enforced("b", 100)));
     assertEquals(0, denied.decidingBucket());
     assertTrue(denied.buckets().get(0).retryAfterMicros() > 0);
-    // the refused call took nothing of the other bucket
+    // the denied call took nothing from the other bucket
     assertEquals(99, allowed(check(1, enforced("b", 100))).buckets().get(0).remainingTokens());
   }
 
@@ -372,7 +372,7 @@ public abstract class DecisionCacheContract {
         first.decidedAtEpochMicros() + day.windowMicros(),
         denied.decidedAtEpochMicros() + reply.retryAfterMicros());
     assertTrue(denied(check(11, log)).costExceedsCapacity());
-    // the refused calls took nothing of either
+    // the denied calls took nothing from either
     assertEquals(4, allowed(check(1, enforced("a", 10), log)).buckets().get(0).remainingTokens());
     assertEquals(0, denied(check(1, log)).buckets().get(0).remainingTokens());
   }
@@ -391,7 +391,7 @@ public abstract class DecisionCacheContract {
     BucketReply first = allowed(slots("a", 2, "s")).buckets().get(0);
     assertEquals(new BucketReply(true, 1, HOUR_MICROS, 0, 0, 0, 0, true), first);
     assertEquals(0, allowed(slots("b", 2, "s")).buckets().get(0).remainingTokens());
-    // the same call again renews the slot that it has
+    // the same call again renews its slot
     assertFalse(allowed(slots("a", 2, "s")).buckets().get(0).charged());
 
     Decision.Denied denied = denied(slots("c", 2, "s", "t"));
@@ -404,7 +404,7 @@ public abstract class DecisionCacheContract {
     assertInstanceOf(Decision.Allowed.class, cache().peek(slots("a", 2, "s")));
     assertInstanceOf(Decision.Denied.class, cache().peek(slots("c", 2, "s")));
     assertTrue(released(slots("a", 2, "s")).charged());
-    // a second time, and by who has none, nothing changes
+    // a second release, and a release without a slot, change nothing
     assertFalse(released(slots("a", 2, "s")).charged());
     assertFalse(released(slots("c", 2, "s")).charged());
     assertEquals(1, released(slots("c", 2, "s")).remainingTokens());

@@ -9,7 +9,7 @@ import io.weir.limits.correction.Correction;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
-/** Seeded numbers that lie at the edges more often than chance would have it. */
+/** Seeded random numbers with a bias towards the edges of their ranges. */
 public final class EdgeNumbers {
   private static final long YEAR_MICROS = 365L * 86_400 * 1_000_000;
   private static final long[] PERIODS_MICROS = {
@@ -74,7 +74,7 @@ public final class EdgeNumbers {
         random.nextInt(8) == 0 ? upTo(TokenBucketLimit.EXACT_BELOW - 1) : Math.max(1, endsAt));
   }
 
-  /** A cost: mostly payable, sometimes above capacity, sometimes the largest there is. */
+  /** A cost: mostly within the capacity, sometimes above it, sometimes the greatest cost. */
   public long cost(BucketLimit limit) {
     return switch (random.nextInt(8)) {
       case 0 -> Long.MAX_VALUE - random.nextInt(2);
@@ -85,7 +85,7 @@ public final class EdgeNumbers {
     };
   }
 
-  /** A correction of a bucket of which this is kept; mostly one that is applied. */
+  /** A correction of a bucket with the given state; mostly one that is applied. */
   public Correction correction(
       String bucket, BucketLimit limit, @Nullable BucketState kept, long nowEpochMicros) {
     long epoch = kept == null ? nowEpochMicros : eitherEpoch(kept);

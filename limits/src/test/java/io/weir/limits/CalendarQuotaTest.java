@@ -188,9 +188,9 @@ final class CalendarQuotaTest {
   }
 
   /**
-   * For random zones and moments, and for moments close to changes of the zone's offset: the period
-   * holds the moment, every moment in it gives the same period, and the next one begins where it
-   * ends.
+   * For random zones and moments, including moments close to changes of the offset: the period
+   * contains the moment, every moment in it gives the same period, and the next period begins at
+   * its end.
    */
   @Test
   void at_randomZonesAndMoments_tilesTheTimeLine() {

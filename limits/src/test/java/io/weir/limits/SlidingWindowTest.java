@@ -39,7 +39,7 @@ final class SlidingWindowTest {
       return as(window, nowMicros, nowMicros);
     }
 
-    /** As a caller sees them for whom it is another time than for the cache. */
+    /** The buckets as seen by a caller with another clock than the cache. */
     CountedBucket as(SlidingWindow window, long callerMicros, long nowMicros) {
       PeriodicLimit.Span span = span(window, callerMicros);
       return (CountedBucket) window.in(span).view(key(span), kept::get, nowMicros);
@@ -186,9 +186,8 @@ final class SlidingWindowTest {
   private record Taken(long atMicros, long subWindow, long cost) {}
 
   /**
-   * Random calls, some of callers that are late or early at a boundary, against counting all of
-   * them anew, in fractions without rounding; each answer's times are held against what the calls
-   * then find.
+   * Compares random calls, some with early or late clocks at a boundary, with an exact count in
+   * fractions. The times in each reply are compared with later calls.
    */
   @Test
   void randomCalls_followTheDefinition_andTheirTimesAreExact() {

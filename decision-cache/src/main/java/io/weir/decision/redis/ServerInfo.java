@@ -91,7 +91,7 @@ record ServerInfo(
     }
     int major = majorVersion();
     if (major != UNKNOWN_VERSION && major < LEAST_VERSION) {
-      return "the server must have version " + LEAST_VERSION + " or later, has " + version;
+      return "the server has version " + version + ", but must have " + LEAST_VERSION + " or later";
     }
     return "";
   }

@@ -110,7 +110,7 @@ final class DenyCacheTest {
         1_141_000, denied == null ? -1 : denied.shortages().get(0).reply().retryAfterMicros());
   }
 
-  /** The denial was made at some time since the cache was asked. */
+  /** The cache denied at an unknown time after the request. */
   @Test
   void time_countsFromTheQuestion_whatIsToldFromTheAnswer() {
     long asked = nowNanos;
@@ -280,7 +280,7 @@ final class DenyCacheTest {
     assertTrue(repeated > 10_000, "only " + repeated + " denials were repeated");
   }
 
-  /** A cache of three buckets, asked through a deny cache. */
+  /** A cache of three buckets, behind a deny cache. */
   private static final class History {
     private final int seed;
     private final Random random;
@@ -334,7 +334,7 @@ final class DenyCacheTest {
       return outcome.decision();
     }
 
-    /** Something may have been charged since, so the caller may have to wait for longer. */
+    /** Later charges may extend the waiting time of the caller. */
     private void compare(Check check, StillDenied denied, Decision.Denied real) {
       for (Shortage shortage : denied.shortages()) {
         BucketReply told = shortage.reply();

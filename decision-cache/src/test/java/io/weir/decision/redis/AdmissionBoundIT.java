@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * The documented bound: in any interval T of the cache's clock at most capacity + rate × T is
- * admitted, whoever asks and however many at once.
+ * admitted, for any number of concurrent callers.
  */
 class AdmissionBoundIT {
   private static final int CACHES = 2;
@@ -81,7 +81,7 @@ class AdmissionBoundIT {
     return admissions;
   }
 
-  /** The stamps show that no admission is missing here: each begins where the one before ended. */
+  /** The stamps show that no admission is missing: each stamp continues the previous one. */
   private static void assertStampsAreGapless(List<Admission> admissions) {
     long charged = 0;
     for (Admission admission : admissions) {
@@ -91,10 +91,10 @@ class AdmissionBoundIT {
   }
 
   /**
-   * From every admission to every later one at most capacity + rate × T was admitted. The time it
-   * takes must not grow with the square of the admissions, which are more the slower the machine
-   * is; so of all intervals that end at an admission only the worst is looked at: that whose begin
-   * had the least admitted before, once the refill until then is taken off.
+   * From every admission to every later one at most capacity + rate × T was admitted. The check
+   * must be linear in the number of admissions. Of all intervals that end at an admission, it
+   * therefore examines only the worst: the one with the least admitted before its start, less the
+   * refill until then.
    */
   private static void assertBoundInEveryInterval(
       TokenBucketLimit limit, List<Admission> admissions) {

@@ -26,7 +26,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Checks of batches that wait do not hold up single checks, and are not starved by them. */
+/**
+ * Waiting checks of batch requests do not delay single checks, and single checks do not starve
+ * them.
+ */
 final class BatchFairnessIT {
   private static final int MANY = 300;
   private static final TokenBucketLimit BURST = new TokenBucketLimit(1_000, 1, 1_000_000);
@@ -72,7 +75,7 @@ final class BatchFairnessIT {
             RedisDecisionCache.start(PatientConfig.of(redis).withQueue(4_096, 64, 1))) {
       assertInstanceOf(Decision.Allowed.class, cache.take(single(0)));
       RedisCommands<String, String> commands = other.connect().sync();
-      // what is sent from now on waits in Redis, and all else in the queue
+      // the next calls wait in Redis, and further checks in the queue
       pause(commands);
       List<CompletableFuture<Decision>> batch = new ArrayList<>();
       for (int i = 0; i < MANY; i++) {

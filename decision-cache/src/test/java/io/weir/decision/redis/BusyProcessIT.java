@@ -23,8 +23,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * A process that is kept from its own work does not take that for a server that does not answer
- * (issue 12, item 14). Here the thread that reads the connection is held; the server is well.
+ * A delayed process is not mistaken for a server that does not reply (issue 12, item 14). The test
+ * blocks the thread that reads the connection; the server is healthy.
  */
 class BusyProcessIT {
   private static final Duration DEADLINE = Duration.ofMillis(500);
@@ -60,7 +60,7 @@ class BusyProcessIT {
     }
   }
 
-  /** Keeps the thread that reads the connection from its work, until released. */
+  /** Blocks the thread that reads the connection, until released. */
   private void holdReader(RedisDecisionCache cache) throws InterruptedException {
     CountDownLatch held = new CountDownLatch(1);
     cache
@@ -75,8 +75,8 @@ class BusyProcessIT {
   }
 
   /**
-   * Submits a check, and keeps the thread that reads the connection from its work once it has sent
-   * the check, until released.
+   * Submits a check, and blocks the thread that reads the connection after it has sent the check,
+   * until released.
    */
   private CompletableFuture<Decision> takeAndHoldReader(RedisDecisionCache cache, String bucket)
       throws Exception {
@@ -121,7 +121,7 @@ class BusyProcessIT {
       CacheStatistics statistics = cache.statistics();
 
       CompletableFuture<Decision> decision = takeAndHoldReader(cache, "a");
-      assertRejected(decision, "read the server's answer");
+      assertRejected(decision, "read the server's reply");
       released.countDown();
 
       Await.until("the late answer", () -> statistics.repliesLate.count() == 1);
@@ -145,7 +145,7 @@ class BusyProcessIT {
         }
 
         for (CompletableFuture<Decision> decision : held) {
-          assertRejected(decision, "ask the server");
+          assertRejected(decision, "send the check to the server");
         }
         released.countDown();
 

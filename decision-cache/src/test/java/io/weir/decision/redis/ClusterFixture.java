@@ -17,7 +17,7 @@ import io.weir.topics.model.CacheRestored;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A cluster, a cache in it, and clients of whom it is known which server holds them. */
+/** A cluster, a cache in it, and clients with known servers. */
 final class ClusterFixture implements AutoCloseable {
   private static final long ENDS_AT = 4_000_000_000_000_000L;
   private static final int PARTITIONS = 2;

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Checks whose buckets lie on several servers: all or none, on whichever server they lie. */
+/** Checks of buckets on several servers: all buckets are charged, or none. */
 class ClusterLayersIT {
   private static final int CLIENTS = 9;
   private static final int THREADS = 16;
@@ -56,7 +56,10 @@ class ClusterLayersIT {
     return new BucketRequest(key, new QuotaLimit(limit, ENDS_AT), true);
   }
 
-  /** The client's bucket stands in the middle, so that the order of the check is not the parts'. */
+  /**
+   * The client's bucket is in the middle, so that the order of the check differs from that of the
+   * parts.
+   */
   private static List<BucketRequest> layers(String test, int client, int endpoint) {
     return List.of(
         quota("w1:{*" + test + "-endpoint:" + endpoint + "}", OF_ENDPOINT),
@@ -202,12 +205,12 @@ class ClusterLayersIT {
     assertInstanceOf(Decision.Allowed.class, fixture.cache.take(first));
     assertEquals(List.of(1L, 1L), freeSlots());
 
-    // the client's quota is used up: what was taken of the shared slots is given back
+    // the client's quota is exhausted: the shared slot is given back
     Decision.Denied denied =
         assertInstanceOf(Decision.Denied.class, fixture.cache.take(slots("second", 1)));
     assertEquals(2, denied.decidingBucket());
     assertEquals(List.of(1L, 1L), freeSlots());
-    // a retry that is refused leaves the slots that the call has
+    // a denied retry keeps the slots of the call
     assertInstanceOf(Decision.Denied.class, fixture.cache.take(first));
     assertEquals(List.of(1L, 1L), freeSlots());
 
@@ -245,7 +248,8 @@ class ClusterLayersIT {
   }
 
   /**
-   * Once, a client whose own quota was used up kept what all share empty, and was admitted nothing.
+   * Regression: a client with an exhausted quota kept the shared bucket empty without being
+   * admitted.
    */
   @Test
   void refusedAgainAndAgain_takesNothingFromOthersOfWhatIsShared() throws Exception {

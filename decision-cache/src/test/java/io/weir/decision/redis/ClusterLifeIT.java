@@ -20,7 +20,7 @@ import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** How the servers of a cluster lose their state, one by one, and are restored, each alone. */
+/** The servers of a cluster lose their state one by one, and each is restored alone. */
 class ClusterLifeIT {
   private static final long MANY = 1_000_000;
 
@@ -255,7 +255,7 @@ class ClusterLifeIT {
             .contains("master_link_status:up");
   }
 
-  /** Once, all slots that the server held at the end were marked. */
+  /** Regression: all slots that the server held at the end were marked. */
   @Test
   void slotComesWithoutItsKeysDuringARestoration_isNotWarmWhenItEnds() throws Exception {
     start(false);
@@ -279,7 +279,7 @@ class ClusterLifeIT {
     assertWarm(8_000);
   }
 
-  /** Once, the server was not looked at any more, and so never restored. */
+  /** Regression: the server was not looked at any more, and never restored. */
   @Test
   void slotIsLeftOnItsWay_itsServerIsRestoredAllTheSame() throws Exception {
     start(false);
@@ -302,7 +302,7 @@ class ClusterLifeIT {
     return takeHeld(slot) instanceof Decision.Allowed;
   }
 
-  /** Once, each call waited for the deadline, and was sent some fifteen times until then. */
+  /** Regression: each call waited for the deadline, and was sent about fifteen times until then. */
   @Test
   void clusterDoesNotServe_callsAreUndecidedAtOnce() throws Exception {
     start(false);

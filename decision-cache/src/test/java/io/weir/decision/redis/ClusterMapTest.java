@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Who holds a slot, when the servers of a cluster say different things. */
+/** The holder of a slot when the servers of a cluster report different views. */
 final class ClusterMapTest {
   private static final Server A = new Server("10.0.0.1", 7001);
   private static final Server B = new Server("10.0.0.2", 7002);
@@ -90,7 +90,7 @@ final class ClusterMapTest {
     assertEquals(A, ClusterMap.merge(List.of(cutOff)).holder(0), "nobody says otherwise");
   }
 
-  /** Once, a server that had joined another cluster took all decisions there. */
+  /** Regression: all decisions were sent to a server that had joined another cluster. */
   @Test
   void merge_serverOfAnotherCluster_isPassedOver() {
     ClusterView first =

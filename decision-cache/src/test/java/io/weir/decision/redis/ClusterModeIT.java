@@ -25,9 +25,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A server in cluster mode refuses a script over buckets of several clients. It is not used, and
- * not taken for one that holds strange keys, whether it is so at the start, comes back so, or does
- * not tell (issue 12, item 16).
+ * A server in cluster mode rejects a script with buckets of several clients. It is not used, and
+ * its errors are not mistaken for corrupt values. This holds whether the server starts in that
+ * mode, returns in it, or does not report its mode (issue 12, item 16).
  */
 class ClusterModeIT {
   private static final int SLOTS = 16_384;

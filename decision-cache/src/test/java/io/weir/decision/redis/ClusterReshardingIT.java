@@ -36,7 +36,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Calls while slots move: each is charged once, where its bucket is, or not at all. */
+/**
+ * Calls while slots move: each is charged once, on the server that holds its bucket, or not at all.
+ */
 class ClusterReshardingIT {
   private static final int SLOTS = 24;
   private static final int THREADS = 8;
@@ -112,7 +114,7 @@ class ClusterReshardingIT {
     assertEquals(2, fixture.cluster.holder(0));
   }
 
-  /** A client with a bucket on either side is decided by neither until they are together again. */
+  /** A call of a client with buckets on both servers waits until they are on one server again. */
   @Test
   void bucketsOfAClientAreApart_callWaits_andOthersDoNot() throws Exception {
     String client = ClusterFixture.clientIn(5);
@@ -146,9 +148,9 @@ class ClusterReshardingIT {
   }
 
   /**
-   * Nothing has been taken from the sub-window after the current one, so its key is nowhere, and a
-   * slot on its way has no such keys. A window of more sub-windows is read by one command, which
-   * the server refuses for that one key.
+   * The sub-window after the current one has no charges, so its key does not exist, and a slot
+   * being moved rejects it. One command reads a window of more sub-windows; the server rejects the
+   * command because of that key.
    */
   @Test
   void slidingWindowInASlotOnItsWay_isDecidedWhereItsOtherSubWindowsAre() throws Exception {
@@ -193,9 +195,7 @@ class ClusterReshardingIT {
     return assertInstanceOf(Decision.Allowed.class, decision).buckets().get(0).chargedTokens();
   }
 
-  /**
-   * Once, none of the corrections in the same call was applied, as long as the slot was on its way.
-   */
+  /** Regression: no correction of the same call was applied while the slot was being moved. */
   @Test
   void slotOnItsWay_itsCorrectionWaits_andThoseBesideItDoNot() throws Exception {
     fixture.cluster.beginMove(100, 0, 1);

@@ -28,8 +28,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * The script of corrections on a real Redis against the rule in Java, with calls decided in
- * between: outcome by outcome, state by state.
+ * Compares the correction script on a real Redis with the rule in Java, with calls between
+ * corrections. Every outcome and state must be equal.
  */
 class CorrectBucketsModelIT {
   private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);

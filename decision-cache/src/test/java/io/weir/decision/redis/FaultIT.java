@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Vital threads survive unexpected exceptions and report them (issue 12, item 19). */
+/** Long-lived threads survive unexpected exceptions and report them (issue 12, item 19). */
 class FaultIT {
   private static Decision take(RedisDecisionCache cache) throws Exception {
     Check check =
@@ -77,7 +77,7 @@ class FaultIT {
     }
   }
 
-  /** Once, it connected anew, and the connection that it had was never closed. */
+  /** Regression: it connected again, and the old connection was never closed. */
   @Test
   void linkInterruptedWithoutClose_keepsItsConnection() throws Exception {
     AtomicInteger counted = new AtomicInteger();

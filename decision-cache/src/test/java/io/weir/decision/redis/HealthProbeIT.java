@@ -15,7 +15,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** Who asks for the cache's health takes nothing from the decisions (issue 12, item 17). */
+/** Health checks do not slow decisions (issue 12, item 17). */
 class HealthProbeIT {
   private static final int QUESTIONS = 20_000;
   private static final Pattern PINGS = Pattern.compile("cmdstat_ping:calls=(\\d+)");
@@ -69,8 +69,8 @@ class HealthProbeIT {
       Await.until(() -> cache.check().detail(), () -> cache.check().ok());
       redis.pause();
       try {
-        // nobody calls: the probe alone finds it
-        Await.until("the silence to be told", () -> !cache.check().ok());
+        // without calls, only the probe detects the silence
+        Await.until("the silence to be reported", () -> !cache.check().ok());
         CompletableFuture.runAsync(
                 () -> {
                   for (int i = 0; i < QUESTIONS; i++) {

@@ -37,7 +37,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
 
-/** Layers of limits, of which clients share some: all or nothing, whoever calls at once. */
+/** Layers of limits, some shared by clients: all or nothing, with concurrent callers. */
 class LayersIT {
   private static final int THREADS = 64;
   private static final int CALLS_OF_A_THREAD = 60;
@@ -144,7 +144,7 @@ class LayersIT {
     }
   }
 
-  /** Which layer it is that refuses makes no difference to the others. */
+  /** A denial by any layer leaves the other layers unchanged. */
   @Test
   void refusalByOneLayer_leavesAllOthersBitIdentical() throws Exception {
     try (TestRedis redis = TestRedis.borrow();

@@ -13,9 +13,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** Once, each link logged a line with all its settings every few seconds of an outage. */
+/** Regression: each link logged a line with all its settings every few seconds of an outage. */
 final class OutageLogTest {
-  /** Of no other test, which may be under way at the same time. */
+  /** Used by no other test, since tests may run concurrently. */
   private static final String SERVER = "redis://outage-log-test";
 
   private final ListAppender<ILoggingEvent> lines = new ListAppender<>();

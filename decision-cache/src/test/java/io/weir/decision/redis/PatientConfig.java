@@ -5,8 +5,8 @@ import io.weir.servers.testing.TestRedis;
 import java.time.Duration;
 
 /**
- * Settings of a cache whose caller waits as long as a machine with much other work may take; the
- * time limits themselves have tests of their own.
+ * Settings of a cache with timeouts long enough for a busy machine. Other tests cover the timeouts
+ * themselves.
  */
 final class PatientConfig {
   private static final Duration LONGEST_DEADLINE = Duration.ofMinutes(1);

@@ -27,8 +27,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Mistakes that other limiters have made, each tried on the script over a real Redis; a test is
- * named after the mistake it would catch.
+ * Known bugs of other rate limiters, each tested on the script over a real Redis. A test is named
+ * after the bug.
  */
 class PeerBugsIT {
   private static final long T0 = 1_800_000_000_000_000L;

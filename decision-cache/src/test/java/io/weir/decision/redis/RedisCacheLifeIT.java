@@ -34,7 +34,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** How a cache is found cold and made warm again, on a real Redis. */
+/** Detection and restoration of a cold cache, on a real Redis. */
 class RedisCacheLifeIT {
   private static final int PARTITIONS = 3;
   private static final long HOUR_MICROS = 3_600_000_000L;

@@ -67,8 +67,8 @@ class RedisDecisionCacheIT extends DecisionCacheContract {
   }
 
   /**
-   * A server finds what another one with a clock two hours ahead has written, as after a failover;
-   * a server whose own clock steps back finds the same (issue 37, A2).
+   * A server reads a bucket written by a server with a clock two hours ahead, as after a failover
+   * or a step back of its own clock (issue 37, A2).
    */
   @Test
   void emptyBucket_writtenByAClockThatIsAhead_refillsAtItsRate() throws Exception {

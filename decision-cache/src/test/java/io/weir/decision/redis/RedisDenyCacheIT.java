@@ -31,7 +31,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a deny cache repeats of a real Redis, and what makes it ask again. */
+/** The denials that a deny cache repeats on a real Redis, and the events that end a repetition. */
 class RedisDenyCacheIT {
   /** A token a day, so that no bucket refills while a test runs. */
   private static final BucketLimit LIMIT = new TokenBucketLimit(5, 1, 86_400_000_000L);
@@ -94,7 +94,7 @@ class RedisDenyCacheIT {
     assertInstanceOf(Denied.class, cache.take(check(6)), "the cost is above the capacity");
   }
 
-  /** The corrector is of another node: it tells nothing to this cache but through Redis. */
+  /** The corrector belongs to another node, which reaches this cache only through Redis. */
   @Test
   void correctionThatGives_isHeardAtOnce() throws Exception {
     BucketReply charged = takeAll();
@@ -113,7 +113,7 @@ class RedisDenyCacheIT {
     assertInstanceOf(Denied.class, cache.take(check(1)));
     try (RedisBucketCorrector corrector = RedisBucketCorrector.start(config(redis.uri()))) {
       corrector.apply(List.of(fullIn(charged, 1, 8)));
-      // whatever that has published is read before the reply to this
+      // all published messages are read before the reply to this command
       assertInstanceOf(Denied.class, cache.peek(check(1)));
 
       assertInstanceOf(StillDenied.class, cache.take(check(1)));

@@ -12,7 +12,9 @@ import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 
 class RedisLinkTest {
-  /** Once, a node whose connection was lost while it subscribed had no deny cache from then on. */
+  /**
+   * Regression: a node that lost its connection while it subscribed had no deny cache from then on.
+   */
   @Test
   void isLoss_tellsAConnectionThatWasLost_fromAServerThatRefuses() {
     assertTrue(RedisLink.isLoss(new ExecutionException(new ClosedChannelException())));

@@ -29,7 +29,7 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** What callers see while Redis is away, slow, refusing or forgetful. */
+/** The decisions of callers while Redis is unavailable, slow, rejecting or has lost its state. */
 class RedisOutageIT {
   private static final Duration DEADLINE = Duration.ofMillis(100);
 
@@ -38,17 +38,17 @@ class RedisOutageIT {
 
   private static final Duration STALL = Duration.ofMillis(500);
 
-  /** Longer than any test: what ends before it was not ended by it. */
+  /** Longer than any test, so that this timeout never expires. */
   private static final Duration NEVER = Duration.ofHours(1);
 
-  /** Of a cache whose deadline and stall timeout are over soon. */
+  /** Settings with a short deadline and a short stall timeout. */
   private static RedisCacheConfig hasty(TestRedis redis) {
     return PatientConfig.of(redis)
         .withDeadline(DEADLINE)
         .withConnectionTimeouts(STALL, Duration.ofMinutes(1));
   }
 
-  /** Of a cache whose deadline is over soon, and which does not notice a stall. */
+  /** Settings with a short deadline and no stall timeout in practice. */
   private static RedisCacheConfig unnoticing(TestRedis redis) {
     return hasty(redis).withConnectionTimeouts(NEVER, Duration.ofMinutes(1));
   }
@@ -80,7 +80,7 @@ class RedisOutageIT {
     return assertInstanceOf(Decision.Undecided.class, decision).cause();
   }
 
-  /** Callers that go on until told to stop, and what they saw. */
+  /** Callers that run until stopped, and their decisions. */
   private static final class Load implements AutoCloseable {
     private final AtomicBoolean stop = new AtomicBoolean();
     private final List<Thread> threads = new ArrayList<>();
@@ -104,14 +104,17 @@ class RedisOutageIT {
         Decision decision = cache.take(check(Thread.currentThread().getName()));
         if (decision instanceof Decision.Undecided) {
           seen.add(decision);
-          // who is answered at once must not take the processor from the server's return
+          // callers with immediate decisions must leave the processor to the restarting server
           LockSupport.parkNanos(1_000_000);
         }
         answers.incrementAndGet(caller);
       }
     }
 
-    /** Waits until every caller has been answered so often; then no call is older than this. */
+    /**
+     * Waits until every caller has received this many more decisions; then no older call is
+     * pending.
+     */
     void awaitAnswers(int more) throws Exception {
       for (int i = 0; i < answers.length(); i++) {
         int caller = i;
@@ -135,7 +138,7 @@ class RedisOutageIT {
     }
   }
 
-  /** With a deadline of a minute nobody was answered because of it. */
+  /** With a deadline of a minute, no decision was caused by the deadline. */
   @Test
   void redisKilledUnderLoad_callersDoNotWaitForItAndItRecovers() throws Exception {
     try (TestRedis redis = TestRedis.start();
@@ -148,7 +151,7 @@ class RedisOutageIT {
         redis.kill();
         Await.until("the loss to be known", () -> cache.link().current() == null);
         assertFalse(cache.check().ok());
-        // nothing is sent, queued or waited for any more: these callers were answered at once
+        // nothing is sent, queued or pending: these decisions were immediate
         load.awaitAnswers(2);
         assertAnsweredWithoutAsking(cache);
         Await.until("the callers to tell", () -> load.seen.size() > 1_000);
@@ -166,8 +169,8 @@ class RedisOutageIT {
   }
 
   /**
-   * While the server is away: calls are answered, and none of them is sent or waits. What had
-   * waited before may still leave the queue, for a while.
+   * While the server is unavailable, calls get decisions, and none is sent or waits. Earlier checks
+   * may still leave the queue for a while.
    */
   private static void assertAnsweredWithoutAsking(RedisDecisionCache cache) throws Exception {
     CacheStatistics statistics = cache.statistics();
@@ -226,8 +229,8 @@ class RedisOutageIT {
   }
 
   /**
-   * With a stall timeout of an hour nothing but the deadline can have let these callers go: those
-   * that waited, at its end; all who come later, at once.
+   * With a stall timeout of an hour, only the deadline can have ended these calls: waiting calls at
+   * its end, later calls immediately.
    */
   @Test
   void redisStopped_deadlineAloneEndsTheWait() throws Exception {
@@ -250,8 +253,8 @@ class RedisOutageIT {
   }
 
   /**
-   * A caller that comes after the deadline of the first ones is told at once and waits in no queue;
-   * where callers begin that late, another round follows.
+   * A caller that arrives after the deadline of the first calls gets its decision immediately and
+   * does not queue. If callers begin that late, another round follows.
    */
   @Test
   void redisStopped_callsSentAreBounded_andExpiredOnesAreNeverSent() throws Exception {
@@ -281,7 +284,7 @@ class RedisOutageIT {
             "timeouts", () -> statistics.undecided(Cause.TIMEOUT).count() - timeoutsBefore >= 64);
         Await.until("the callers to tell", () -> load.seen.size() >= 64);
       }
-      // nobody waits any more, and nothing has been answered
+      // no caller waits any more, and no reply has arrived
       assertTrue(
           statistics.checksSent.count() - sentBefore <= 2 * 4,
           () -> statistics.checksSent.count() - sentBefore + " sent");

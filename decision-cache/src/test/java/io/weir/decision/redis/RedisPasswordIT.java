@@ -18,7 +18,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** A Redis that asks for a password: it is given, and nothing that can be read tells it. */
+/** A Redis that requires a password: it is sent, and no readable output contains it. */
 class RedisPasswordIT {
   private static final String SECRET = "hunter2";
   private static final String PASSWORD = "p@/" + SECRET + "#1?";
@@ -26,7 +26,7 @@ class RedisPasswordIT {
   /** Writes each command with its arguments at TRACE; the logback.xml of cli silences it. */
   private static final String SILENCED = "io.lettuce.core.protocol.CommandEncoder";
 
-  /** Keeps what every other logger says, those of the client library included. */
+  /** Collects the messages of every other logger, including those of the client library. */
   private static final class Kept extends AppenderBase<ILoggingEvent> implements AutoCloseable {
     private final Queue<String> lines = new ConcurrentLinkedQueue<>();
     private final Logger root = (Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME);

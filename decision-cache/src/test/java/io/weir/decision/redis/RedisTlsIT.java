@@ -26,7 +26,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A server that takes encrypted connections of clients with certificates, on a real Redis. */
+/** A real Redis that accepts only TLS connections of clients with certificates. */
 class RedisTlsIT {
   @TempDir private static Path folder;
   private static TestCertificates own;

@@ -19,11 +19,11 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** A Redis user who may not use every command. */
+/** A Redis user without permission for every command. */
 class RestrictedUserIT {
   private static final TokenBucketLimit LIMIT = new TokenBucketLimit(10, 10, 1_000_000);
 
-  /** Was a hole: a warm cache looked cold for good, and nothing said so. */
+  /** Regression: a warm cache appeared cold permanently, without a message. */
   @Test
   void userWithoutMget_decidesAsAnyOther_andSeesThatTheCacheIsWarm() throws Exception {
     try (TestRedis redis = TestRedis.start()) {

@@ -26,9 +26,9 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.junit.jupiter.api.Test;
 
 /**
- * Nodes of this version and of those before over the same buckets (issue 12, item 18). The scripts
- * of the versions before are kept as they were released, beside the test: they write and read the
- * bytes of their time.
+ * Nodes of this version and of earlier versions use the same buckets (issue 12, item 18). The
+ * test's resources contain the scripts of earlier versions as released, which write and read their
+ * own formats.
  */
 class RollingUpgradeIT {
   private static final int BUCKETS = 8;
@@ -58,7 +58,10 @@ class RollingUpgradeIT {
     return cache;
   }
 
-  /** Calls each bucket over each node in turn until every one is exhausted; gives what passed. */
+  /**
+   * Calls each bucket over each node in turn until every bucket is exhausted; returns the admitted
+   * calls.
+   */
   private static int[] exhaust(List<RedisDecisionCache> nodes) {
     AtomicIntegerArray passed = new AtomicIntegerArray(BUCKETS);
     ExecutorService callers = Executors.newFixedThreadPool(BUCKETS);
@@ -118,7 +121,7 @@ class RollingUpgradeIT {
     }
   }
 
-  /** The older form was never tagged, so its nodes are not asked to read the newer one. */
+  /** The older form was never released, so its nodes need not read the newer form. */
   @Test
   void nodesOfThisVersion_continueBucketsStoredInForm2() throws Exception {
     int[] before = new int[BUCKETS];
@@ -174,7 +177,7 @@ class RollingUpgradeIT {
     }
   }
 
-  /** What an operator has to pay for: 96 bytes with the allocator of Redis' official image. */
+  /** The memory per bucket: 96 bytes with the allocator of Redis' official image. */
   @Test
   void key_takesAtMost104BytesOfMemory() throws Exception {
     try (TestRedis redis = TestRedis.borrow();

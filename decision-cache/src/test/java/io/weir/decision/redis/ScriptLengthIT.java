@@ -19,8 +19,8 @@ import java.util.concurrent.Executors;
 import org.junit.jupiter.api.Test;
 
 /**
- * A script call is bounded by the buckets it asks, so that it takes the server as long however many
- * of them each check asks (issue 12, item 15).
+ * The number of buckets bounds a script call. It therefore takes the server the same time, however
+ * many buckets each check has (issue 12, item 15).
  */
 class ScriptLengthIT {
   private static final int CALLERS = 96;

@@ -28,12 +28,12 @@ import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the script alone on a real Redis, under a clock that the test sets: the line that reads the
- * server's clock is replaced by one that reads two keys. The script as delivered takes no clock.
+ * Runs only the script on a real Redis, with a clock that the test sets. The line that reads the
+ * server's clock is replaced by one that reads two keys.
  *
- * <p>The server lets keys expire by its own clock, which goes on while the test's stands still. So
- * the script keeps each key for an hour longer than delivered, and {@link #ttlMillis} and {@link
- * #kept} leave this hour out.
+ * <p>Keys expire by the server's own clock, which runs while the test's clock is stopped. The
+ * modified script therefore keeps each key for an hour longer. {@link #ttlMillis} and {@link #kept}
+ * subtract this hour.
  */
 final class ScriptRunner implements AutoCloseable {
   private static final String CLOCK_LINE = "local time = redis.call('TIME')";
@@ -110,7 +110,7 @@ final class ScriptRunner implements AutoCloseable {
             bytes(Long.toString(epochMicros % 1_000_000))));
   }
 
-  /** Sets the marker to the life that this runner knows, or takes it away. */
+  /** Sets the marker to the run ID of this runner, or deletes it. */
   void setWarm(boolean warm) {
     if (warm) {
       redis.set(LifeKeys.marker(), LIFE);
@@ -224,8 +224,8 @@ final class ScriptRunner implements AutoCloseable {
   }
 
   /**
-   * What is kept under some keys, asked for at once: a thread that waits for every single answer
-   * waits for its turn each time on a machine with much other work.
+   * Returns the values of keys, requested together. On a busy machine, a thread that waits for
+   * every single reply would wait for the processor each time.
    */
   List<Kept> kept(List<String> buckets) throws ExecutionException, InterruptedException {
     List<RedisFuture<byte[]>> values = new ArrayList<>();
@@ -313,7 +313,7 @@ final class ScriptRunner implements AutoCloseable {
     return leftMillis < 0 ? leftMillis : leftMillis - LONGER_MILLIS;
   }
 
-  /** Everything Redis holds of a check's buckets, byte by byte. */
+  /** The complete content of a check's buckets in Redis, byte by byte. */
   List<String> dump(Check check) {
     List<String> dump = new ArrayList<>();
     for (BucketRequest request : check.buckets()) {

@@ -22,7 +22,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Ten thousand holders of a few slots on a real Redis, some of whom die. */
+/** Ten thousand holders of a few slots on a real Redis, some of which crash. */
 class SlotHoldersIT {
   private static final int HOLDERS = 10_000;
   private static final int THREADS = 64;
@@ -67,7 +67,7 @@ class SlotHoldersIT {
       assertTrue(most <= SLOTS, "at once " + most);
       assertTrue(most > SLOTS / 2, "hardly any at once: " + most);
 
-      // the dead hold no slot longer than for a lease
+      // crashed holders hold no slot longer than one lease
       Await.until("all slots to be free", () -> free(cache) == SLOTS);
       long last = held.stream().mapToLong(Held::untilMicros).max().orElseThrow();
       assertTrue(now(cache) >= last);
@@ -84,7 +84,7 @@ class SlotHoldersIT {
     return check.of(List.of(new BucketRequest(check.buckets().get(0).bucket(), hour, true)));
   }
 
-  /** Takes slots until all holders together have had theirs; one in twenty dies with it. */
+  /** Takes slots until every holder has had one; one in twenty holders crashes with its slot. */
   private List<Held> holdAndDie(RedisDecisionCache cache, long seed) {
     Random random = new Random(seed);
     List<Held> held = new ArrayList<>();

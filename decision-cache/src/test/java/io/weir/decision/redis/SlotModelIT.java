@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * Slots in the script on a real Redis against the arithmetic in Java: holders that come, renew,
- * release and die, many in one call, limits and leases that change, clocks that step.
+ * Compares slots in the script on a real Redis with the arithmetic in Java. Holders arrive, renew,
+ * release and crash, many in one call; limits and leases change, and clocks step.
  */
 class SlotModelIT {
   private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);
@@ -63,7 +63,7 @@ class SlotModelIT {
     assertTrue(released > 5 * SEEDS, "released " + released);
   }
 
-  /** What is no set under a key, or none of slots, makes the check corrupt, and stays. */
+  /** A value that is not a set of slots makes the check corrupt, and is left unchanged. */
   @Test
   void foreignValue_makesTheCheckCorrupt_andIsLeftAsItIs() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
@@ -95,7 +95,7 @@ class SlotModelIT {
     }
   }
 
-  /** Was a hole: a lease that was as long as leases were believed was over at once. */
+  /** Regression: a lease of the maximum valid length expired immediately. */
   @Test
   void leaseOfTheGreatestLength_runsOnWhenTheClockIsSetBack() throws Exception {
     ConcurrencyLimit limit = new ConcurrencyLimit(1, ConcurrencyLimit.MAX_LEASE_MICROS);
@@ -116,7 +116,7 @@ class SlotModelIT {
   }
 
   /**
-   * Once, the slot of a holder that had died was held for as long as the clock had stepped back.
+   * Regression: the slot of a crashed holder was held for as long as the clock had stepped back.
    */
   @Test
   void clockStepsBackByHours_slotOfADeadHolder_isFreeOneLeaseLater() throws Exception {

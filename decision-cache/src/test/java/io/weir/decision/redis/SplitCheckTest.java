@@ -16,7 +16,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The decision of a check that several servers decide in part. */
+/** The merged decision of a check that is split over several servers. */
 class SplitCheckTest {
   private static final BucketReply NO = new BucketReply(false, 0, 1_000, 1_000, 0, 0, 0, false);
   private static final Decision DENIED = new Decision.Denied(1, List.of(NO), 0, false);
@@ -46,7 +46,7 @@ class SplitCheckTest {
     server.close();
   }
 
-  /** Was a hole: the slot that was taken there, or not given back, was nobody's to release. */
+  /** Regression: a slot that was taken there or not given back was never released. */
   @Test
   void refusalOfOneServer_saysThatAnotherHasNotAnswered() {
     for (Decision refusal : List.of(DENIED, STILL_DENIED)) {

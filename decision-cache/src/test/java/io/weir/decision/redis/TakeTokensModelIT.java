@@ -27,8 +27,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * The script on a real Redis against the arithmetic in Java: the same random calls, reply by reply
- * and state by state.
+ * Compares the script on a real Redis with the arithmetic in Java. The same random calls must give
+ * equal replies and states.
  */
 class TakeTokensModelIT {
   private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);

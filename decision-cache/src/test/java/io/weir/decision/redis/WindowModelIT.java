@@ -34,8 +34,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * Sliding windows in the script on a real Redis against the arithmetic in Java: windows of any size
- * and number of sub-windows, limits that change, clocks that step, nodes that are late.
+ * Compares sliding windows in the script on a real Redis with the arithmetic in Java: any size and
+ * number of sub-windows, changing limits, stepping clocks, late nodes.
  */
 class WindowModelIT {
   private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);

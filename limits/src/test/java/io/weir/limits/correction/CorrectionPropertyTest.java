@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * What the rule promises about corrections that are repeated, shuffled, left out, or applied by
- * several correctors, with charges in between: only the newest one counts, from where it stood
- * first, and each charge counts once.
+ * Properties of the rule when corrections are repeated, shuffled, left out, or applied by several
+ * correctors, with charges in between. Only the newest correction counts, from its first
+ * application, and each charge counts once.
  */
 class CorrectionPropertyTest {
   private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);

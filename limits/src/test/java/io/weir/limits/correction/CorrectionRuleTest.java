@@ -87,7 +87,7 @@ class CorrectionRuleTest {
     return kept(limit, tokens, E, version == 0 ? 0 : E, version, charged);
   }
 
-  /** A life that a correction of E has begun. */
+  /** An epoch that a correction of E has begun. */
   private static BucketState begun(
       BucketLimit limit, long epoch, long tokens, long version, long charged) {
     return kept(limit, tokens, epoch, E, version, charged);
@@ -126,7 +126,7 @@ class CorrectionRuleTest {
         apply(bucket(E, 1, 7, 4), holding(LIMIT, 9, 0, 9)));
   }
 
-  /** Was a bug: a correction that came seconds late took the refill of these seconds again. */
+  /** Regression: a correction that arrived seconds late took the refill of these seconds again. */
   @Test
   void apply_lateCorrection_keepsWhatWasRefilledMeanwhile() {
     Correction fullFor4Seconds = bucket(E, 1, 7, -4);

@@ -229,7 +229,7 @@ class LayersTest {
     assertTrue(known.get(1).bucket().held());
   }
 
-  /** Was a hole: to try a policy out, in shadow, opened the node to its calls. */
+  /** Regression: a policy in shadow mode admitted unmatched calls. */
   @Test
   void shadowPolicy_doesNotMakeACallMatched() {
     Policy shadow = policy("s", PolicyMatch.ANY, KeyPart.CLIENT).inMode(PolicyMode.SHADOW);
@@ -241,7 +241,7 @@ class LayersTest {
         PolicyMatcher.UNMATCHED_CALLS, Objects.requireNonNull(matched.blocking()).policy());
   }
 
-  /** Was a hole: each network was compared with each call. */
+  /** Regression: each network was compared with each call. */
   @Test
   void randomNetworks_containWhatOneOfThemContains() {
     int contained = 0;
@@ -293,7 +293,7 @@ class LayersTest {
     }
   }
 
-  /** What one client sends must not take the longer the more of its name almost matches. */
+  /** The matching time must not grow with the part of a name that almost matches. */
   @Test
   void templateThatAlmostMatches_isDecidedAtOnce() {
     String pattern = "{a}*".repeat(40) + "!";
@@ -443,7 +443,7 @@ class LayersTest {
     return identity;
   }
 
-  /** A key in the cache alone is the text of no bucket that records tell of. */
+  /** A key of an unrecorded bucket differs from the text of every recorded bucket. */
   @Test
   void cacheOnlyKeys_areNoKeysOfRecords() {
     for (CallFacts call : List.of(call("a", "GET /1", "10.0.0.1"), call("*", "x|y", "::1"))) {

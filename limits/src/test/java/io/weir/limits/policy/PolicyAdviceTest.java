@@ -53,7 +53,7 @@ final class PolicyAdviceTest {
             policy("writes", endpoints("POST *", "PUT *"), TEN)));
   }
 
-  /** Such a pattern once matched nothing, and its calls were not limited, without a word. */
+  /** Regression: such a pattern silently matched nothing, and its calls were not limited. */
   @Test
   void endpointWithoutAMethod_isNamed() {
     assertEquals(
@@ -202,7 +202,7 @@ final class PolicyAdviceTest {
     return new PolicyMatch(List.of(), List.of(), List.of(), List.of(), all);
   }
 
-  /** While Redis is away the wide one of these decides alone. */
+  /** While Redis is unavailable, only the wide policy decides. */
   @Test
   void policyThatDecidesOnlyWithoutRedis_isNotNamed() {
     Policy open =

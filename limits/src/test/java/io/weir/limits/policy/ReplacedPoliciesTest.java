@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** A policy that applies to a call takes the place of those that it names. */
+/** A policy that applies to a call replaces the policies that it names. */
 final class ReplacedPoliciesTest {
   private static final TokenBucketLimit LIMIT = new TokenBucketLimit(10, 10, 1_000_000);
 
