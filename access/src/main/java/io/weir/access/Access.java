@@ -18,15 +18,17 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells what the bearer of a token may do: of a token of the process' file, of one that an issuer
- * has signed, or of one for a client's page. Without any configured, everybody may do everything.
+ * Decides what the bearer of a token may do. A token is listed in the process' file, signed by an
+ * issuer, or made for a client's page. If no tokens are configured, every request is allowed.
  * Thread-safe.
  */
 public final class Access implements AutoCloseable {
-  /** After this time a token is verified again, so that one of a key that was taken back ends. */
+  /**
+   * Time after which a token is verified again, so that a token with a revoked key becomes invalid.
+   */
   private static final Duration REMEMBERED = Duration.ofMinutes(5);
 
-  /** Most tokens of issuers that are remembered, so that each is verified once. */
+  /** Maximum number of verified issuers' tokens in the cache. */
   private static final int MAX_VERIFIED = 10_000;
 
   private final boolean isOpen;
@@ -61,7 +63,7 @@ public final class Access implements AutoCloseable {
         file == null ? null : WatchedFile.start(List.of(file), () -> tokens = read(file));
   }
 
-  /** The answer to a request's token. */
+  /** The verdict on a request's token. */
   public sealed interface Verdict {}
 
   /** The token is valid. */
@@ -70,8 +72,8 @@ public final class Access implements AutoCloseable {
   /**
    * The token is missing or not valid.
    *
-   * @param isMissing whether there is none
-   * @param detail why, without the token
+   * @param isMissing whether the request has no token
+   * @param detail the reason, without the token
    */
   public record Refused(boolean isMissing, String detail) implements Verdict {}
 
@@ -79,11 +81,11 @@ public final class Access implements AutoCloseable {
   private static final Verdict OWN =
       new Granted(new Grant("this process", Set.of(Scope.CHECK), Set.of()));
   private static final Verdict MISSING =
-      new Refused(true, "give a token: Authorization: Bearer TOKEN");
-  private static final Verdict UNKNOWN = new Refused(false, "the token is not known");
+      new Refused(true, "a token is required: Authorization: Bearer TOKEN");
+  private static final Verdict UNKNOWN = new Refused(false, "the token is unknown");
   private static final Verdict EXPIRED = new Refused(false, "the token has expired");
 
-  /** Returns the access of everybody to everything. */
+  /** Returns an access that allows every request. */
   public static Access ofEverybody() {
     try {
       return new Access(AccessSettings.NONE, Clock.systemUTC());
@@ -93,8 +95,8 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Reads the files of the settings; they are read again when their content changes, and what is
-   * invalid then is logged and changes nothing.
+   * Reads the files of the settings. They are read again when their content changes. Invalid
+   * content is then logged and ignored.
    *
    * @throws io.weir.topics.settings.Settings.InvalidSettingException if a file cannot be read or is
    *     invalid
@@ -115,31 +117,34 @@ public final class Access implements AutoCloseable {
     }
   }
 
-  /** Returns whether everybody may do everything, since no tokens are configured. */
+  /** Returns whether every request is allowed because no tokens are configured. */
   public boolean isOpen() {
     return isOpen;
   }
 
   /**
-   * Returns whether only this machine is served, where web pages of others must be told from its
-   * programs: neither has a token.
+   * Returns whether only this machine is served, without tokens. Requests of other hosts' web pages
+   * must then be distinguished from those of local programs.
    */
   boolean isOfThisMachine() {
     return isOfThisMachine;
   }
 
-  /** Returns a token with the scope check, which only this process has, for calls to itself. */
+  /**
+   * Returns a token with the scope check for calls of this process to itself. Only this process
+   * knows it.
+   */
   public String ownToken() {
     return ownToken;
   }
 
-  /** Returns what makes tokens for clients' pages; empty if there is no secret for it. */
+  /** Returns the issuer of tokens for clients' pages; empty if no secret is configured. */
   public Optional<PortalTokens> portal() {
     return Optional.ofNullable(portal);
   }
 
   /**
-   * Returns the verdict on a request if it is known without waiting or costly arithmetic.
+   * Returns the verdict on a request if it is known without waiting or a costly verification.
    *
    * @param authorization the field Authorization; null if the request has none
    */
@@ -172,12 +177,12 @@ public final class Access implements AutoCloseable {
       return EXPIRED;
     }
     return token.grant() == null
-        ? new Refused(false, "the token has no scope of Weir")
+        ? new Refused(false, "the token has none of Weir's scopes")
         : new Granted(token.grant());
   }
 
   /**
-   * Returns whether {@link #of} neither waits nor does costly arithmetic for a request.
+   * Returns whether {@link #of} neither waits nor verifies a signature for a request.
    *
    * @param authorization the field Authorization; null if the request has none
    */
@@ -204,7 +209,7 @@ public final class Access implements AutoCloseable {
       JwtTokens.Verified valid;
       boolean isOfPortal = PortalTokens.isOne(signed);
       if (isOfPortal && portal != null) {
-        // not remembered: they end when the secret is changed
+        // not cached: they become invalid when the secret changes
         return verdict(portal.verify(signed));
       } else if (!isOfPortal && issued != null) {
         valid = issued.verify(token);

@@ -25,12 +25,12 @@ import org.eclipse.jetty.util.thread.Scheduler;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets requests in that may do what they ask for, before anything of them but the head is read. A
- * route sees what its caller may do by {@link #grantOf}. Never blocks the thread that reads the
+ * Admits requests with sufficient permissions, before more than their header is read. A route gets
+ * the permissions of its caller from {@link #grantOf}. Never blocks the thread that reads the
  * connection. Thread-safe.
  */
 public final class AccessHandler extends Handler.Wrapper {
-  /** Longest body that is read of a request that is refused. */
+  /** Maximum length of a body that is read after the request was rejected. */
   private static final long MAX_UNREAD_BYTES = 1024 * 1024;
 
   private static final Duration SLOWEST_BODY = Duration.ofSeconds(10);
@@ -40,27 +40,27 @@ public final class AccessHandler extends Handler.Wrapper {
   private final Access access;
   private final Rules rules;
 
-  /** What the routes of a port need. */
+  /** The permissions that the routes of a port need. */
   public interface Rules {
     /**
-     * Returns whether the route of a request reads the path as it was sent, whatever it is, and is
-     * found by that alone. Of all others paths are refused that could be read in two ways.
+     * Returns whether the route of a request is found by the path as sent and reads it in that
+     * form. For all other routes, ambiguous paths are rejected.
      */
     default boolean readsAnyPath(Request request) {
       return false;
     }
 
-    /** Returns the scope that a request needs; null if everybody may make it. */
+    /** Returns the scope that a request needs; null if it needs no token. */
     @Nullable Scope scopeOf(Request request);
 
     /**
-     * Returns whether the route of a request itself looks for which client the request is, so that
-     * bearers of tokens for some clients may come to it.
+     * Returns whether the route of a request checks the client itself. Tokens that are bound to
+     * clients are then accepted.
      */
     boolean looksAtClients(Request request);
   }
 
-  /** Creates a handler in front of others. */
+  /** Creates a handler that precedes others. */
   public AccessHandler(Access access, Rules rules) {
     this.access = access;
     this.rules = rules;
@@ -75,7 +75,7 @@ public final class AccessHandler extends Handler.Wrapper {
     if (attribute.apply(ATTRIBUTE) instanceof Grant grant) {
       return grant;
     }
-    throw new IllegalStateException("the route is not behind the handler that lets requests in");
+    throw new IllegalStateException("the route must be behind the access handler");
   }
 
   @Override
@@ -91,7 +91,8 @@ public final class AccessHandler extends Handler.Wrapper {
           request,
           response,
           callback,
-          Problem.malformed(400, "a path must not have dot segments, empty ones or parameters"));
+          Problem.malformed(
+              400, "a path must not have dot segments, empty segments or parameters"));
       return true;
     }
     if (access.isOfThisMachine() && !rules.readsAnyPath(request) && PageCheck.isOfAPage(request)) {
@@ -101,9 +102,9 @@ public final class AccessHandler extends Handler.Wrapper {
           callback,
           Problem.of(
               ProblemReason.NOT_ALLOWED,
-              "the Host or the Origin is not of this machine, and there are no tokens; set"
-                  + " WEIR_TOKENS_FILE, or WEIR_UNPROTECTED=allow where something in front of it"
-                  + " decides who may"));
+              "the Host or Origin is not this machine, and no tokens are configured; set"
+                  + " WEIR_TOKENS_FILE, or WEIR_UNPROTECTED=allow if a proxy in front of it"
+                  + " authorizes requests"));
       return true;
     }
     Scope scope = rules.scopeOf(request);
@@ -111,7 +112,7 @@ public final class AccessHandler extends Handler.Wrapper {
       return super.handle(request, response, callback);
     }
     List<String> given = request.getHeaders().getValuesList(HttpHeader.AUTHORIZATION);
-    // of two it is not known which one others have looked at
+    // with two fields, another server may have checked the other one
     String authorization = given.size() == 1 ? given.get(0) : null;
     Optional<Access.Verdict> known = access.known(authorization);
     if (known.isPresent()) {
@@ -136,8 +137,8 @@ public final class AccessHandler extends Handler.Wrapper {
   }
 
   /**
-   * Returns why the transfer coding of a request is refused (RFC 9112 §6.1), or null. A proxy in
-   * front could frame such a request otherwise, and take a part of its body for a request.
+   * Returns the problem of a request's transfer coding (RFC 9112 §6.1), or null. A proxy in front
+   * could frame such a request differently, and interpret a part of its body as a request.
    */
   private static @Nullable Problem misframed(Request request) {
     HttpFields fields = request.getHeaders();
@@ -145,12 +146,12 @@ public final class AccessHandler extends Handler.Wrapper {
       return null;
     }
     if (request.getConnectionMetaData().getHttpVersion() == HttpVersion.HTTP_1_0) {
-      return Problem.malformed(400, "HTTP/1.0 has no Transfer-Encoding");
+      return Problem.malformed(400, "an HTTP/1.0 request must not have Transfer-Encoding");
     }
     List<String> codings = fields.getValuesList(HttpHeader.TRANSFER_ENCODING);
     return codings.size() == 1 && codings.get(0).strip().equalsIgnoreCase("chunked")
         ? null
-        : Problem.malformed(501, "Transfer-Encoding must be chunked alone, is " + codings);
+        : Problem.malformed(501, "Transfer-Encoding must be only chunked, is " + codings);
   }
 
   private boolean answer(
@@ -177,7 +178,8 @@ public final class AccessHandler extends Handler.Wrapper {
           request,
           response,
           callback,
-          Problem.of(ProblemReason.NOT_ALLOWED, "the token has not the scope " + scope.word()));
+          Problem.of(
+              ProblemReason.NOT_ALLOWED, "the token does not have the scope " + scope.word()));
       return true;
     }
     if (grant.isBound() && !rules.looksAtClients(request)) {
@@ -187,7 +189,7 @@ public final class AccessHandler extends Handler.Wrapper {
           callback,
           Problem.of(
               ProblemReason.NOT_ALLOWED,
-              "the token is for the usage of some clients, and the route tells more"));
+              "the token allows only the usage of some clients, and the route returns more"));
       return true;
     }
     request.setAttribute(ATTRIBUTE, grant);
@@ -199,8 +201,8 @@ public final class AccessHandler extends Handler.Wrapper {
   }
 
   /**
-   * Answers once the body is read, so that the connection can be kept; a body that is long, or of
-   * unknown length, is not read, and the connection ends.
+   * Responds after the body was read, so that the connection can be kept. A long body, or one of
+   * unknown length, is not read, and the connection is closed.
    */
   private static void refuse(
       Request request, Response response, Callback callback, Problem problem) {

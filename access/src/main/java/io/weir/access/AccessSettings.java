@@ -12,18 +12,19 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who may use the ports of a process, and whether they speak TLS. Immutable.
+ * Settings of tokens and TLS for the ports of a process. Immutable.
  *
- * @param tokensFile the tokens' hashes ({@code WEIR_TOKENS_FILE}); null if there are none
- * @param keys where an issuer's keys are, a file or an https URL ({@code WEIR_JWKS}); empty if
- *     there is none
- * @param issuer the issuer ({@code WEIR_JWT_ISSUER}); empty if there is none
- * @param audience for whom its tokens must be ({@code WEIR_JWT_AUDIENCE})
- * @param portalKeyFile the secret of tokens for clients' pages ({@code WEIR_PORTAL_KEY_FILE}); null
+ * @param tokensFile the file of the tokens' hashes ({@code WEIR_TOKENS_FILE}); null if there is
+ *     none
+ * @param keys the location of an issuer's keys, a file or an https URL ({@code WEIR_JWKS}); empty
  *     if there is none
- * @param unprotected whether a port that others reach may do without tokens ({@code
- *     WEIR_UNPROTECTED}): something in front of it decides who may
- * @param tls how the ports speak TLS; null if they do not
+ * @param issuer the issuer ({@code WEIR_JWT_ISSUER}); empty if there is none
+ * @param audience the required audience of its tokens ({@code WEIR_JWT_AUDIENCE})
+ * @param portalKeyFile the file with the secret of tokens for clients' pages ({@code
+ *     WEIR_PORTAL_KEY_FILE}); null if there is none
+ * @param unprotected whether a port that other machines reach may be used without tokens ({@code
+ *     WEIR_UNPROTECTED}), because a proxy in front of it authorizes requests
+ * @param tls the TLS settings; null for no TLS
  */
 public record AccessSettings(
     @Nullable Path tokensFile,
@@ -68,7 +69,12 @@ public record AccessSettings(
     read.requireValidKeys();
     if (read.portalKeyFile != null && !read.hasTokens()) {
       throw new InvalidSettingException(
-          PORTAL + " is set, but neither " + TOKENS + " nor " + KEYS + " says who may make tokens");
+          PORTAL
+              + " is set, so "
+              + TOKENS
+              + " or "
+              + KEYS
+              + " must also be set, for tokens with the scope admin");
     }
     return read;
   }
@@ -91,8 +97,8 @@ public record AccessSettings(
             each[0]
                 + " is not set; "
                 + KEYS
-                + ", WEIR_JWT_ISSUER and WEIR_JWT_AUDIENCE are given"
-                + " together");
+                + ", WEIR_JWT_ISSUER and WEIR_JWT_AUDIENCE"
+                + " must be set together");
       }
     }
   }
@@ -119,15 +125,15 @@ public record AccessSettings(
     return file;
   }
 
-  /** Returns whether it is configured who may use the ports. */
+  /** Returns whether tokens are configured. */
   public boolean hasTokens() {
     return tokensFile != null || !keys.isEmpty();
   }
 
   /**
-   * Opens what verifies an issuer's tokens; null if there is none.
+   * Opens the verifier of an issuer's tokens; null if no issuer is configured.
    *
-   * @param onRemoved is run after a key has been removed or replaced
+   * @param onRemoved run after a key was removed or replaced
    */
   @Nullable JwtTokens openIssuer(Runnable onRemoved) throws IOException {
     if (keys.isEmpty()) {
@@ -136,18 +142,21 @@ public record AccessSettings(
     return JwtTokens.open(place(), issuer, audience, onRemoved);
   }
 
-  /** Returns the refusal of a file, by the variable that names it. */
+  /**
+   * Returns the exception for an invalid file, which names the variables that may name the file.
+   */
   InvalidSettingException refused(IOException invalid) {
     return new InvalidSettingException(
         TOKENS + ", " + KEYS + " or " + PORTAL + ": " + invalid.getMessage());
   }
 
   /**
-   * Returns the address that a port binds: with tokens all addresses by default, without tokens
-   * that of this machine alone.
+   * Returns the address to which a port binds. The default is all addresses with tokens, and the
+   * loopback address without tokens.
    *
    * @param variable names the address
-   * @throws InvalidSettingException if others reach it and nothing says who may use it
+   * @throws InvalidSettingException if other machines reach the address, and no tokens are
+   *     configured
    */
   public String host(Settings settings, String variable) {
     boolean isProtected = hasTokens() || unprotected;
@@ -157,7 +166,7 @@ public record AccessSettings(
           variable
               + " is "
               + host
-              + ", which others reach, and nothing says who may use the port: set "
+              + ", which other machines reach, and no tokens are configured: set "
               + TOKENS
               + " or "
               + KEYS
@@ -165,7 +174,7 @@ public record AccessSettings(
               + variable
               + "=127.0.0.1, or "
               + UNPROTECTED
-              + "=allow where something in front of it decides who may");
+              + "=allow if a proxy in front of it authorizes requests");
     }
     return host;
   }

@@ -8,17 +8,18 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The methods that a path has (RFC 9110 §9.3.7, §10.2.1): the field {@code Allow} of an answer 405,
- * and the answer to OPTIONS. Nothing is said about other origins (CORS), so that browsers let no
- * page of another host ask. Stateless and thread-safe.
+ * Sends the methods of a path (RFC 9110 §9.3.7, §10.2.1): the field {@code Allow} of a response
+ * 405, and the response to OPTIONS. No CORS fields are sent, so browsers allow no requests of other
+ * hosts' pages. Stateless and thread-safe.
  */
 public final class AllowedMethods {
   private AllowedMethods() {}
 
   /**
-   * Tells the methods of a path that has not the method of a request.
+   * Sets the methods of a path that does not have the method of a request.
    *
-   * @return whether that is the answer, since OPTIONS has asked for it; else it is to be 405
+   * @return whether this completes the response to OPTIONS; otherwise the caller must respond with
+   *     405
    */
   public static boolean answer(Context context, MethodNotAllowedResponse refused) {
     List<String> methods = new ArrayList<>();

@@ -4,15 +4,15 @@ package io.weir.access;
 import java.security.SecureRandom;
 import java.util.Base64;
 
-/** Makes bearer tokens, and finds them in requests. Stateless and thread-safe. */
+/** Creates bearer tokens, and finds them in requests. Stateless and thread-safe. */
 public final class BearerToken {
-  /** What every token begins with, so that tools find tokens that have leaked. */
+  /** Prefix of every token, by which secret scanners find leaked tokens. */
   public static final String PREFIX = "weirt_";
 
   private static final int RANDOM_BYTES = 32;
   private static final String SCHEME = "Bearer ";
 
-  /** Longest token that is looked at; tokens of issuers may have some kilobytes. */
+  /** Maximum length of a token; tokens of issuers may have some kilobytes. */
   private static final int MAX_CHARS = 8_192;
 
   private static final SecureRandom RANDOM = new SecureRandom();

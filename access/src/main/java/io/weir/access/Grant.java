@@ -6,13 +6,13 @@ import java.util.Set;
 /**
  * What a token allows. Immutable.
  *
- * @param name by which operators know the token
- * @param scopes what its bearer may do
+ * @param name the token's name for operators
+ * @param scopes the scopes of its bearer
  * @param clients the only clients whose usage it may read; empty for all. A token that is bound to
  *     clients has no other scope than {@link Scope#REPORT}
  */
 public record Grant(String name, Set<Scope> scopes, Set<String> clients) {
-  /** The grant of every caller of a process for which no tokens are configured. */
+  /** The grant of every caller if no tokens are configured. */
   public static final Grant EVERYTHING = new Grant("everybody", Set.of(Scope.values()), Set.of());
 
   public Grant {
@@ -22,7 +22,7 @@ public record Grant(String name, Set<Scope> scopes, Set<String> clients) {
       throw new IllegalArgumentException("scopes must not be empty");
     }
     if (!clients.isEmpty() && !scopes.equals(Set.of(Scope.REPORT))) {
-      throw new IllegalArgumentException("a token with clients has the scope report alone");
+      throw new IllegalArgumentException("a token with clients must have only the scope report");
     }
   }
 

@@ -10,15 +10,15 @@ import java.nio.file.Path;
 import java.util.Locale;
 
 /**
- * Where the keys of an issuer are (a JWK set, RFC 7517): an https URL, a plain one of this machine,
- * or a file. Immutable.
+ * The location of an issuer's keys (a JWK set, RFC 7517): an https URL, an http URL of this
+ * machine, or a file. Immutable.
  *
  * @param variable the setting that names it
  * @param text its value
  */
 public record JwksPlace(String variable, String text) {
   /**
-   * Refuses a place that cannot be one.
+   * Requires the location to be valid.
    *
    * @throws InvalidSettingException if it is neither such a URL nor a file that can be read
    */
@@ -41,13 +41,13 @@ public record JwksPlace(String variable, String text) {
   URL url() {
     try {
       URI uri = URI.create(text);
-      // over plain HTTP whoever stands between could give keys of their own
+      // over plain HTTP an attacker in between could replace the keys
       if (uri.getHost() != null
           && ("https".equals(uri.getScheme()) || AccessSettings.isLoopback(uri.getHost()))) {
         return uri.toURL();
       }
     } catch (IllegalArgumentException | MalformedURLException invalid) {
-      // refused below, with the same message
+      // rejected below, with the same message
     }
     throw refused();
   }
@@ -57,7 +57,7 @@ public record JwksPlace(String variable, String text) {
         variable + " must be an https URL or a file that can be read, is '" + text + "'");
   }
 
-  /** Returns the file, or the URL's host; a URL may have secrets behind it. */
+  /** Returns the file, or the URL's host, since the rest of a URL may contain secrets. */
   @Override
   public String toString() {
     return isUrl() ? url().getHost() : text;

@@ -14,13 +14,13 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Verifies the tokens of an issuer, JSON Web Tokens (RFC 7519, RFC 9068) that it has signed with
- * one of the keys of its JWK set (RFC 7517). Thread-safe.
+ * Verifies the tokens of an issuer: JSON Web Tokens (RFC 7519, RFC 9068) signed by a key of its JWK
+ * set (RFC 7517). Thread-safe.
  *
- * <p>A token's scopes are the words {@code weir:check}, {@code weir:report} and {@code weir:admin}
- * in its claim {@code scope} (separated by spaces, RFC 8693 §4.2) or {@code scp} (a list); other
- * words are passed over. With the claim {@code weir_clients}, a text or a list, it may read the
- * usage of these clients and nothing else.
+ * <p>A token's scopes are the words {@code weir:check}, {@code weir:report} and {@code weir:admin}.
+ * They are in its claim {@code scope} (separated by spaces, RFC 8693 §4.2) or {@code scp} (a list).
+ * Other words are ignored. With the claim {@code weir_clients}, a string or a list, it allows only
+ * reading the usage of these clients.
  */
 final class JwtTokens implements AutoCloseable {
   static final String CLIENTS_CLAIM = "weir_clients";
@@ -30,14 +30,14 @@ final class JwtTokens implements AutoCloseable {
   private final PublishedKeys keys;
 
   /**
-   * A token that is valid.
+   * A valid token.
    *
    * @param grant what it allows; null if it has no scope of Weir
-   * @param expiresAt from this moment on it is not valid
+   * @param expiresAt the first moment at which it is not valid
    */
   record Verified(@Nullable Grant grant, Instant expiresAt) {}
 
-  /** Signals that a token is not valid. The message says why and does not repeat the token. */
+  /** Thrown when a token is not valid. The message states the reason without the token. */
   static final class InvalidException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -52,11 +52,11 @@ final class JwtTokens implements AutoCloseable {
   }
 
   /**
-   * Takes the keys of a file, which is read again when its content changes, or those that an issuer
+   * Loads the keys of a file, which is read again when its content changes, or those that an issuer
    * publishes.
    *
-   * @param onRemoved is run after a key has been removed or replaced
-   * @throws IOException if a file cannot be read, or is no JWK set
+   * @param onRemoved run after a key was removed or replaced
+   * @throws IOException if a file cannot be read, or is not a JWK set
    */
   static JwtTokens open(JwksPlace place, String issuer, String audience, Runnable onRemoved)
       throws IOException {
@@ -64,8 +64,8 @@ final class JwtTokens implements AutoCloseable {
   }
 
   /**
-   * Verifies a token. If the key is not known, the method waits for the issuer's newest keys: at
-   * most as long as {@link PublishedKeys#refresh} takes, which asks an issuer every ten seconds.
+   * Verifies a token. If the key is unknown, the method waits for the issuer's newest keys, at most
+   * as long as {@link PublishedKeys#refresh} takes. Keys are fetched at most every ten seconds.
    *
    * @throws InvalidException if it is not valid
    */
@@ -77,7 +77,7 @@ final class JwtTokens implements AutoCloseable {
       JWTClaimsSet claims = verifier.verify(token);
       return new Verified(grant(claims), claims.getExpirationTime().toInstant());
     } catch (ParseException malformed) {
-      throw new InvalidException("it is no signed JWT");
+      throw new InvalidException("it is not a signed JWT");
     } catch (BadJOSEException | JOSEException refused) {
       throw new InvalidException(String.valueOf(refused.getMessage()));
     }
@@ -107,7 +107,8 @@ final class JwtTokens implements AutoCloseable {
 
   /**
    * Returns the clients to which a token is restricted; empty if it has no such claim. A claim of
-   * any other form is refused: it must not turn a restricted token into one for all clients.
+   * any other form is rejected, so that it does not turn a restricted token into one for all
+   * clients.
    */
   private static Set<String> clients(JWTClaimsSet claims) throws InvalidException {
     if (!claims.getClaims().containsKey(CLIENTS_CLAIM)) {
@@ -115,7 +116,8 @@ final class JwtTokens implements AutoCloseable {
     }
     Object value = claims.getClaim(CLIENTS_CLAIM);
     if (value == null) {
-      throw new InvalidException("its claim " + CLIENTS_CLAIM + " is null, not a list of names");
+      throw new InvalidException(
+          "its claim " + CLIENTS_CLAIM + " must be a list of names, is null");
     }
     Set<String> clients =
         new HashSet<>(value instanceof String one ? List.of(one) : texts(value, CLIENTS_CLAIM));
@@ -132,7 +134,7 @@ final class JwtTokens implements AutoCloseable {
     if (value instanceof List<?> list && list.stream().allMatch(String.class::isInstance)) {
       return list.stream().map(String.class::cast).toList();
     }
-    throw new InvalidException("its claim " + claim + " is neither a text nor a list of texts");
+    throw new InvalidException("its claim " + claim + " is neither a string nor a list of strings");
   }
 
   @Override

@@ -22,8 +22,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Verifies JSON Web Tokens (RFC 7519) that one issuer has signed for one audience: the only place
- * that says which signatures are accepted. Those by a shared secret, and none, are not.
+ * Verifies JSON Web Tokens (RFC 7519) of one issuer for one audience. It alone determines the
+ * accepted signatures. Signatures by a shared secret, and missing signatures, are not accepted.
  * Thread-safe.
  */
 public final class JwtVerifier {
@@ -45,8 +45,8 @@ public final class JwtVerifier {
   /**
    * Creates a verifier.
    *
-   * @param keys has the issuer's keys
-   * @param required the claims that a token must have, besides {@code iss} and {@code aud}
+   * @param keys the source of the issuer's keys
+   * @param required the claims that a token must have, in addition to {@code iss} and {@code aud}
    */
   public JwtVerifier(
       JWKSource<SecurityContext> keys, String issuer, String audience, Set<String> required) {
@@ -66,8 +66,8 @@ public final class JwtVerifier {
   }
 
   /**
-   * Returns whether a token is written in the one form that it has: the library passes over
-   * characters around it, and over those of the signature that are not of Base64.
+   * Returns whether a token is written in its canonical form. The library ignores surrounding
+   * characters, and characters of the signature that are not Base64.
    */
   public static boolean isWrittenAsItShould(String token, SignedJWT signed) {
     return token.equals(signed.serialize())
@@ -75,10 +75,10 @@ public final class JwtVerifier {
   }
 
   /**
-   * Verifies a token, as long as the key takes that the source of keys has.
+   * Verifies a token. Waits only if the source of keys does.
    *
    * @return its claims
-   * @throws ParseException if it is no JWT
+   * @throws ParseException if it is not a JWT
    * @throws BadJOSEException if it is not valid
    * @throws JOSEException if there are no keys, or the signature cannot be computed
    */
@@ -95,23 +95,23 @@ public final class JwtVerifier {
   }
 
   /**
-   * Refuses a subject that is not a text (RFC 7519 §4.1.2). The library converts a number to a
-   * text, which could be the name of another client.
+   * Rejects a subject that is not a string (RFC 7519 §4.1.2). The library converts a number to a
+   * string, which could be the name of another client.
    */
   private static void requireTextSubject(JWT jwt) throws BadJWTException {
     if (jwt instanceof SignedJWT signed) {
       Map<String, Object> written = signed.getPayload().toJSONObject();
       Object subject = written == null ? null : written.get("sub");
       if (subject != null && !(subject instanceof String)) {
-        throw new BadJWTException("JWT claim sub is not a text");
+        throw new BadJWTException("JWT claim sub must be a string");
       }
     }
   }
 
   /**
-   * Reads a token that is to be signed, without looking at its signature.
+   * Parses a signed token without checking its signature.
    *
-   * @throws ParseException if it is none, whatever it holds
+   * @throws ParseException if it is not a signed token
    */
   public static SignedJWT parse(String token) throws ParseException {
     return parsed(token, SignedJWT::parse);
@@ -121,12 +121,15 @@ public final class JwtVerifier {
     T parse(String token) throws ParseException;
   }
 
-  /** The library throws faults for some tokens, such as one whose header is {@code null}. */
+  /**
+   * Parses a token. The library throws unchecked exceptions for some tokens, such as one with the
+   * header {@code null}.
+   */
   private static <T> T parsed(String token, Parser<T> parser) throws ParseException {
     try {
       return parser.parse(token);
     } catch (RuntimeException fault) {
-      ParseException malformed = new ParseException("not the parts of a JWT", 0);
+      ParseException malformed = new ParseException("not a well-formed JWT", 0);
       malformed.initCause(fault);
       throw malformed;
     }

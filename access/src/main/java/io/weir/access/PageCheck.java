@@ -7,8 +7,8 @@ import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.server.Request;
 
 /**
- * Tells requests that a web page of another host may have made a browser of this machine send, also
- * one whose name was made to lead here (DNS rebinding). Stateless and thread-safe.
+ * Detects requests that a web page of another host may have caused in a browser of this machine,
+ * including by DNS rebinding. Stateless and thread-safe.
  */
 public final class PageCheck {
   private static final Pattern THIS_MACHINE =
@@ -18,7 +18,7 @@ public final class PageCheck {
 
   private PageCheck() {}
 
-  /** Returns whether Host or Origin are of another machine than this one. */
+  /** Returns whether Host or Origin names another machine. */
   static boolean isOfAPage(Request request) {
     List<String> hosts = request.getHeaders().getValuesList(HttpHeader.HOST);
     List<String> origins = request.getHeaders().getValuesList(HttpHeader.ORIGIN);
@@ -27,7 +27,7 @@ public final class PageCheck {
             .allMatch(origin -> isOfThisMachine(origin.replaceFirst("^[a-z]+://", "")));
   }
 
-  /** Returns whether a host, with its port or without, is a name or an address of loopback. */
+  /** Returns whether a host, with or without a port, is a loopback name or address. */
   public static boolean isOfThisMachine(String hostAndPort) {
     return THIS_MACHINE.matcher(hostAndPort).matches();
   }

@@ -29,7 +29,7 @@ final class Pem {
   private Pem() {}
 
   /**
-   * Returns the certificates of a file, in their order.
+   * Returns the certificates of a file, in order.
    *
    * @throws IOException if there are none
    */
@@ -49,7 +49,7 @@ final class Pem {
   }
 
   /**
-   * Requires a key to be that of a certificate.
+   * Requires a key to belong to a certificate.
    *
    * @throws IOException if it is not
    */
@@ -71,10 +71,10 @@ final class Pem {
       verifying.update(text);
       isPair = verifying.verify(signing.sign());
     } catch (GeneralSecurityException another) {
-      throw new IOException("the key is not that of the certificate", another);
+      throw new IOException("the key does not belong to the certificate", another);
     }
     if (!isPair) {
-      throw new IOException("the key is not that of the certificate");
+      throw new IOException("the key does not belong to the certificate");
     }
   }
 
@@ -89,7 +89,7 @@ final class Pem {
       throw new IOException(
           file
               + " has no key in PEM as PKCS #8 without a password ('openssl pkcs8 -topk8 -nocrypt'"
-              + " makes one)");
+              + " converts it)");
     }
     byte[] encoded;
     try {
@@ -105,6 +105,6 @@ final class Pem {
         last = another;
       }
     }
-    throw new IOException(file + " has a key of none of " + ALGORITHMS, last);
+    throw new IOException(file + " must have a key of one of " + ALGORITHMS, last);
   }
 }

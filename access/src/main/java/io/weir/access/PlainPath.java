@@ -4,18 +4,18 @@ package io.weir.access;
 import java.util.Locale;
 
 /**
- * Tells paths that every part of a server reads alike from those that it might not: a rule that
- * sees {@code /health/x} where a route sees {@code /v1/policies/../../health/x} lets in whom it
- * should not. Stateless and thread-safe.
+ * Detects ambiguous paths, which parts of a server could interpret differently. A rule that sees
+ * {@code /health/x} where a route sees {@code /v1/policies/../../health/x} would admit forbidden
+ * requests. Stateless and thread-safe.
  */
 final class PlainPath {
   private PlainPath() {}
 
   /**
-   * Returns whether a path, as it was sent, has neither dot segments nor empty ones but the last,
-   * however they are written, nor parameters or back slashes. An encoded slash or back slash is a
-   * character of its segment, as in the path of a client whose identifier has one: nothing decodes
-   * it before the segments are told apart.
+   * Returns whether a path as sent is unambiguous. It must have no dot segments, in any encoding,
+   * no empty segments except the last, no parameters and no backslashes. An encoded slash or
+   * backslash is a character of its segment, for instance in a client's identifier: segments are
+   * split before they are decoded.
    */
   static boolean isPlain(String path) {
     if (!path.startsWith("/")) {

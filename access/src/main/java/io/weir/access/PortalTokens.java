@@ -23,13 +23,13 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * Makes and verifies short-lived tokens by which a customer's own page reads that customer's usage:
- * JSON Web Tokens (RFC 7519) signed by a secret that all processes share (HMAC with SHA-256).
- * Nothing is kept of them, so one cannot be revoked: it ends by itself, or all end with another
- * secret. Thread-safe.
+ * Issues and verifies short-lived tokens with which a customer's own page reads the customer's
+ * usage. They are JSON Web Tokens (RFC 7519), signed by a secret that all processes share (HMAC
+ * with SHA-256). They are not stored, so a single token cannot be revoked. It expires, or a new
+ * secret invalidates all tokens. Thread-safe.
  */
 public final class PortalTokens implements AutoCloseable {
-  /** Longest validity of a token. */
+  /** Maximum validity of a token. */
   public static final Duration MAX_VALIDITY = Duration.ofDays(1);
 
   private static final String ISSUER = "weir-portal";
@@ -47,7 +47,7 @@ public final class PortalTokens implements AutoCloseable {
   }
 
   /**
-   * Takes the secret of a file, which is read again when its content changes.
+   * Loads the secret of a file, which is read again when its content changes.
    *
    * @throws IOException if it cannot be read, or has fewer than 32 bytes
    */
@@ -66,9 +66,9 @@ public final class PortalTokens implements AutoCloseable {
   }
 
   /**
-   * Makes a token.
+   * Issues a token.
    *
-   * @param clients whose usage it may read; at least one
+   * @param clients the clients whose usage it may read; at least one
    * @param validity positive, at most {@link #MAX_VALIDITY}
    */
   public String issue(Set<String> clients, Duration validity) {
@@ -94,7 +94,7 @@ public final class PortalTokens implements AutoCloseable {
     }
   }
 
-  /** Returns whether a token says that it is one of these; it need not be valid. */
+  /** Returns whether a token claims to be a portal token; it may be invalid. */
   static boolean isOne(SignedJWT token) {
     return JWSAlgorithm.HS256.equals(token.getHeader().getAlgorithm());
   }
@@ -117,7 +117,7 @@ public final class PortalTokens implements AutoCloseable {
           || clients == null
           || clients.isEmpty()
           || clients.stream().anyMatch(Objects::isNull)) {
-        throw new JwtTokens.InvalidException("it is not one for a client's page");
+        throw new JwtTokens.InvalidException("it is not a token for a client's page");
       }
       if (!clock.instant().isBefore(expires.toInstant())) {
         throw new JwtTokens.InvalidException("it has expired");

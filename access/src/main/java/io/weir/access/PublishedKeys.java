@@ -27,33 +27,35 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The keys of an issuer, always at hand: whoever looks for one never waits for the issuer.
- * Thread-safe.
+ * A local copy of an issuer's keys. A look-up never waits for the issuer. Thread-safe.
  *
- * <p>A file is read again when its content changes. A URL is fetched by a thread of its own: at
- * once, every five minutes, and on request, but for ten seconds after the last time. While the
- * issuer does not answer, the keys that it gave last stay in force for an hour.
+ * <p>A file is read again when its content changes. A thread fetches a URL immediately, every five
+ * minutes, and on request, but not within ten seconds after the last fetch. While the issuer does
+ * not reply, its last keys stay in force for an hour.
  */
 public final class PublishedKeys implements JWKSource<SecurityContext>, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PublishedKeys.class);
 
   private static final Duration EVERY = Duration.ofMinutes(5);
 
-  /** So that tokens with invented keys do not make the node flood the issuer. */
+  /**
+   * Minimum time between two fetches, so that tokens with invented keys do not flood the issuer
+   * with requests.
+   */
   private static final Duration LEAST_PAUSE = Duration.ofSeconds(10);
 
   private static final Duration KEPT_WITHOUT_ANSWER = Duration.ofHours(1);
 
-  /** Longest wait to connect, and for each part of the answer. */
-  private static final Duration PATIENCE = Duration.ofSeconds(1);
+  /** Timeout of the connection, and of each read of the response. */
+  private static final Duration READ_TIMEOUT = Duration.ofSeconds(1);
 
-  /** Longest time that an answer takes from the first wait to connect to its end. */
-  private static final Duration LONGEST_ANSWER = Duration.ofSeconds(5);
+  /** Timeout of a whole fetch, including the connection. */
+  private static final Duration FETCH_TIMEOUT = Duration.ofSeconds(5);
 
-  /** Longest wait of somebody who asks for the newest keys. */
-  private static final Duration LONGEST_WAIT = Duration.ofSeconds(3);
+  /** Maximum wait of a caller for the newest keys. */
+  private static final Duration MAX_WAIT = Duration.ofSeconds(3);
 
-  /** Largest answer of an issuer; a key has about 1 KiB. */
+  /** Maximum size of an issuer's response; a key has about 1 KiB. */
   private static final int MAX_BYTES = 256 * 1_024;
 
   private final JwksPlace place;
@@ -70,20 +72,20 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
   private long begunNanos;
   private boolean hasBegun;
 
-  // of the thread that fetches
+  // used only by the fetching thread
   private long fetchedNanos;
   private String failure = "";
 
-  /** Ends an answer that comes so slowly, byte by byte, that no part of it is late. */
+  /** Ends a response that arrives so slowly, byte by byte, that no single read times out. */
   private static final class Retriever extends DefaultResourceRetriever {
     Retriever() {
-      super((int) PATIENCE.toMillis(), (int) PATIENCE.toMillis(), MAX_BYTES);
+      super((int) READ_TIMEOUT.toMillis(), (int) READ_TIMEOUT.toMillis(), MAX_BYTES);
     }
 
     @Override
     protected HttpURLConnection openHTTPConnection(URL url) throws IOException {
       HttpURLConnection connection = super.openHTTPConnection(url);
-      CompletableFuture.delayedExecutor(LONGEST_ANSWER.toMillis(), TimeUnit.MILLISECONDS)
+      CompletableFuture.delayedExecutor(FETCH_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)
           .execute(connection::disconnect);
       return connection;
     }
@@ -116,11 +118,11 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
   }
 
   /**
-   * Takes the keys of a place.
+   * Opens the keys of a location.
    *
-   * @param onRemoved is run after a key has been taken back, or replaced
-   * @throws IOException if the place is a file that cannot be read, or is no JWK set; an issuer
-   *     that does not answer is asked again
+   * @param onRemoved run after a key was revoked or replaced
+   * @throws IOException if the location is a file that cannot be read, or is not a JWK set; an
+   *     issuer that does not reply is queried again later
    */
   public static PublishedKeys open(JwksPlace place, Runnable onRemoved) throws IOException {
     return new PublishedKeys(place, onRemoved);
@@ -134,7 +136,7 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
     try {
       return JWKSet.parse(text).toPublicJWKSet();
     } catch (ParseException | RuntimeException invalid) {
-      throw new IOException("it is no JWK set: " + invalid.getMessage(), invalid);
+      throw new IOException("it is not a JWK set: " + invalid.getMessage(), invalid);
     }
   }
 
@@ -143,20 +145,20 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
     return selector.select(keys);
   }
 
-  /** Returns whether there is a key by which a token with a header may have been signed. */
+  /** Returns whether a key may have signed a token with the given header. */
   public boolean has(JWSHeader header) {
     JWKMatcher matcher = JWKMatcher.forJWSHeader(header);
     return matcher != null && keys.getKeys().stream().anyMatch(matcher::matches);
   }
 
-  /** Returns whether the issuer gave its keys when it was last asked. */
+  /** Returns whether the last fetch of the issuer's keys succeeded. */
   public boolean isCurrent() {
     return isCurrent;
   }
 
   /**
-   * Asks the issuer for its keys, unless it was asked a moment ago. The future is completed when
-   * there is nothing to wait for any more, also if there was no answer.
+   * Fetches the issuer's keys, unless they were fetched a moment ago. The future completes when the
+   * fetch has ended, with or without a response.
    */
   public CompletableFuture<@Nullable Void> refresh() {
     synchronized (lock) {
@@ -169,7 +171,7 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
       }
       return fetching == null
           ? CompletableFuture.completedFuture(null)
-          : fetching.copy().completeOnTimeout(null, LONGEST_WAIT.toMillis(), TimeUnit.MILLISECONDS);
+          : fetching.copy().completeOnTimeout(null, MAX_WAIT.toMillis(), TimeUnit.MILLISECONDS);
     }
   }
 
@@ -196,7 +198,7 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
       failure = "";
     } catch (IOException noAnswer) {
       isCurrent = false;
-      tell(String.valueOf(noAnswer.getMessage()));
+      logOnce(String.valueOf(noAnswer.getMessage()));
       if (System.nanoTime() - fetchedNanos > KEPT_WITHOUT_ANSWER.toNanos()) {
         take(new JWKSet());
       }
@@ -212,8 +214,8 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
     }
   }
 
-  /** Once for as long as it is the same. */
-  private void tell(String now) {
+  /** Logs a failure once, until the failure changes. */
+  private void logOnce(String now) {
     if (!now.equals(failure)) {
       failure = now;
       LOG.warn("issuer_keys_not_fetched setting={} detail=\"{}\"", place.variable(), now);

@@ -4,16 +4,16 @@ package io.weir.access;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What a caller may do. */
+/** A permission of a caller. */
 public enum Scope {
-  /** Have calls decided and recorded, settle them, and hold slots. */
+  /** Check, record and settle calls, and hold slots. */
   CHECK,
-  /** Read usage, the calls it consists of, and metrics. */
+  /** Read usage, its calls, and metrics. */
   REPORT,
-  /** Read and change policies, clients and switches, and make tokens for clients. */
+  /** Read and change policies, clients and switches, and issue tokens for clients. */
   ADMIN;
 
-  /** Returns the word by which settings and tokens name it. */
+  /** Returns the word for this scope in settings and tokens. */
   public String word() {
     return name().toLowerCase(Locale.ROOT);
   }

@@ -24,13 +24,13 @@ import org.eclipse.jetty.util.ssl.SslContextFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The TLS of a port: 1.2 and 1.3, by the certificate of the settings' files, which are read again
- * when their content changes. New connections then have the new certificate; those that are open
- * stay. A client cannot renegotiate a connection (RFC 9325 §3.4). All cipher suites have forward
- * secrecy and authenticated encryption (RFC 9325 §4.2). Thread-safe.
+ * TLS 1.2 and 1.3 for ports, with the certificate in the settings' files. The files are read again
+ * when their content changes. New connections then use the new certificate; open connections stay.
+ * A client cannot renegotiate a connection (RFC 9325 §3.4). All cipher suites have forward secrecy
+ * and authenticated encryption (RFC 9325 §4.2). Thread-safe.
  */
 public final class Tls implements AutoCloseable {
-  /** The versions that the ports speak. */
+  /** The supported versions. */
   public static final List<String> PROTOCOLS = List.of("TLSv1.2", "TLSv1.3");
 
   private static final String WITHOUT_AUTHENTICATED_ENCRYPTION = "^.*_CBC_.*$";
@@ -48,13 +48,13 @@ public final class Tls implements AutoCloseable {
   private volatile SSLContext client;
   private volatile SSLContext server;
 
-  /** Whether clients show certificates of their own. */
+  /** Whether clients present certificates. */
   public enum ClientCertificates {
-    /** They are not asked for one. */
+    /** Clients are not asked for a certificate. */
     NONE,
-    /** They are asked for one, and may have none. */
+    /** Clients are asked for a certificate, which is optional. */
     WANTED,
-    /** A client without a certificate is turned away. */
+    /** A client without a certificate is rejected. */
     NEEDED
   }
 
@@ -67,7 +67,7 @@ public final class Tls implements AutoCloseable {
     set(context);
     this.client = newContext(settings.authorities());
     this.server = newContext(settings.clientAuthorities());
-    this.watched = WatchedFile.start(settings.files(), () -> context.reload(this::setAnew));
+    this.watched = WatchedFile.start(settings.files(), () -> context.reload(this::reload));
   }
 
   /**
@@ -85,7 +85,7 @@ public final class Tls implements AutoCloseable {
     }
   }
 
-  private void setAnew(SslContextFactory factory) {
+  private void reload(SslContextFactory factory) {
     try {
       set((SslContextFactory.Server) factory);
       client = newContext(settings.authorities());
@@ -136,7 +136,7 @@ public final class Tls implements AutoCloseable {
     return file;
   }
 
-  /** Returns a store of authorities. */
+  /** Returns a trust store of authorities. */
   static KeyStore trust(Path authorities) throws IOException {
     try {
       KeyStore store = KeyStore.getInstance("PKCS12");
@@ -152,21 +152,22 @@ public final class Tls implements AutoCloseable {
   }
 
   /**
-   * Returns by what this process asks others of its kind; another one after the files have changed.
+   * Returns the context for requests to other Weir processes; a new context after the files have
+   * changed.
    */
   public SSLContext client() {
     return client;
   }
 
   /**
-   * Returns by what a port that is not Jetty's speaks TLS; another one after the files have
+   * Returns the context for ports that do not use Jetty; a new context after the files have
    * changed.
    */
   public SSLContext server() {
     return server;
   }
 
-  /** Returns the cipher suites for ports that are not Jetty's, in order of preference. */
+  /** Returns the cipher suites for ports that do not use Jetty, in order of preference. */
   public List<String> cipherSuites() {
     return Stream.of(server.getDefaultSSLParameters().getCipherSuites())
         .filter(suite -> !suite.matches(WITHOUT_AUTHENTICATED_ENCRYPTION))
@@ -174,7 +175,7 @@ public final class Tls implements AutoCloseable {
         .toList();
   }
 
-  /** Returns whether clients show certificates of their own. */
+  /** Returns whether clients present certificates. */
   public ClientCertificates clientCertificates() {
     if (settings.clientAuthorities() == null) {
       return ClientCertificates.NONE;
@@ -183,9 +184,9 @@ public final class Tls implements AutoCloseable {
   }
 
   /**
-   * Makes a context that shows this process' own certificate, as it is now.
+   * Creates a context that presents the current certificate of this process.
    *
-   * @param authorities whom it trusts, in PEM; null for those of the Java platform
+   * @param authorities the trusted authorities, in PEM; null for those of the Java platform
    */
   private SSLContext newContext(@Nullable Path authorities) {
     char[] password =
@@ -206,16 +207,16 @@ public final class Tls implements AutoCloseable {
   }
 
   /**
-   * Returns the protocols of a connector: HTTP/1.1, over TLS or not.
+   * Returns the protocols of a connector: HTTP/1.1, with or without TLS.
    *
-   * @param tls null for without
+   * @param tls the TLS settings; null for no TLS
    */
   public static ConnectionFactory[] protocols(@Nullable Tls tls, HttpConfiguration http) {
     if (tls == null) {
       return new ConnectionFactory[] {new HttpConnectionFactory(http)};
     }
     HttpConfiguration secure = new HttpConfiguration(http);
-    // a certificate for one name serves balancers that ask by an address, too
+    // load balancers may connect by address with a certificate for a name
     secure.addCustomizer(new SecureRequestCustomizer(false));
     HttpConnectionFactory http11 = new HttpConnectionFactory(secure);
     return new ConnectionFactory[] {

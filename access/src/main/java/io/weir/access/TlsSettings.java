@@ -9,17 +9,18 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The files by which ports speak TLS. Immutable.
+ * The files for TLS on ports. Immutable.
  *
- * @param certificate the certificate and those of its issuers, in PEM; null with a key store
+ * @param certificate the certificate, followed by those of its issuers, in PEM; null with a key
+ *     store
  * @param key its key, in PEM (PKCS #8, without a password); null with a key store
  * @param keyStore certificate and key in a PKCS #12 store; null with PEM files
  * @param keyStorePassword the store's password
- * @param authorities the authorities of the servers that this process asks itself, in PEM; null for
- *     those of the Java platform
+ * @param authorities the authorities of the servers to which this process connects, in PEM; null
+ *     for those of the Java platform
  * @param clientAuthorities the authorities of clients' certificates, in PEM; null if clients are
- *     not asked for one
- * @param clientMust whether a client without such a certificate is turned away
+ *     not asked for certificates
+ * @param clientMust whether a client without such a certificate is rejected
  */
 public record TlsSettings(
     @Nullable Path certificate,
@@ -47,11 +48,11 @@ public record TlsSettings(
     if ((certificate == null) != (key == null)) {
       throw new InvalidSettingException(
           (certificate == null ? CERTIFICATE : KEY)
-              + " is not set; a certificate and its key are given together");
+              + " is not set; a certificate and its key must be set together");
     }
     if (store != null && certificate != null) {
       throw new InvalidSettingException(
-          STORE + " is set, and so is " + CERTIFICATE + "; give one of both");
+          STORE + " and " + CERTIFICATE + " are set; set only one of them");
     }
     boolean must = settings.choice("WEIR_TLS_CLIENT_AUTH", ClientAuth.NEED) == ClientAuth.NEED;
     if (store == null && certificate == null) {
@@ -71,7 +72,7 @@ public record TlsSettings(
         must);
   }
 
-  /** Returns all files, for looking whether they change. */
+  /** Returns all files to watch for changes. */
   List<Path> files() {
     List<Path> files = new ArrayList<>();
     for (Path file :
@@ -83,7 +84,7 @@ public record TlsSettings(
     return files;
   }
 
-  /** Returns the files; the password is not told. */
+  /** Returns the files, without the password. */
   @Override
   public String toString() {
     return files().toString();

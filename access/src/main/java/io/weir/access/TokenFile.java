@@ -26,7 +26,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tokens of a file, of which it has only the hashes:
+ * The tokens of a file, which contains only their hashes:
  *
  * <pre>{@code
  * tokens:
@@ -40,17 +40,17 @@ import org.jspecify.annotations.Nullable;
  *     expires_at: 2027-01-01T00:00:00Z
  * }</pre>
  *
- * <p>Immutable. A token is found by its hash in one look-up, so how long that takes tells nothing
- * of other tokens: the hash of a guess says nothing about the hashes of similar guesses.
+ * <p>A token is found by its hash. The time of the look-up reveals nothing about other tokens,
+ * since similar guesses have unrelated hashes. Immutable.
  */
 public final class TokenFile {
-  /** Most tokens of a file. */
+  /** Maximum number of tokens in a file. */
   public static final int MAX_TOKENS = 10_000;
 
-  /** Most clients of one token. */
+  /** Maximum number of clients of one token. */
   static final int MAX_CLIENTS = 1_000;
 
-  /** What a name must be, in words. */
+  /** The rule for a name, worded to follow the field's name. */
   public static final String NAME_RULE = "must be 1 to 64 of the characters A-Z a-z 0-9 . _ -";
 
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,64}");
@@ -78,9 +78,9 @@ public final class TokenFile {
   /**
    * A token of a file.
    *
-   * @param hash of the token
+   * @param hash the hash of the token
    * @param grant what it allows
-   * @param expiresAt from this moment on it is not accepted; null if it does not expire
+   * @param expiresAt the first moment at which it is not accepted; null if it does not expire
    */
   public record Entry(ApiKeyHash hash, Grant grant, @Nullable Instant expiresAt) {
     boolean isExpired(Instant now) {
@@ -88,7 +88,7 @@ public final class TokenFile {
     }
   }
 
-  /** Signals that a file has not the form of one with tokens. The message names everything. */
+  /** Thrown when a file is not a valid token file. The message lists all errors. */
   public static final class InvalidException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -103,9 +103,9 @@ public final class TokenFile {
   }
 
   /**
-   * Reads the content of a file; YAML, and so JSON, too.
+   * Parses the content of a file in YAML, or in JSON, which is YAML.
    *
-   * @throws InvalidException if it is invalid; the message has each problem in a line
+   * @throws InvalidException if it is invalid; the message has one line per error
    */
   public static TokenFile parse(String text) throws InvalidException {
     JsonNode root;
@@ -115,11 +115,12 @@ public final class TokenFile {
       throw new InvalidException("it is not YAML, at " + place(notYaml));
     }
     if (root == null || root.isMissingNode() || root.isNull()) {
-      throw new InvalidException("it is empty; a file without tokens has the line tokens: []");
+      throw new InvalidException(
+          "it is empty; a file without tokens must have the line tokens: []");
     }
     JsonNode tokens = root.path("tokens");
     if (!root.isObject() || root.size() != 1 || !tokens.isArray()) {
-      throw new InvalidException("it must have one member, tokens, which is a list");
+      throw new InvalidException("it must have only the member tokens, which is a list");
     }
     if (tokens.size() > MAX_TOKENS) {
       throw new InvalidException("it must have at most " + MAX_TOKENS + " tokens");
@@ -127,7 +128,7 @@ public final class TokenFile {
     return new Parser().parse(tokens);
   }
 
-  /** Where it is wrong, without what is there: it may be a token. */
+  /** Returns the position of the error without its text, which may be a token. */
   private static String place(JacksonException notYaml) {
     return notYaml.getLocation() == null ? "its end" : "line " + notYaml.getLocation().getLineNr();
   }
@@ -160,7 +161,11 @@ public final class TokenFile {
               member -> {
                 if (!MEMBERS.contains(member)) {
                   problems.add(
-                      place + "." + member + " is not known; known are " + new TreeSet<>(MEMBERS));
+                      place
+                          + "."
+                          + member
+                          + " is unknown; the members are "
+                          + new TreeSet<>(MEMBERS));
                 }
               });
       String name = name(place + ".name", token.path("name"));
@@ -176,25 +181,25 @@ public final class TokenFile {
     private String name(String place, JsonNode value) {
       String name = value.asText();
       if (!value.isTextual() || !NAME.matcher(name).matches()) {
-        problems.add(place + " " + NAME_RULE + told(value));
+        problems.add(place + " " + NAME_RULE + actual(value));
       } else if (!names.add(name)) {
-        problems.add(place + " stands there twice: " + name);
+        problems.add(place + " is not unique: " + name);
       }
       return name;
     }
 
-    /** Never repeats what is there: it may be a token that was put there by mistake. */
+    /** The message never repeats the value, which may be a token given by mistake. */
     private Optional<ApiKeyHash> hash(String place, JsonNode value) {
       if (!value.isTextual() || !ApiKeyHash.isHash(value.textValue())) {
         problems.add(
             place
                 + " must be the SHA-256 of the token, 64 lower-case hexadecimal digits; 'weir"
-                + " tokens create' makes one");
+                + " tokens create' prints it");
         return Optional.empty();
       }
       ApiKeyHash hash = ApiKeyHash.parse(value.textValue());
       if (!hashes.add(hash)) {
-        problems.add(place + " stands there twice");
+        problems.add(place + " is not unique");
       }
       return Optional.of(hash);
     }
@@ -202,14 +207,14 @@ public final class TokenFile {
     private Set<Scope> scopes(String place, JsonNode value) {
       Set<Scope> scopes = new HashSet<>();
       if (!value.isArray() || value.isEmpty()) {
-        problems.add(place + " must be a list of check, report or admin" + told(value));
+        problems.add(place + " must be a list of check, report or admin" + actual(value));
         return scopes;
       }
       for (JsonNode each : value) {
         Scope.of(each.asText())
             .ifPresentOrElse(
                 scopes::add,
-                () -> problems.add(place + " must be of check, report and admin" + told(each)));
+                () -> problems.add(place + " must be check, report or admin" + actual(each)));
       }
       return scopes;
     }
@@ -220,18 +225,18 @@ public final class TokenFile {
         return clients;
       }
       if (!value.isArray() || value.isEmpty() || value.size() > MAX_CLIENTS) {
-        problems.add(place + " must be a list of 1 to " + MAX_CLIENTS + " clients" + told(value));
+        problems.add(place + " must be a list of 1 to " + MAX_CLIENTS + " clients" + actual(value));
         return clients;
       }
       for (JsonNode each : value) {
         String violation = each.isTextual() ? Names.violation(each.textValue()) : "must be text";
         if (violation != null) {
-          problems.add(place + " " + violation + told(each));
+          problems.add(place + " " + violation + actual(each));
         }
         clients.add(each.asText());
       }
       if (!scopes.equals(Set.of(Scope.REPORT))) {
-        problems.add(place + " is for tokens with scopes: [report] alone");
+        problems.add(place + " is only for tokens with scopes: [report]");
       }
       return clients;
     }
@@ -243,17 +248,17 @@ public final class TokenFile {
       try {
         return Instant.parse(value.asText());
       } catch (DateTimeException notATime) {
-        problems.add(place + " must be a time such as 2027-01-01T00:00:00Z" + told(value));
+        problems.add(place + " must be a time such as 2027-01-01T00:00:00Z" + actual(value));
         return null;
       }
     }
 
-    private static String told(JsonNode value) {
+    private static String actual(JsonNode value) {
       return value.isMissingNode() ? ", and is missing" : ", is " + value;
     }
   }
 
-  /** Returns the token of a hash, expired ones included; empty if there is none. */
+  /** Returns the token with a hash, even if it has expired; empty if there is none. */
   Optional<Entry> find(ApiKeyHash hash) {
     return Optional.ofNullable(byHash.get(hash));
   }
@@ -263,20 +268,20 @@ public final class TokenFile {
     return entries;
   }
 
-  /** Returns the content with one more token. */
+  /** Returns the content with an additional token. */
   public TokenFile with(Entry entry) {
     List<Entry> all = new ArrayList<>(entries);
     all.add(entry);
     return new TokenFile(all);
   }
 
-  /** Returns the content without the token of a name. */
+  /** Returns the content without the token with a name. */
   public TokenFile without(String name) {
     return new TokenFile(
         entries.stream().filter(entry -> !entry.grant().name().equals(name)).toList());
   }
 
-  /** Returns whether there is a token of that name. */
+  /** Returns whether there is a token with that name. */
   public boolean has(String name) {
     return entries.stream().anyMatch(entry -> entry.grant().name().equals(name));
   }
@@ -300,7 +305,7 @@ public final class TokenFile {
     try {
       return YAML.writeValueAsString(Map.of("tokens", tokens));
     } catch (JacksonException impossible) {
-      throw new IllegalStateException("a tree is always written", impossible);
+      throw new IllegalStateException("writing a tree to memory cannot fail", impossible);
     }
   }
 }

@@ -17,10 +17,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks once a second whether the content of files has changed, by the content itself: a file that
- * is replaced, mounted anew or written within the resolution of its time is noticed all the same. A
- * content is taken when two looks in a row have found it, so that one that is being written is not.
- * What is read must be small. Thread-safe.
+ * Watches files for changes by comparing their content once a second. It therefore also notices a
+ * file that is replaced, mounted again, or written within the resolution of its timestamp. New
+ * content is used when two consecutive looks have found it, so that partly written content is not
+ * used. The files must be small. Thread-safe.
  */
 public final class WatchedFile implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(WatchedFile.class);
@@ -36,12 +36,12 @@ public final class WatchedFile implements AutoCloseable {
   private @Nullable String refusal;
   private boolean isClosed;
 
-  /** Takes a new content. */
+  /** Receives new content. */
   interface Changed {
     /**
-     * Reads the files anew.
+     * Reads the files again.
      *
-     * @throws Exception if they are invalid, in which case what was read before stays in force
+     * @throws Exception if they are invalid; the previous content then stays in force
      */
     void take() throws Exception;
   }
@@ -59,8 +59,8 @@ public final class WatchedFile implements AutoCloseable {
   }
 
   /**
-   * Begins to watch. The content of now is taken once more, since it may be another than the one
-   * that was read before.
+   * Starts to watch. The current content is used once more, since it may differ from the content
+   * read before.
    */
   static WatchedFile start(List<Path> files, Changed changed) {
     WatchedFile watched = new WatchedFile(files, changed);
@@ -71,8 +71,8 @@ public final class WatchedFile implements AutoCloseable {
   }
 
   /**
-   * Returns the number of watched files of this process that cannot be read or are invalid. Their
-   * last valid content stays in force.
+   * Returns the number of watched files of this process that are unreadable or invalid. Their last
+   * valid content stays in force.
    */
   public static int countRefused() {
     return REFUSED.get();
@@ -122,10 +122,10 @@ public final class WatchedFile implements AutoCloseable {
 
   private static String reason(Throwable failure) {
     if (failure instanceof NoSuchFileException missing) {
-      return "no such file: " + missing.getFile();
+      return "file does not exist: " + missing.getFile();
     }
     if (failure instanceof AccessDeniedException denied) {
-      return "this process may not read " + denied.getFile();
+      return "this process has no permission to read " + denied.getFile();
     }
     String message = failure.getMessage();
     return message == null ? failure.toString() : message;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Who may use the ports of a process: TLS, and bearer tokens of a file or of an issuer (JWT) with
- * their scopes.
+ * Access control of the ports of a process: TLS, and bearer tokens of a file or of an issuer (JWT)
+ * with their scopes.
  */
 @NullMarked
 package io.weir.access;

@@ -46,7 +46,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A real server behind tokens and TLS, asked by real clients. */
+/** A real server with tokens and TLS, and real clients. */
 final class AccessHandlerIT {
   @TempDir private static Path authority;
   @TempDir private Path folder;
@@ -155,7 +155,7 @@ final class AccessHandlerIT {
     return ask(HttpClient.newHttpClient(), path, "Authorization", "Bearer weirt_" + token);
   }
 
-  /** Was a hole: a proxy in front could find the end of such a request elsewhere. */
+  /** Regression: a proxy in front could frame such a request differently. */
   @Test
   void request_framedInAnotherWayThanByChunksAlone_isRefused() throws Exception {
     start(Map.of());
@@ -223,7 +223,7 @@ final class AccessHandlerIT {
     assertEquals("reader", asked("/all", "reader").body());
     HttpResponse<String> narrow = asked("/admin", "reader");
     assertEquals(403, narrow.statusCode());
-    assertTrue(narrow.body().contains("the token has not the scope admin"), narrow.body());
+    assertTrue(narrow.body().contains("the token does not have the scope admin"), narrow.body());
     assertEquals("operator", asked("/admin", "operator").body());
     assertEquals(403, asked("/usage", "operator").statusCode());
 
@@ -256,7 +256,7 @@ final class AccessHandlerIT {
     assertEquals(401, twice.statusCode());
   }
 
-  /** Was a hole: the connection ended, and the next call of it got no answer. */
+  /** Regression: the connection was closed, and its next call got no response. */
   @Test
   void refusedRequestsWithABody_keepTheirConnection() throws Exception {
     start(withTokens());
@@ -370,7 +370,7 @@ final class AccessHandlerIT {
         folder.resolve("server.crt"),
         StandardCopyOption.REPLACE_EXISTING);
     assertEquals("everybody", ask(http, "/all").body());
-    // whoever does not trust the authority is not served
+    // a client that does not trust the authority cannot connect
     assertThrows(IOException.class, () -> ask(HttpClient.newHttpClient(), "/all"));
   }
 
@@ -385,7 +385,8 @@ final class AccessHandlerIT {
     Settings.InvalidSettingException refused =
         assertThrows(Settings.InvalidSettingException.class, () -> Tls.open(settings));
     assertTrue(
-        String.valueOf(refused.getMessage()).contains("the key is not that of the certificate"));
+        String.valueOf(refused.getMessage())
+            .contains("the key does not belong to the certificate"));
   }
 
   @Test

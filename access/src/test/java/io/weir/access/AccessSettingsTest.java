@@ -66,12 +66,12 @@ final class AccessSettingsTest {
         "WEIR_JWKS=https://issuer.example/keys | WEIR_JWT_ISSUER is not set",
         "WEIR_JWKS=https://issuer.example/k,WEIR_JWT_ISSUER=i | WEIR_JWT_AUDIENCE is not set",
         "WEIR_JWT_AUDIENCE=a | WEIR_JWKS is not set",
-        "WEIR_PORTAL_KEY_FILE=/dev/null | says who may make tokens",
+        "WEIR_PORTAL_KEY_FILE=/dev/null | or WEIR_JWKS must also be set",
         "WEIR_UNPROTECTED=yes | WEIR_UNPROTECTED must be one of refuse, allow",
         "WEIR_TLS_KEY=/dev/null | WEIR_TLS_CERTIFICATE is not set",
         "WEIR_TLS_CERTIFICATE=/dev/null | WEIR_TLS_KEY is not set",
         "WEIR_TLS_CERTIFICATE=/dev/null,WEIR_TLS_KEY=/dev/null,WEIR_TLS_KEYSTORE=/dev/null"
-            + " | give one of both",
+            + " | set only one of them",
         "WEIR_TLS_CLIENT_CA=/dev/null | neither WEIR_TLS_CERTIFICATE nor WEIR_TLS_KEYSTORE"
       })
   void wrong_isRefusedByItsName(String variables, String part) {

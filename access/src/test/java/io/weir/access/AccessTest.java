@@ -92,10 +92,10 @@ final class AccessTest {
           assertInstanceOf(Access.Granted.class, access.of("bearer " + token)).grant().name());
       assertEquals("this process", granted(access, access.ownToken()));
       assertTrue(refused(access, null).contains("Authorization: Bearer"));
-      assertTrue(refused(access, "Basic " + token).contains("give a token"));
-      assertTrue(refused(access, "Bearer ").contains("give a token"));
-      assertTrue(refused(access, "Bearer " + token + "x").contains("not known"));
-      assertTrue(refused(access, "Bearer " + ApiKeyHash.of(token)).contains("not known"));
+      assertTrue(refused(access, "Basic " + token).contains("a token is required"));
+      assertTrue(refused(access, "Bearer ").contains("a token is required"));
+      assertTrue(refused(access, "Bearer " + token + "x").contains("unknown"));
+      assertTrue(refused(access, "Bearer " + ApiKeyHash.of(token)).contains("unknown"));
     }
   }
 

@@ -124,16 +124,16 @@ final class JwtTokensTest {
     return token.serialize();
   }
 
-  /** Was a hole: a null claim gave a token that reads the usage of every client. */
+  /** Regression: a token with a null claim could read the usage of every client. */
   @Test
   void tokenWithNullClients_isRefused() throws Exception {
-    assertRefused(signedWith("weir_clients", null), "weir_clients is null");
-    assertRefused(signedWith("weir_clients", Arrays.asList("acme", null)), "neither a text");
-    assertRefused(signedWith("weir_clients", List.of(List.of("acme"))), "neither a text");
-    assertRefused(signedWith("weir_clients", false), "neither a text");
+    assertRefused(signedWith("weir_clients", null), "weir_clients must be a list of names");
+    assertRefused(signedWith("weir_clients", Arrays.asList("acme", null)), "neither a string");
+    assertRefused(signedWith("weir_clients", List.of(List.of("acme"))), "neither a string");
+    assertRefused(signedWith("weir_clients", false), "neither a string");
   }
 
-  /** Was a hole: the number 7 was taken for the subject, and so for a client, named "7". */
+  /** Regression: the number 7 was accepted as the subject, and therefore as a client named "7". */
   @Test
   void tokenWithSubjectThatIsNoText_isRefused() throws Exception {
     for (Object subject : List.of(7, 1.5, true, List.of("acme"), Map.of("a", "b"))) {
@@ -142,7 +142,7 @@ final class JwtTokensTest {
           access.of("Bearer " + signedWith("sub", subject)),
           subject::toString);
     }
-    assertRefused(signedWith("sub", 7), "sub is not a text");
+    assertRefused(signedWith("sub", 7), "sub must be a string");
     assertEquals("gateway", granted(signedWith("jti", "7")).name());
   }
 
@@ -169,7 +169,7 @@ final class JwtTokensTest {
             .scopes());
   }
 
-  /** Whoever reaches a port could have them answered 500, with a stack trace in the log. */
+  /** Regression: such tokens caused a response 500 and a stack trace in the log. */
   @Test
   void tokenOnWhichTheLibraryFails_isRefused() {
     assertInstanceOf(Access.Refused.class, access.of("Bearer bnVsbA.e30.AA")); // a null header
@@ -182,10 +182,11 @@ final class JwtTokensTest {
     assertEquals(Set.of("acme"), granted(signed(claims().claim("weir_clients", "acme"))).clients());
     // never wider than it says
     assertRefused(signed(claims().claim("weir_clients", List.of())), "has no client");
-    assertRefused(signed(claims().claim("weir_clients", 5)), "neither a text nor a list");
-    assertRefused(signed(claims().claim("weir_clients", Map.of("a", 1))), "neither a text");
+    assertRefused(signed(claims().claim("weir_clients", 5)), "neither a string nor a list");
+    assertRefused(signed(claims().claim("weir_clients", Map.of("a", 1))), "neither a string");
     assertRefused(
-        signed(claims().claim("scope", "weir:check").claim("weir_clients", "acme")), "no scope");
+        signed(claims().claim("scope", "weir:check").claim("weir_clients", "acme")),
+        "none of Weir's scopes");
   }
 
   @Test
@@ -194,7 +195,7 @@ final class JwtTokensTest {
     assertRefused(signed(claims().audience("other")), "aud");
     assertRefused(signed(claims().subject(null)), "sub");
     assertRefused(signed(claims().expirationTime(null)), "exp");
-    assertRefused(signed(claims().claim("scope", "openid")), "no scope");
+    assertRefused(signed(claims().claim("scope", "openid")), "none of Weir's scopes");
     assertRefused(
         signed(claims().expirationTime(Date.from(Instant.now().minusSeconds(120)))), "Expired");
     assertRefused(
@@ -206,11 +207,11 @@ final class JwtTokensTest {
   void tokenThatTheIssuerHasNotSigned_isRefused() throws Exception {
     assertRefused(signed(key("1"), "JWT", claims().build()), "signature");
     assertRefused(signed(key("2"), "JWT", claims().build()), "key");
-    assertRefused(new PlainJWT(claims().build()).serialize(), "not known");
+    assertRefused(new PlainJWT(claims().build()).serialize(), "unknown");
     // the public key as a shared secret
     SignedJWT confused = new SignedJWT(new JWSHeader(JWSAlgorithm.HS256), claims().build());
     confused.sign(new MACSigner(key.toPublicJWK().toJSONString().getBytes(StandardCharsets.UTF_8)));
-    assertRefused(confused.serialize(), "not known");
+    assertRefused(confused.serialize(), "unknown");
     String token = signed(claims());
     int middle = token.indexOf('.') + 5;
     assertRefused(token.substring(0, middle) + "A" + token.substring(middle + 1), "");
@@ -254,7 +255,7 @@ final class JwtTokensTest {
     }
   }
 
-  /** Was a hole: such an issuer held a request for as long as it went on. */
+  /** Regression: such an issuer blocked a request without a bound. */
   @Test
   void issuerThatAnswersByteByByte_holdsNoRequest() throws Exception {
     CountDownLatch over = new CountDownLatch(1);

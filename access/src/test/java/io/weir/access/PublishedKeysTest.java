@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
-/** Keys of an issuer that answers as no issuer should. */
+/** Keys of an issuer with invalid or slow responses. */
 final class PublishedKeysTest {
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
@@ -35,7 +35,7 @@ final class PublishedKeysTest {
     }
   }
 
-  /** Else no key would be fetched again, nor taken back, for as long as the issuer goes on. */
+  /** Otherwise no key would be fetched or revoked while the response continues. */
   @Test
   void issuerThatAnswersByteByByte_isGivenUp() throws Exception {
     AtomicBoolean isEnded = new AtomicBoolean();

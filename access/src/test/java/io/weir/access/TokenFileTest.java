@@ -67,23 +67,23 @@ final class TokenFileTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "tokens: 5 | it must have one member",
-        "token: [] | it must have one member",
-        "[] | it must have one member",
+        "tokens: 5 | it must have only the member",
+        "token: [] | it must have only the member",
+        "[] | it must have only the member",
         "tokens: [5] | tokens[0] must be an object",
         "'tokens: [{name: a b, sha256: H, scopes: [check]}]' | tokens[0].name must be 1 to 64",
         "'tokens: [{sha256: H, scopes: [check]}]' | tokens[0].name must be 1 to 64",
         "'tokens: [{name: a, sha256: weirt_x, scopes: [check]}]' | tokens[0].sha256 must be the",
         "'tokens: [{name: a, sha256: H, scopes: []}]' | tokens[0].scopes must be a list",
-        "'tokens: [{name: a, sha256: H, scopes: [write]}]' | tokens[0].scopes must be of check",
+        "'tokens: [{name: a, sha256: H, scopes: [write]}]' | tokens[0].scopes must be check",
         "'tokens: [{name: a, sha256: H, scopes: check}]' | tokens[0].scopes must be a list",
-        "'tokens: [{name: a, sha256: H, scopes: [check], client: b}]' | tokens[0].client is not",
-        "'tokens: [{name: a, sha256: H, scopes: [check], clients: [b]}]' | is for tokens with",
+        "'tokens: [{name: a, sha256: H, scopes: [check], client: b}]' | tokens[0].client is unknown",
+        "'tokens: [{name: a, sha256: H, scopes: [check], clients: [b]}]' | is only for tokens with",
         "'tokens: [{name: a, sha256: H, scopes: [report], clients: []}]' | must be a list of 1",
         "'tokens: [{name: a, sha256: H, scopes: [report], clients: [5]}]' | must be text, is 5",
         "'tokens: [{name: a, sha256: H, scopes: [check], expires_at: soon}]' | must be a time",
         "'tokens: [{name: a, sha256: H, scopes: [check]}, {name: a, sha256: H, scopes: [check]}]'"
-            + " | tokens[1].name stands there twice",
+            + " | tokens[1].name is not unique",
         "'tokens: [' | it is not YAML",
         "'tokens: []\ntokens: []' | it is not YAML"
       })

@@ -4,10 +4,10 @@ package io.weir.access.caller;
 import java.util.Map;
 
 /**
- * Who a caller is, as its verified token says. Immutable.
+ * A caller, identified by its verified token. Immutable.
  *
  * @param client the name of the client
- * @param attributes what else the operator lets tokens tell of their calls, by name
+ * @param attributes attributes of the call from the token's claims, by name
  */
 public record Caller(String client, Map<String, String> attributes) {
   public Caller {

@@ -9,12 +9,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which tokens of callers are accepted, and what of them tells who a caller is. Immutable.
+ * Settings of callers' tokens: which tokens are accepted, and which claims identify a caller.
+ * Immutable.
  *
- * @param keys where the issuer's keys are
- * @param issuer who has made the tokens ({@code iss})
- * @param audience for whom they are ({@code aud})
- * @param client the claim that is the client's name
+ * @param keys the location of the issuer's keys
+ * @param issuer the issuer of the tokens ({@code iss})
+ * @param audience their audience ({@code aud})
+ * @param client the claim with the client's name
  * @param attributes the claims that become attributes of the call, by the attribute's name
  */
 public record CallerTokenSettings(
@@ -23,10 +24,10 @@ public record CallerTokenSettings(
     String audience,
     ClaimPath client,
     Map<String, ClaimPath> attributes) {
-  /** What all variables begin with that are about tokens of callers. */
+  /** Prefix of all variables about tokens of callers. */
   public static final String PREFIX = "WEIR_AUTHZ_JWT_";
 
-  /** Names the place of the issuer's keys. */
+  /** The variable with the location of the issuer's keys. */
   public static final String JWKS = "WEIR_AUTHZ_JWT_JWKS";
 
   private static final String ISSUER = "WEIR_AUTHZ_JWT_ISSUER";
@@ -34,7 +35,7 @@ public record CallerTokenSettings(
   private static final String CLIENT_CLAIM = "WEIR_AUTHZ_JWT_CLIENT_CLAIM";
   private static final String ATTRIBUTES = "WEIR_AUTHZ_JWT_ATTRIBUTES";
 
-  /** Most claims that become attributes; as many as a policy looks at. */
+  /** Maximum number of claims that become attributes; as many as a policy matches. */
   static final int MAX_ATTRIBUTES = 16;
 
   public CallerTokenSettings {
@@ -68,7 +69,7 @@ public record CallerTokenSettings(
     if (value.isEmpty()) {
       throw new InvalidSettingException(
           String.format(
-              "%s is not set; %s, %s, %s and %s are given together",
+              "%s is not set; %s, %s, %s and %s must be set together",
               variable, JWKS, ISSUER, AUDIENCE, CLIENT_CLAIM));
     }
     return value;
@@ -82,7 +83,9 @@ public record CallerTokenSettings(
     return path;
   }
 
-  /** Reads the list {@code NAME=CLAIM,CLAIM}, in which a name alone is that of claim, too. */
+  /**
+   * Parses the list {@code NAME=CLAIM,CLAIM}. A single name is both the attribute and the claim.
+   */
   private static Map<String, ClaimPath> attributes(String list) {
     Map<String, ClaimPath> attributes = new LinkedHashMap<>();
     if (list.isEmpty()) {
@@ -95,13 +98,14 @@ public record CallerTokenSettings(
       if (ClaimPath.parse(name) == null || name.startsWith("/")) {
         throw new InvalidSettingException(
             ATTRIBUTES
-                + " must be claims separated by commas, plan,tier=/org/tier, with a name in front of"
+                + " must be claims separated by commas, such as plan,tier=/org/tier, with a name before"
                 + " each JSON Pointer, has '"
                 + entry.strip()
                 + "'");
       }
       if (attributes.putIfAbsent(name, path(ATTRIBUTES, claim)) != null) {
-        throw new InvalidSettingException(ATTRIBUTES + " has the attribute '" + name + "' twice");
+        throw new InvalidSettingException(
+            ATTRIBUTES + " must not have the attribute '" + name + "' twice");
       }
     }
     if (attributes.size() > MAX_ATTRIBUTES) {

@@ -36,42 +36,46 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Verifies the tokens of callers, JSON Web Tokens of one issuer, without blocking who asks.
- * Thread-safe.
+ * Verifies the tokens of callers, JSON Web Tokens of one issuer, without blocking the calling
+ * thread. Thread-safe.
  *
- * <p>A token is verified once, by a few threads that do nothing else, and remembered by its hash
- * until it expires or the issuer takes a key back. What is refused is not remembered, so nobody can
- * displace a good token by bad ones; it costs at most the time of those threads, and who would have
- * to wait for them too long is turned away. So a flood of forged tokens delays tokens that are new,
- * and nothing else.
+ * <p>A few dedicated threads verify each token once. A valid token is cached by its hash until it
+ * expires or the issuer revokes a key. Rejected tokens are not cached, so invalid tokens cannot
+ * displace valid ones. They only cost the time of those threads, and a token that would wait too
+ * long is rejected. A flood of forged tokens therefore delays only new tokens.
  */
 public final class CallerTokens implements AutoCloseable {
-  /** Longest token that is looked at; the header fields of a request have 8 KiB together. */
+  /** Maximum length of a token; all header fields of a request have at most 8 KiB. */
   public static final int MAX_CHARS = 6 * 1_024;
 
-  /** Most tokens that wait to be verified: at 0.2 ms for a signature, a wait of some 50 ms. */
+  /**
+   * Maximum number of tokens waiting for verification: at 0.2 ms per signature, a wait of about 50
+   * ms.
+   */
   static final int MAX_WAITING = 256;
 
   /**
-   * Most calls that wait for the issuer's keys to be fetched, whether with one token or with many,
-   * so that an unknown key that somebody invents does not hold all places for calls while the
-   * issuer is slow.
+   * Maximum number of calls waiting for the issuer's keys, with one token or several. Invented
+   * unknown keys can therefore not block all calls while the issuer is slow.
    */
   static final int MAX_WAITING_FOR_KEYS = 64;
 
-  /** Longest value of an attribute, in characters; as in the body of a check. */
+  /** Maximum length of an attribute's value, in characters; as in the body of a check. */
   private static final int MAX_ATTRIBUTE_CHARS = 1_024;
 
-  /** Most characters of clients and attributes that are remembered, with {@link #WEIGHT} each. */
+  /**
+   * Maximum number of cached characters of clients and attributes, plus {@link #WEIGHT} for each
+   * token.
+   */
   private static final long MAX_REMEMBERED_CHARS = 32L << 20;
 
-  /** What a remembered token takes besides its characters, in characters. */
+  /** Memory of a cached token in addition to its characters, in characters. */
   private static final int WEIGHT = 200;
 
   private static final Duration LONGEST_REMEMBERED = Duration.ofDays(1);
   private static final Duration IDLE_THREAD = Duration.ofSeconds(10);
 
-  private static final Verdict NOT_SIGNED = new Refused("is no signed JWT");
+  private static final Verdict NOT_SIGNED = new Refused("is not a signed JWT");
 
   private final CallerTokenSettings settings;
   private final Clock clock;
@@ -79,7 +83,10 @@ public final class CallerTokens implements AutoCloseable {
   private final JwtVerifier verifier;
   private final ThreadPoolExecutor verifying;
 
-  /** Those under way, so that calls with one new token take one of the places for waiting. */
+  /**
+   * The verifications in progress, so that all calls with one new token share one place in the
+   * queue.
+   */
   private final Verifications verifications = new Verifications(MAX_WAITING_FOR_KEYS);
 
   private final AtomicLong timesForgotten = new AtomicLong();
@@ -106,7 +113,7 @@ public final class CallerTokens implements AutoCloseable {
     }
   }
 
-  /** The answer to a token. */
+  /** The verdict on a token. */
   public sealed interface Verdict {}
 
   /** The token is valid. */
@@ -115,17 +122,17 @@ public final class CallerTokens implements AutoCloseable {
   /**
    * The token is not valid.
    *
-   * @param rule why, in words that follow "the token"; visible ASCII and spaces, without quotation
-   *     marks, and without any part of the token
+   * @param rule the reason, worded to follow "the token": visible ASCII and spaces, without
+   *     quotation marks, and without any part of the token
    */
   public record Refused(String rule) implements Verdict {}
 
-  /** It cannot be said now whether the token is valid. */
+  /** The verification is not possible now. */
   public enum Undecided implements Verdict {
-    /** As many tokens as may wait are waiting. */
+    /** The maximum number of tokens are waiting. */
     BUSY,
-    /** The token's key is not known, and the issuer did not give its keys when last asked. */
-    KEYS_AWAY
+    /** The token's key is unknown, and the last fetch of the issuer's keys failed. */
+    KEYS_UNAVAILABLE
   }
 
   private CallerTokens(CallerTokenSettings settings, int threads, Clock clock, ThreadFactory making)
@@ -152,13 +159,13 @@ public final class CallerTokens implements AutoCloseable {
   }
 
   /**
-   * Begins to verify by the keys of the settings' place. An issuer that does not answer is no
-   * reason to fail.
+   * Opens a verifier with the keys at the settings' location. An unavailable issuer is not an
+   * error.
    *
    * @throws InvalidSettingException if the file of keys cannot be read, or has none
    */
   public static CallerTokens open(CallerTokenSettings settings) {
-    // half of the machine at most goes into signatures
+    // use at most half of the processors for signatures
     int threads = Math.max(1, Runtime.getRuntime().availableProcessors() / 2);
     return open(settings, threads, Clock.systemUTC());
   }
@@ -180,7 +187,7 @@ public final class CallerTokens implements AutoCloseable {
     return clock.instant();
   }
 
-  /** Returns whose a token is if it has been verified before and is still valid. */
+  /** Returns the caller of a token if the token was verified before and is still valid. */
   public Optional<Caller> known(String token) {
     Remembered before = remembered.getIfPresent(ApiKeyHash.of(token));
     return before == null || !instant().isBefore(before.expiresAt())
@@ -189,8 +196,8 @@ public final class CallerTokens implements AutoCloseable {
   }
 
   /**
-   * Verifies a token, once for all who ask meanwhile; returns at once. The future is completed
-   * within seconds, by another thread, which what depends on it must not keep.
+   * Verifies a token, once for all concurrent calls. Does not block. Another thread completes the
+   * future within seconds; dependent stages must not block that thread.
    */
   public CompletableFuture<Verdict> verify(String token) {
     ApiKeyHash hash = ApiKeyHash.of(token);
@@ -201,12 +208,12 @@ public final class CallerTokens implements AutoCloseable {
     return answer;
   }
 
-  /** Returns how many tokens wait to be verified. */
+  /** Returns the number of tokens waiting for verification. */
   int waiting() {
     return verifying.getQueue().size();
   }
 
-  /** Returns how many tokens are remembered, at most. */
+  /** Returns an upper bound of the number of cached tokens. */
   long remembered() {
     remembered.cleanUp();
     return remembered.estimatedSize();
@@ -219,9 +226,9 @@ public final class CallerTokens implements AutoCloseable {
             try {
               Verdict verdict = verdict(token);
               if (verdict != null) {
-                verifications.tell(hash, verdict);
+                verifications.complete(hash, verdict);
               } else if (isLastTry) {
-                verifications.tell(hash, ofUnknownKey());
+                verifications.complete(hash, ofUnknownKey());
               } else {
                 awaitKeys(token, hash);
               }
@@ -230,9 +237,9 @@ public final class CallerTokens implements AutoCloseable {
             }
           });
     } catch (RejectedExecutionException full) {
-      verifications.tell(hash, Undecided.BUSY);
+      verifications.complete(hash, Undecided.BUSY);
     } catch (RuntimeException | Error fault) {
-      // no thread could be started; whoever asks about the token next must not wait for this one
+      // no thread could be started; later calls with the token must not wait for this verification
       verifications.fail(hash, fault);
     }
   }
@@ -252,14 +259,14 @@ public final class CallerTokens implements AutoCloseable {
   private Verdict ofUnknownKey() {
     return keys.isCurrent()
         ? new Refused("is signed by a key that its issuer does not publish")
-        : Undecided.KEYS_AWAY;
+        : Undecided.KEYS_UNAVAILABLE;
   }
 
-  /** Returns null if the token's key is not known. */
+  /** Returns the verdict on a token; null if its key is unknown. */
   private @Nullable Verdict verdict(String token) {
     try {
       SignedJWT signed = JwtVerifier.parse(token);
-      // else one good token could be written in many ways, and displace others
+      // otherwise one valid token could be written in many forms and displace others
       if (!JwtVerifier.isWrittenAsItShould(token, signed)) {
         return NOT_SIGNED;
       }
@@ -291,7 +298,7 @@ public final class CallerTokens implements AutoCloseable {
     } catch (BadJWTException refused) {
       return new Refused(whyNotAccepted(signed));
     } catch (BadJWSException refused) {
-      return new Refused("has not been signed by its issuer");
+      return new Refused("was not signed by its issuer");
     } catch (BadJOSEException refused) {
       return new Refused("is of a type (typ) that is not accepted");
     } catch (JOSEException refused) {
@@ -299,18 +306,16 @@ public final class CallerTokens implements AutoCloseable {
     }
   }
 
-  /** Says in words of our own which claim is refused; the signature is good. */
+  /** Returns which claim is not accepted, without the library's text; the signature is valid. */
   private String whyNotAccepted(SignedJWT signed) throws ParseException {
     JWTClaimsSet claims = signed.getJWTClaimsSet();
     if (!settings.issuer().equals(claims.getIssuer())) {
-      return "is of another issuer (iss)";
+      return "has another issuer (iss)";
     }
     if (!claims.getAudience().contains(settings.audience())) {
-      return "is for another audience (aud)";
+      return "has another audience (aud)";
     }
-    return claims.getExpirationTime() == null
-        ? "does not say when it expires (exp)"
-        : "is not valid yet (nbf)";
+    return claims.getExpirationTime() == null ? "has no expiry (exp)" : "is not valid yet (nbf)";
   }
 
   private Verdict ofClaims(Map<String, Object> claims) {
@@ -320,7 +325,7 @@ public final class CallerTokens implements AutoCloseable {
       return new Refused("has no claim " + path);
     }
     if (!(client instanceof String name)) {
-      return new Refused("has a claim " + path + " that is no text");
+      return new Refused("has a claim " + path + " that is not a string");
     }
     String violation = Names.violation(name);
     if (violation != null) {
@@ -344,7 +349,7 @@ public final class CallerTokens implements AutoCloseable {
     return new Known(new Caller(name, attributes));
   }
 
-  /** Returns a text, a whole number, true or false as a text; null of anything else. */
+  /** Returns a string, an integer or a boolean as text; null for any other value. */
   private static @Nullable String attribute(@Nullable Object value) {
     return value instanceof String
             || value instanceof Boolean
@@ -357,7 +362,7 @@ public final class CallerTokens implements AutoCloseable {
   private void remember(ApiKeyHash hash, Remembered token, long forgottenBefore) {
     remembered.put(hash, token);
     if (timesForgotten.get() != forgottenBefore) {
-      // a key was taken back meanwhile, perhaps this one's
+      // a key was revoked meanwhile, perhaps that of this token
       remembered.invalidate(hash);
     }
   }
@@ -370,7 +375,7 @@ public final class CallerTokens implements AutoCloseable {
   @Override
   public void close() {
     verifying.shutdownNow();
-    verifications.tellAll(Undecided.BUSY);
+    verifications.completeAll(Undecided.BUSY);
     keys.close();
   }
 }

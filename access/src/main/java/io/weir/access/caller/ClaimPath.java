@@ -8,21 +8,24 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a claim stands in a token. A text without a slash in front is the name of a claim as it is,
- * dots included: {@code sub}, {@code org.id}. With one it is a JSON Pointer (RFC 6901) through
- * objects: {@code /org/id} is the member {@code id} of the claim {@code org}; {@code ~1} stands for
- * a slash in a name, and {@code ~0} for a tilde. Lists are not looked into. Immutable.
+ * The position of a claim in a token. A text without a leading slash is the literal name of a
+ * claim, including dots: {@code sub}, {@code org.id}. With a leading slash it is a JSON Pointer
+ * (RFC 6901) through objects. {@code /org/id} is the member {@code id} of the claim {@code org}. In
+ * names, {@code ~1} is a slash and {@code ~0} a tilde. Lists are not searched. Immutable.
  *
  * @param text as the operator has written it
- * @param names the names of the members on the way, at least one
+ * @param names the names of the members on the path, at least one
  */
 public record ClaimPath(String text, List<String> names) {
-  /** What a path must be, in words. */
+  /** The rule for a path, worded to follow the variable's name. */
   static final String RULE =
       "must be the name of a claim, or a JSON Pointer such as /org/id, of 1 to 128 visible ASCII"
           + " characters without comma, equals sign, quotation mark and backslash";
 
-  /** It stands in header fields between quotation marks, and in lists of settings. */
+  /**
+   * Form of a path, which appears within quotation marks in header fields, and in lists of
+   * settings.
+   */
   private static final Pattern FORM = Pattern.compile("[!#-+\\--<>-\\[\\]-~]{1,128}");
 
   private static final Pattern ESCAPES = Pattern.compile("(?:[^~]|~[01])+");
@@ -31,7 +34,7 @@ public record ClaimPath(String text, List<String> names) {
     names = List.copyOf(names);
   }
 
-  /** Parses a path; null if the text is none. */
+  /** Parses a path; returns null if the text is not a path. */
   public static @Nullable ClaimPath parse(String text) {
     if (!FORM.matcher(text).matches()) {
       return null;

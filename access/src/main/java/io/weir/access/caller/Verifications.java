@@ -11,21 +11,21 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The verifications that are under way, and the calls that wait for each: calls with one new token
- * are told together. While a token's key is fetched from the issuer, which may take seconds, each
- * of its calls takes one of a few places, so that no caller can make a multitude of calls wait with
- * a single token. Thread-safe; blocks no thread.
+ * The verifications in progress, and the calls that wait for each. All calls with one new token get
+ * the result together. A fetch of the issuer's keys may take seconds. While calls wait for it, each
+ * takes one of a limited number of places. A caller can therefore not let many calls wait with a
+ * single token. Thread-safe; blocks no thread.
  */
 final class Verifications {
   private final int maxWaitingForKeys;
   private final Object lock = new Object();
 
   // guarded by lock
-  private final Map<ApiKeyHash, UnderWay> all = new HashMap<>();
+  private final Map<ApiKeyHash, Pending> all = new HashMap<>();
   private int waitingForKeys;
 
-  /** A verification, and the calls that wait for it. */
-  private static final class UnderWay {
+  /** A verification and the calls that wait for it. */
+  private static final class Pending {
     final List<CompletableFuture<Verdict>> calls = new ArrayList<>();
     boolean awaitsKeys;
   }
@@ -33,30 +33,30 @@ final class Verifications {
   /**
    * Creates an empty collection.
    *
-   * @param maxWaitingForKeys most calls that wait for the issuer's keys
+   * @param maxWaitingForKeys maximum number of calls waiting for the issuer's keys
    */
   Verifications(int maxWaitingForKeys) {
     this.maxWaitingForKeys = maxWaitingForKeys;
   }
 
   /**
-   * Adds a call. It is told {@link Undecided#BUSY} at once if its token waits for the issuer's keys
-   * and there is no place for one more call that does.
+   * Adds a call. Completes it immediately with {@link Undecided#BUSY} if its token waits for the
+   * issuer's keys and all places for such calls are taken.
    *
-   * @return whether the call is the first with its token, so that the token is to be verified
+   * @return whether the call is the first with its token, so that the token must be verified
    */
   boolean add(ApiKeyHash token, CompletableFuture<Verdict> call) {
     synchronized (lock) {
-      UnderWay underWay = all.get(token);
-      if (underWay == null) {
-        underWay = new UnderWay();
-        underWay.calls.add(call);
-        all.put(token, underWay);
+      Pending pending = all.get(token);
+      if (pending == null) {
+        pending = new Pending();
+        pending.calls.add(call);
+        all.put(token, pending);
         return true;
       }
-      if (!underWay.awaitsKeys || waitingForKeys < maxWaitingForKeys) {
-        underWay.calls.add(call);
-        waitingForKeys += underWay.awaitsKeys ? 1 : 0;
+      if (!pending.awaitsKeys || waitingForKeys < maxWaitingForKeys) {
+        pending.calls.add(call);
+        waitingForKeys += pending.awaitsKeys ? 1 : 0;
         return false;
       }
     }
@@ -65,26 +65,26 @@ final class Verifications {
   }
 
   /**
-   * Lets the calls with a token wait for the issuer's keys. Those for which there is no place are
-   * told {@link Undecided#BUSY}.
+   * Lets the calls with a token wait for the issuer's keys. Calls without a place are completed
+   * with {@link Undecided#BUSY}.
    *
-   * @return whether any of them waits; if none does, the verification is over
+   * @return whether any call waits; otherwise the verification has ended
    */
   boolean awaitKeys(ApiKeyHash token) {
     List<CompletableFuture<Verdict>> turnedAway;
     boolean waits;
     synchronized (lock) {
-      UnderWay underWay = all.get(token);
-      if (underWay == null) {
+      Pending pending = all.get(token);
+      if (pending == null) {
         throw new IllegalStateException("the token is not being verified");
       }
-      int places = Math.min(underWay.calls.size(), maxWaitingForKeys - waitingForKeys);
+      int places = Math.min(pending.calls.size(), maxWaitingForKeys - waitingForKeys);
       List<CompletableFuture<Verdict>> without =
-          underWay.calls.subList(places, underWay.calls.size());
+          pending.calls.subList(places, pending.calls.size());
       turnedAway = List.copyOf(without);
       without.clear();
       waitingForKeys += places;
-      underWay.awaitsKeys = true;
+      pending.awaitsKeys = true;
       waits = places > 0;
       if (!waits) {
         all.remove(token);
@@ -94,44 +94,47 @@ final class Verifications {
     return waits;
   }
 
-  /** The calls with a token do not wait for the issuer's keys any more. */
+  /** Releases the places of a token's calls, which no longer wait for the issuer's keys. */
   void haveKeys(ApiKeyHash token) {
     synchronized (lock) {
-      UnderWay underWay = all.get(token);
-      if (underWay != null && underWay.awaitsKeys) {
-        underWay.awaitsKeys = false;
-        waitingForKeys -= underWay.calls.size();
+      Pending pending = all.get(token);
+      if (pending != null && pending.awaitsKeys) {
+        pending.awaitsKeys = false;
+        waitingForKeys -= pending.calls.size();
       }
     }
   }
 
-  /** Ends a verification. Who asks about the token from now on has it verified anew. */
-  void tell(ApiKeyHash token, Verdict verdict) {
+  /**
+   * Ends a verification and completes its calls. A later call with the token starts a new
+   * verification.
+   */
+  void complete(ApiKeyHash token, Verdict verdict) {
     end(token).forEach(call -> call.complete(verdict));
   }
 
-  /** Ends a verification that a fault of this process has kept from being made. */
+  /** Ends a verification exceptionally because of a fault of this process. */
   void fail(ApiKeyHash token, Throwable fault) {
     end(token).forEach(call -> call.completeExceptionally(fault));
   }
 
-  /** Ends all verifications, of which some will not be made. */
-  void tellAll(Verdict verdict) {
+  /** Ends all verifications and completes their calls with the verdict. */
+  void completeAll(Verdict verdict) {
     List<ApiKeyHash> tokens;
     synchronized (lock) {
       tokens = List.copyOf(all.keySet());
     }
-    tokens.forEach(token -> tell(token, verdict));
+    tokens.forEach(token -> complete(token, verdict));
   }
 
   private List<CompletableFuture<Verdict>> end(ApiKeyHash token) {
     synchronized (lock) {
-      UnderWay underWay = all.remove(token);
-      if (underWay == null) {
+      Pending pending = all.remove(token);
+      if (pending == null) {
         return List.of();
       }
-      waitingForKeys -= underWay.awaitsKeys ? underWay.calls.size() : 0;
-      return underWay.calls;
+      waitingForKeys -= pending.awaitsKeys ? pending.calls.size() : 0;
+      return pending.calls;
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Who the callers of a gateway are, by the tokens of an issuer of their own. Verifies by what
- * {@code access} has; knows no HTTP server.
+ * Identifies the callers of a gateway by the tokens of the callers' issuer. The package uses the
+ * verification of {@code access}, and does not depend on an HTTP server.
  */
 @NullMarked
 package io.weir.access.caller;

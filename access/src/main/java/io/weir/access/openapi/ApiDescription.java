@@ -15,8 +15,8 @@ import org.yaml.snakeyaml.Yaml;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
 
 /**
- * The description of an HTTP API in OpenAPI 3.1. What both APIs have in common, such as the schema
- * of a problem, is written once, in {@code common.yml}, and is part of each description. Immutable.
+ * The description of an HTTP API in OpenAPI 3.1. {@code common.yml} contains the parts that both
+ * APIs share, such as the schema of a problem. Immutable.
  *
  * @see <a href="https://spec.openapis.org/oas/v3.1.1.html">OpenAPI 3.1.1</a>
  */
@@ -46,7 +46,7 @@ public final class ApiDescription {
         document
             .withObject("/components/schemas/Reason")
             .put("type", "string")
-            .put("description", "The reason, as a word; its page is /problems/ and the word.")
+            .put("description", "The reason as a word; its page is /problems/ and the word.")
             .putArray("enum");
     for (ProblemReason reason : ProblemReason.values()) {
       reasons.add(reason.word());
@@ -54,7 +54,7 @@ public final class ApiDescription {
     return new ApiDescription(document);
   }
 
-  /** Adds the members of an object to another, and those of objects in it that both have. */
+  /** Merges the members of an object into another, recursively for objects that both have. */
   private static void merge(ObjectNode into, ObjectNode from) {
     from.properties()
         .forEach(
@@ -68,7 +68,7 @@ public final class ApiDescription {
             });
   }
 
-  /** Reads a file with SnakeYAML itself, since Jackson does not resolve anchors. */
+  /** Reads a file with SnakeYAML, since Jackson does not resolve anchors. */
   private static ObjectNode read(String resource) {
     LoaderOptions options = new LoaderOptions();
     options.setAllowDuplicateKeys(false);

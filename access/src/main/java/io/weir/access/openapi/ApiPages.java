@@ -23,17 +23,20 @@ import org.eclipse.jetty.util.Callback;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Serves the description of an API, and the page that shows it in a browser. They are for
- * everybody, since they say nothing but what the documentation says; so each is read once and
- * written out of the same memory to all who ask, however slowly they read. Never blocks the thread
- * that reads the connection. Thread-safe.
+ * Serves the description of an API, and the page that shows it in a browser. They are public, since
+ * they contain only documentation. Each file is loaded once, and all responses are written from the
+ * same memory, however slow the client. Never blocks the thread that reads the connection.
+ * Thread-safe.
  */
 public final class ApiPages extends Handler.Wrapper {
   private static final String DESCRIPTION = "/openapi.json";
   private static final String PAGE = "/docs";
   private static final String SCRIPT = "text/javascript; charset=utf-8";
 
-  /** Swagger UI sets styles from its script, and has its icons in its style sheet. */
+  /**
+   * Content security policy. Swagger UI sets styles from its script, and has its icons in its style
+   * sheet.
+   */
   private static final String CONTENT_SECURITY_POLICY =
       "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'"
           + " data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors"
@@ -44,7 +47,7 @@ public final class ApiPages extends Handler.Wrapper {
 
   private record Page(String mediaType, Supplier<byte[]> read) {}
 
-  /** Creates the pages of an API, in front of its other routes. */
+  /** Creates the pages of an API, which precede its other routes. */
   public ApiPages(ApiDescription api) {
     pages.put(
         DESCRIPTION,
@@ -59,15 +62,15 @@ public final class ApiPages extends Handler.Wrapper {
         new Page("text/css; charset=utf-8", () -> ofSwaggerUi("swagger-ui.css")));
   }
 
-  /** Returns whether a path is that of one of these pages, or of what might be one. */
+  /** Returns whether a path belongs to these pages, even if there is no such page. */
   public static boolean isOfPages(String path) {
     return path.equals(DESCRIPTION) || path.equals(PAGE) || path.startsWith(PAGE + "/");
   }
 
   /**
-   * Lets the router know the paths, so that it answers other methods, and OPTIONS.
+   * Registers the paths with the router, so that it responds to OPTIONS and other methods.
    *
-   * @param missing answers a request that is not answered before, since its path is another
+   * @param missing handles a request with another path, which this handler does not serve
    */
   public void register(JavalinConfig config, io.javalin.http.Handler missing) {
     pages.keySet().forEach(path -> config.routes.get(path, missing));
@@ -93,7 +96,10 @@ public final class ApiPages extends Handler.Wrapper {
     return true;
   }
 
-  /** Memory that the kernel reads itself: of other memory each thread that writes has a copy. */
+  /**
+   * Copies the content to direct memory, which the kernel reads. For heap memory, each writing
+   * thread would keep a copy.
+   */
   private static ByteBuffer direct(byte[] content) {
     return ByteBuffer.allocateDirect(content.length).put(content).flip();
   }
@@ -108,7 +114,7 @@ public final class ApiPages extends Handler.Wrapper {
     return read(ApiPages.class.getResourceAsStream(name), name);
   }
 
-  /** Reads a file of the library, whose folder has the library's version in its name. */
+  /** Reads a file of the library; the folder's name contains the library's version. */
   private static byte[] ofSwaggerUi(String name) {
     ClassLoader loader = ApiPages.class.getClassLoader();
     Properties library = new Properties();

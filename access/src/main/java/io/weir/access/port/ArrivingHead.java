@@ -2,16 +2,15 @@
 package io.weir.access.port;
 
 /**
- * Tells whether the header fields of a request are arriving on a connection, and since when, from
- * what the connection has counted at one look after another. A new one is that of a connection on
- * which nothing has arrived yet. Not thread-safe.
+ * Detects whether and since when the header fields of a request are arriving on a connection, from
+ * the counters of the connection at consecutive looks. A new instance is for a connection on which
+ * nothing has arrived yet. Not thread-safe.
  *
- * <p>Jetty publishes these counts, but not the state of its parser. Bytes that came while neither a
- * request began, nor a response, nor a body was arriving belong to a request whose header fields
- * are incomplete. Where that cannot be told, since such bytes came together with the end of the
- * request before them, nothing is arriving until more bytes come: a sender that stops there is idle
- * and is closed as one. While a request waits for its answer, bytes are those of its body, which
- * may have come as a whole between two looks.
+ * <p>Jetty publishes these counters, but not the state of its parser. Bytes belong to incomplete
+ * header fields if meanwhile no request or response began and no body was arriving. Such bytes may
+ * arrive together with the end of the previous request. The instance then reports nothing until
+ * more bytes arrive; a sender that stops there is idle and is closed as idle. While a request waits
+ * for its response, bytes belong to its body, which may arrive completely between two looks.
  */
 final class ArrivingHead {
   private long bytesIn;
@@ -22,12 +21,12 @@ final class ArrivingHead {
   private long sinceNanos;
 
   /**
-   * Takes the counts of a look.
+   * Records the counters of a look.
    *
    * @param bytesIn bytes that the connection has received
    * @param requests requests whose header fields it has received
    * @param responses responses that it has begun to send
-   * @param bodyArriving whether the body of a request is incomplete at present
+   * @param bodyArriving whether the body of a request is incomplete now
    * @param nowNanos the time of the look, by {@link System#nanoTime}
    */
   void look(long bytesIn, long requests, long responses, boolean bodyArriving, long nowNanos) {

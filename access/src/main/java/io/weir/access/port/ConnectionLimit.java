@@ -13,14 +13,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The most connections that a server may have. At the limit no more connections are accepted, and
- * the idle timeout of open ones is shortened until there is room again.
+ * Limits the number of connections of a server. At the limit no more connections are accepted. The
+ * idle timeout of open connections is reduced until connections are free again.
  *
- * <p>Jetty by itself shortens it only for the connections that are open when the limit is reached.
- * In a burst many connections are still being opened at that moment and would keep the usual
- * timeout. It also iterates over all connections for each one that opens or closes at the limit.
- * Here each connection gets its timeout as it opens, and the usual timeout returns when a tenth of
- * the room is free. Thread-safe.
+ * <p>Jetty itself reduces the timeout only for the connections that are open when the limit is
+ * reached. In a burst many connections are still being opened at that moment, and would keep the
+ * usual timeout. Jetty also iterates over all connections for each connection that opens or closes
+ * at the limit. This class sets the timeout of each connection when it opens. It restores the usual
+ * timeout when a tenth of the connections are free. Thread-safe.
  */
 public final class ConnectionLimit extends NetworkConnectionLimit implements Connection.Listener {
   /** Default of {@code WEIR_MAX_CONNECTIONS}. */
@@ -35,7 +35,10 @@ public final class ConnectionLimit extends NetworkConnectionLimit implements Con
   /** Idle timeout of connections while the limit is reached. */
   private static final Duration IDLE_KEPT_AT_THE_LIMIT = Duration.ofSeconds(2);
 
-  /** Part of the process's file descriptors that one port may take; the rest is for its files. */
+  /**
+   * Divisor of the process's file descriptors: one port may use this part of them; the rest is for
+   * files.
+   */
   private static final int PORTS_AND_FILES = 3;
 
   private final AbstractConnector connector;
@@ -45,8 +48,8 @@ public final class ConnectionLimit extends NetworkConnectionLimit implements Con
   /**
    * Creates a limit, which the connector must get as a bean.
    *
-   * @param maxConnections most open connections, ≥ 1; fewer if the process may open so few files
-   *     that a third of them is less
+   * @param maxConnections maximum number of open connections, ≥ 1; lowered to a third of the
+   *     process's limit of open files
    */
   public ConnectionLimit(int maxConnections, AbstractConnector connector) {
     super(withinOpenFiles(maxConnections, maxOpenFiles()), connector);
@@ -54,7 +57,7 @@ public final class ConnectionLimit extends NetworkConnectionLimit implements Con
     this.idleKeptAtTheLimitMillis = IDLE_KEPT_AT_THE_LIMIT.toMillis();
   }
 
-  /** Returns how many of the connections a port may have, so that files can still be opened. */
+  /** Returns the maximum number of connections of a port, so that files can still be opened. */
   static int withinOpenFiles(int maxConnections, long maxOpenFiles) {
     long room = Math.max(1, maxOpenFiles / PORTS_AND_FILES);
     if (room >= maxConnections) {
@@ -89,7 +92,9 @@ public final class ConnectionLimit extends NetworkConnectionLimit implements Con
   }
 
   /**
-   * The connector already knows the connection at this point, so either this method or {@link
+   * {@inheritDoc}
+   *
+   * <p>The connector already has the connection at this point, so either this method or {@link
    * #limit} sees it.
    */
   @Override

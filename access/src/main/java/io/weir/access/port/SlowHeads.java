@@ -19,22 +19,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends the requests whose header fields are not read completely within {@link #READ_LIMIT} of their
- * first byte. An idle timeout cannot do this: it never expires while a byte arrives each second.
- * Thread-safe.
+ * Ends requests with header fields that do not arrive completely within {@link #READ_LIMIT} after
+ * their first byte. An idle timeout cannot do this: it never expires while a byte arrives each
+ * second. Thread-safe.
  *
- * <p>A request whose header fields are still arriving has no handler yet, so connections are
- * searched for such requests, and the answer is written to the connection itself.
+ * <p>A request with incomplete header fields has no handler yet. This class therefore searches the
+ * connections for such requests, and writes the response to the connection itself.
  */
 public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SlowHeads.class);
 
-  /** Longest time in which a request must arrive: enough for a slow network. */
+  /** Maximum time for the arrival of a request: enough for a slow network. */
   public static final Duration READ_LIMIT = Duration.ofSeconds(10);
 
   private static final long BETWEEN_LOOKS_MILLIS = 500;
 
-  /** The cipher suite that {@link SSLSession} reports before the handshake has ended. */
+  /** The cipher suite that {@link SSLSession} reports before the end of the handshake. */
   private static final String NO_SUITE = "SSL_NULL_WITH_NULL_NULL";
 
   private final SupervisedThread thread = new SupervisedThread("weir-slow-senders", this);
@@ -46,7 +46,7 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
 
   /** The bodies that are arriving at a server. */
   public interface Bodies {
-    /** No body of which anything is known. */
+    /** No bodies. */
     Bodies NONE =
         new Bodies() {
           @Override
@@ -59,7 +59,7 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
         };
 
     /**
-     * Ends the requests that began before a time.
+     * Ends requests that began before a time.
      *
      * @param beginNanos the time, by {@link System#nanoTime}
      */
@@ -72,9 +72,10 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
   /**
    * Creates a watch that is not started.
    *
-   * @param server its connections are watched
+   * @param server the server whose connections are watched
    * @param bodies the bodies that are arriving
-   * @param answer returns a whole HTTP/1.1 message, which is sent before the connection is closed
+   * @param answer returns a complete HTTP/1.1 message, which is sent before the connection is
+   *     closed
    * @param onTimedOut called for each request that is ended
    */
   public SlowHeads(Server server, Bodies bodies, Supplier<byte[]> answer, Runnable onTimedOut) {
@@ -101,7 +102,7 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
     return 0; // the next look has a pause of its own
   }
 
-  /** Nothing blocks but the pause, which ends by itself. */
+  /** Does nothing: only the pause blocks, and it ends by itself. */
   @Override
   public void wakeUp(Thread worker) {}
 
@@ -133,9 +134,9 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Returns the connection that receives requests. With TLS, this is the connection inside TLS,
-   * since the outer one counts no requests. Until the handshake has ended, it is the outer one, so
-   * the handshake must also arrive in time.
+   * Returns the connection that receives requests. With TLS, it is the connection inside TLS, since
+   * the outer connection counts no requests. Until the handshake has ended, it is the outer
+   * connection, so the handshake must also arrive in time.
    */
   private static Connection receiving(EndPoint endPoint) {
     Connection connection = endPoint.getConnection();

@@ -55,7 +55,7 @@ final class CallerTokenSettingsTest {
       assertEquals(
           variable
               + " is not set; WEIR_AUTHZ_JWT_JWKS, WEIR_AUTHZ_JWT_ISSUER, WEIR_AUTHZ_JWT_AUDIENCE"
-              + " and WEIR_AUTHZ_JWT_CLIENT_CLAIM are given together",
+              + " and WEIR_AUTHZ_JWT_CLIENT_CLAIM must be set together",
           refusal(variable, ""));
     }
   }
@@ -81,7 +81,7 @@ final class CallerTokenSettingsTest {
           list);
     }
     assertEquals(
-        "WEIR_AUTHZ_JWT_ATTRIBUTES has the attribute 'plan' twice",
+        "WEIR_AUTHZ_JWT_ATTRIBUTES must not have the attribute 'plan' twice",
         refusal("WEIR_AUTHZ_JWT_ATTRIBUTES", "plan,plan=/org/plan"));
     assertEquals(
         "WEIR_AUTHZ_JWT_ATTRIBUTES must have at most 16 claims, has 17",

@@ -53,7 +53,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class CallerTokensTest {
   private static final int CALLS_OF_A_ROUND = 200;
 
-  /** An issuer that does not answer is given up after a second at the earliest. */
+  /** The fetch from an issuer that does not reply is aborted after a second at the earliest. */
   private static final Duration SHORTEST_HOLD = Duration.ofMillis(900);
 
   private final HandClock clock = new HandClock();
@@ -101,7 +101,7 @@ final class CallerTokensTest {
         () -> {
           verdicts.clear();
           verdicts.add(verify(token));
-          return verdicts.get(0) != Undecided.KEYS_AWAY;
+          return verdicts.get(0) != Undecided.KEYS_UNAVAILABLE;
         });
     assertEquals(new Refused(rule), verdicts.get(0));
     assertEquals(Optional.empty(), tokens.known(token));
@@ -143,10 +143,10 @@ final class CallerTokensTest {
     }
   }
 
-  /** Whoever reaches the gateway could have them answered 500, with a stack trace in the log. */
+  /** Regression: such tokens caused a response 500 and a stack trace in the log. */
   @Test
   void tokenOnWhichTheLibraryFails_isRefused() throws Exception {
-    assertRefused("bnVsbA.e30.AA", "is no signed JWT"); // its header is null
+    assertRefused("bnVsbA.e30.AA", "is not a signed JWT"); // its header is null
     JWSObject withoutAnEnd =
         new JWSObject(
             new JWSHeader.Builder(JWSAlgorithm.ES256).keyID(issuer.key().getKeyID()).build(),
@@ -154,7 +154,7 @@ final class CallerTokensTest {
                 "{\"iss\":\"https://callers.example\",\"aud\":\"shop\",\"exp\":null,"
                     + "\"org\":{\"id\":\"acme\"}}"));
     withoutAnEnd.sign(new ECDSASigner(issuer.key()));
-    assertRefused(withoutAnEnd.serialize(), "does not say when it expires (exp)");
+    assertRefused(withoutAnEnd.serialize(), "has no expiry (exp)");
   }
 
   @Test
@@ -172,10 +172,9 @@ final class CallerTokensTest {
 
   @Test
   void tokenThatIsNotForTheseCallers_isRefusedByItsRule() throws Exception {
-    assertRefused(issuer.sign(claims("a").issuer("x")), "is of another issuer (iss)");
-    assertRefused(issuer.sign(claims("a").audience("x")), "is for another audience (aud)");
-    assertRefused(
-        issuer.sign(claims("a").expirationTime(null)), "does not say when it expires (exp)");
+    assertRefused(issuer.sign(claims("a").issuer("x")), "has another issuer (iss)");
+    assertRefused(issuer.sign(claims("a").audience("x")), "has another audience (aud)");
+    assertRefused(issuer.sign(claims("a").expirationTime(null)), "has no expiry (exp)");
     assertRefused(issuer.sign(claims("a").expirationTime(in(-1))), "has expired");
     assertRefused(issuer.sign(claims("a").expirationTime(in(-1_000))), "has expired");
     assertRefused(issuer.sign(claims("a").notBeforeTime(in(300))), "is not valid yet (nbf)");
@@ -202,8 +201,8 @@ final class CallerTokensTest {
   @Test
   void claimThatIsNoClient_isRefusedByItsRule() throws Exception {
     assertRefused(issuer.token("user-7"), "has no claim /org/id");
-    assertRefused(issuer.sign(of(5)), "has a claim /org/id that is no text");
-    assertRefused(issuer.sign(of(List.of("a"))), "has a claim /org/id that is no text");
+    assertRefused(issuer.sign(of(5)), "has a claim /org/id that is not a string");
+    assertRefused(issuer.sign(of(List.of("a"))), "has a claim /org/id that is not a string");
     assertRefused(issuer.sign(of("")), "has a claim /org/id, which must not be empty");
     assertRefused(
         issuer.sign(of("x".repeat(257))),
@@ -224,11 +223,11 @@ final class CallerTokensTest {
   @Test
   void tokenThatTheIssuerHasNotSigned_isRefused() throws Exception {
     ECKey sameName = CallerIssuer.key(issuer.key().getKeyID());
-    assertRefused(CallerIssuer.sign(sameName, claims("acme")), "has not been signed by its issuer");
+    assertRefused(CallerIssuer.sign(sameName, claims("acme")), "was not signed by its issuer");
     assertRefused(
         CallerIssuer.sign(CallerIssuer.key("mine"), claims("acme")),
         "is signed by a key that its issuer does not publish");
-    assertRefused(new PlainJWT(claims("acme").build()).serialize(), "is no signed JWT");
+    assertRefused(new PlainJWT(claims("acme").build()).serialize(), "is not a signed JWT");
     // the public key as a shared secret
     SignedJWT confused =
         new SignedJWT(
@@ -239,16 +238,19 @@ final class CallerTokensTest {
     assertRefused(confused.serialize(), "is signed by an algorithm that is not accepted");
     for (String none :
         List.of("x", "a.b.c", "..", "eyJhbGciOiJFUzI1NiJ9..", "\u00e9.\u00e9.\u00e9")) {
-      assertRefused(none, "is no signed JWT");
+      assertRefused(none, "is not a signed JWT");
     }
   }
 
-  /** Was possible of the library: one good token in many forms would displace all others. */
+  /**
+   * The library accepts many forms of a token, with which one valid token could displace all
+   * others.
+   */
   @Test
   void tokenThatIsWrittenInAnotherWay_isRefused() throws Exception {
     String token = issuer.sign(claims("acme"));
     for (String other : List.of(token + "=", token + "*", " " + token, "\u0001" + token)) {
-      assertRefused(other, "is no signed JWT");
+      assertRefused(other, "is not a signed JWT");
     }
     verify(token);
 
@@ -291,7 +293,7 @@ final class CallerTokensTest {
                     () -> open(Map.of("WEIR_AUTHZ_JWT_JWKS", file.toString())))
                 .getMessage());
 
-    assertTrue(message.startsWith("WEIR_AUTHZ_JWT_JWKS: it is no JWK set"), message);
+    assertTrue(message.startsWith("WEIR_AUTHZ_JWT_JWKS: it is not a JWK set"), message);
   }
 
   @Test
@@ -299,13 +301,13 @@ final class CallerTokensTest {
     assertEquals("acme", clientOf(issuer.sign(claims("acme"))));
     issuer.answerWith(503);
     String unknown = CallerIssuer.sign(CallerIssuer.key("next"), claims("acme"));
-    Await.until("a fetch in vain", () -> verify(unknown) == Undecided.KEYS_AWAY);
+    Await.until("a fetch in vain", () -> verify(unknown) == Undecided.KEYS_UNAVAILABLE);
     int fetches = issuer.fetches();
 
     long begun = System.nanoTime();
     for (int i = 0; i < 300; i++) {
       assertEquals(Optional.empty(), tokens.known(unknown));
-      assertEquals(Undecided.KEYS_AWAY, verify(unknown));
+      assertEquals(Undecided.KEYS_UNAVAILABLE, verify(unknown));
       assertEquals("acme", clientOf(issuer.sign(claims("acme").jwtID("id-" + i))));
     }
     long most = 1 + Duration.ofNanos(System.nanoTime() - begun).toSeconds() / 10;
@@ -314,7 +316,7 @@ final class CallerTokensTest {
     assertTrue(more <= most, () -> more + " fetches, at most " + most);
   }
 
-  /** Nobody has to wait for an issuer that is slow, but those whose key is not known. */
+  /** Only calls with an unknown key wait for a slow issuer. */
   @Test
   void issuerThatIsSlow_holdsFewTokens_andNoneOfAKnownKey() throws Exception {
     assertEquals("acme", clientOf(issuer.sign(claims("acme"))));
@@ -326,7 +328,7 @@ final class CallerTokensTest {
         () -> turnedAway(number -> another(unknown, number)) > 0);
   }
 
-  /** Was a hole: calls with one such token took one place, and so held all places for calls. */
+  /** Regression: calls with one such token took only one place, and could block all calls. */
   @Test
   void callsWithOneTokenOfAnUnknownKey_areHeldNoMoreThanThoseWithMany() throws Exception {
     assertEquals("acme", clientOf(issuer.sign(claims("acme"))));
@@ -409,7 +411,7 @@ final class CallerTokensTest {
     assertEquals("b", clientOf(issuer.sign(claims("b"))));
   }
 
-  /** Was a hole: whoever asked about the token from then on waited for ever. */
+  /** Regression: later calls with the token waited forever. */
   @Test
   void noThreadCanBeMade_theTokenIsVerifiedLater(@TempDir Path folder) throws Exception {
     Path file = Files.writeString(folder.resolve("jwks.json"), issuer.keys());
@@ -434,7 +436,7 @@ final class CallerTokensTest {
     }
   }
 
-  /** Was a hole: those that waited for a thread were never told. */
+  /** Regression: calls that waited for a thread were never completed. */
   @Test
   void closed_whileTokensWait_tellsAll() throws Exception {
     String forged = CallerIssuer.sign(CallerIssuer.key(issuer.key().getKeyID()), claims("acme"));

@@ -74,7 +74,7 @@ final class ArrivingHeadTest {
     assertFalse(head.since(1_000));
   }
 
-  /** Once, a request that was answered after more than the limit could be cut by a 408. */
+  /** Regression: a request with a response after the limit could be ended with 408. */
   @Test
   void request_bodyArrivedBetweenTwoLooks_isNotCutOffWhileAwaitingItsAnswer() {
     head.look(200, 1, 0, false, 100);

@@ -26,7 +26,7 @@ final class CallerCheck {
           ProblemReason.OVERLOADED,
           "the node is at its limit of callers' tokens to verify" + NOT_DECIDED);
 
-  private static final Problem KEYS_AWAY =
+  private static final Problem KEYS_UNAVAILABLE =
       Problem.of(
           ProblemReason.CALLER_KEYS_UNAVAILABLE,
           "the token's key is unknown, and the issuer's keys could not be fetched" + NOT_DECIDED);
@@ -81,6 +81,6 @@ final class CallerCheck {
     boolean isBusy = verdict == CallerTokens.Undecided.BUSY;
     statistics.callerTokens(isBusy ? CallerToken.BUSY : CallerToken.KEYS_AWAY).increment();
     exchange.fields().put(HttpHeader.RETRY_AFTER, AdmissionHandler.retryAfterSeconds());
-    return new Read.Refused(isBusy ? BUSY : KEYS_AWAY, "");
+    return new Read.Refused(isBusy ? BUSY : KEYS_UNAVAILABLE, "");
   }
 }

@@ -296,7 +296,7 @@ final class CallReaderTest {
     assertWrong(
         Map.of("WEIR_AUTHZ_JWT_HEADER", "X-Caller"),
         "WEIR_AUTHZ_JWT_JWKS is not set; WEIR_AUTHZ_JWT_JWKS, WEIR_AUTHZ_JWT_ISSUER,"
-            + " WEIR_AUTHZ_JWT_AUDIENCE and WEIR_AUTHZ_JWT_CLIENT_CLAIM are given together");
+            + " WEIR_AUTHZ_JWT_AUDIENCE and WEIR_AUTHZ_JWT_CLIENT_CLAIM must be set together");
 
     // Authorization has the token of the gateway then
     Path ofPort = Files.writeString(folder.resolve("tokens.yml"), "tokens: []");

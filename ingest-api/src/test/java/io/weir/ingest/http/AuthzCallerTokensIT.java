@@ -82,21 +82,21 @@ final class AuthzCallerTokensIT {
     Map<String, String> rules = new LinkedHashMap<>();
     rules.put(
         CallerIssuer.sign(CallerIssuer.key(node.issuer.key().getKeyID()), claims("acme")),
-        "has not been signed by its issuer");
+        "was not signed by its issuer");
     rules.put(
         CallerIssuer.sign(CallerIssuer.key("mine"), claims("acme")),
         "is signed by a key that its issuer does not publish");
-    rules.put(new PlainJWT(claims("acme").build()).serialize(), "is no signed JWT");
+    rules.put(new PlainJWT(claims("acme").build()).serialize(), "is not a signed JWT");
     rules.put(withASharedSecret(), "is signed by an algorithm that is not accepted");
     rules.put(
         node.issuer.sign(claims("acme").expirationTime(Date.from(Instant.now().minusSeconds(1)))),
         "has expired");
-    rules.put(node.issuer.sign(claims("acme").audience("other")), "is for another audience (aud)");
-    rules.put(node.issuer.sign(claims("acme").issuer("other")), "is of another issuer (iss)");
+    rules.put(node.issuer.sign(claims("acme").audience("other")), "has another audience (aud)");
+    rules.put(node.issuer.sign(claims("acme").issuer("other")), "has another issuer (iss)");
     rules.put(node.issuer.token("user-7"), "has no claim /org/id");
     rules.put(
         node.issuer.sign(claims("acme").claim("org", Map.of("id", 7))),
-        "has a claim /org/id that is no text");
+        "has a claim /org/id that is not a string");
     rules.put(node.issuer.sign(claims("")), "has a claim /org/id, which must not be empty");
     rules.put(
         node.issuer.sign(claims("x".repeat(300))),

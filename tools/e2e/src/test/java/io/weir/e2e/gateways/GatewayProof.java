@@ -103,10 +103,10 @@ final class GatewayProof {
             token(issuer, "acme", -1),
             "the token has expired",
             token(issuer, "acme", 600) + "*",
-            "the token is no signed JWT",
+            "the token is not a signed JWT",
             CallerIssuer.sign(
                 CallerIssuer.key(issuer.key().getKeyID()), CallerIssuer.claims("acme")),
-            "the token has not been signed by its issuer");
+            "the token was not signed by its issuer");
     for (Map.Entry<String, String> each : challenges.entrySet()) {
       HttpResponse<String> refused = gateway.callWithToken("GET", "/v1/items/1", each.getKey());
       assertEquals(401, refused.statusCode(), () -> told(refused, gateway));
