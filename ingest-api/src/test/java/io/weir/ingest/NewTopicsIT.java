@@ -38,9 +38,7 @@ final class NewTopicsIT {
   }
 
   @Test
-  @FullSuite(
-      reason = "1,800 partitions take a quarter of a minute and more; fewer always run",
-      turn = 2)
+  @FullSuite(reason = "1,800 partitions take a quarter of a minute and more; fewer always run")
   void createMissing_manyPartitions_everyRecordIsTaken() throws Exception {
     writeAtOnce(MANY_PARTITIONS);
   }

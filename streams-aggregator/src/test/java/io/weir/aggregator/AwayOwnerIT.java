@@ -49,9 +49,7 @@ final class AwayOwnerIT {
   }
 
   @Test
-  @FullSuite(
-      reason = "waits for sessions to end; KilledOwnerIT, which always runs, kills an owner",
-      turn = 0)
+  @FullSuite(reason = "waits for sessions to end; KilledOwnerIT, which always runs, kills an owner")
   void reports_ownerKilled_areAnsweredByTheOther_andExactAfterItsRestart() throws Exception {
     try (Traffic traffic = new Traffic(broker, PARTITIONS, "killed");
         Watch watch = new Watch(traffic, fleet.ports())) {

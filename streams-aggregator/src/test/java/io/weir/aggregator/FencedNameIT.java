@@ -62,7 +62,7 @@ final class FencedNameIT {
   }
 
   @Test
-  @FullSuite(reason = "waits for longer than a session", turn = 2)
+  @FullSuite(reason = "waits for longer than a session")
   void fencedByAnotherLiveProcess_stopsInsteadOfRejoining() throws Exception {
     try (Aggregator aggregator = Aggregator.start(config())) {
       Await.until("ready", aggregator::ready);

@@ -83,7 +83,7 @@ final class InstancesIT {
   }
 
   @Test
-  @FullSuite(reason = "waits for longer than a session", turn = 1)
+  @FullSuite(reason = "waits for longer than a session")
   void secondOfTheSameName_isRefused_andTheFirstGoesOn() throws Exception {
     try (Broker broker = new Broker(1);
         Aggregator first = Aggregator.start(config(broker, "same", "one"))) {

@@ -14,9 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Two aggregator processes are killed, and started again when the disk of one is lost. With {@code
  * -Dweir.rounds=N} N times, in turn.
  */
-@FullSuite(
-    reason = "waits for sessions to end; KilledOwnerIT kills one, whose disk stays",
-    turn = 2)
+@FullSuite(reason = "waits for sessions to end; KilledOwnerIT kills one, whose disk stays")
 final class LostStateIT {
   private static final int PARTITIONS = 4;
   private static final int ROUNDS = Integer.getInteger("weir.rounds", 1);

@@ -15,9 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Three aggregator processes are stopped in order and started again, one after the other, while
  * calls and questions go on. With {@code -Dweir.rounds=N} all of them N times.
  */
-@FullSuite(
-    reason = "starts six processes; AwayOwnerIT has one of two stand still and go on",
-    turn = 0)
+@FullSuite(reason = "starts six processes; AwayOwnerIT has one of two stand still and go on")
 final class RollingRestartIT {
   private static final int PARTITIONS = 6;
   private static final int SIZE = 3;

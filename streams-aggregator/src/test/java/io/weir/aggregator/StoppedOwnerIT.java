@@ -16,8 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
  * turn.
  */
 @FullSuite(
-    reason = "waits for sessions to end; AwayOwnerIT has one stand still, KilledOwnerIT a takeover",
-    turn = 1)
+    reason = "waits for sessions to end; AwayOwnerIT has one stand still, KilledOwnerIT a takeover")
 final class StoppedOwnerIT {
   private static final int PARTITIONS = 4;
   private static final int ROUNDS = Integer.getInteger("weir.rounds", 1);

@@ -179,8 +179,7 @@ class ClusterLifeIT {
   @Test
   @FullSuite(
       reason =
-          "a failover takes seconds; primaryIsKilled_othersDecideOn_andItsReplicaIsRestored, which always runs, has one",
-      turn = 0)
+          "a failover takes seconds; primaryIsKilled_othersDecideOn_andItsReplicaIsRestored, which always runs, has one")
   void primaryIsPausedAndReplaced_itsMarkersAreNotTakenOver() throws Exception {
     start(true);
     fixture.restore();
@@ -220,8 +219,7 @@ class ClusterLifeIT {
   @Test
   @FullSuite(
       reason =
-          "two failovers; primaryIsKilled_othersDecideOn_andItsReplicaIsRestored, which always runs, has one",
-      turn = 1)
+          "two failovers; primaryIsKilled_othersDecideOn_andItsReplicaIsRestored, which always runs, has one")
   void replacedServerTakesItsPlaceBack_beforeItsReplicaIsRestored_isCold() throws Exception {
     start(true);
     fixture.restore();

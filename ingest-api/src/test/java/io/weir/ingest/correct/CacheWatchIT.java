@@ -203,8 +203,7 @@ final class CacheWatchIT {
   @Test
   @FullSuite(
       reason =
-          "waits 5 s and more for a broker that is away; the same without the topic always runs",
-      turn = 1)
+          "waits 5 s and more for a broker that is away; the same without the topic always runs")
   void kafkaAway_restorationIsAbandoned_andBegunAnewWhenItIsBack() throws Exception {
     kafka.close();
     kafka = TestKafka.start();

@@ -331,8 +331,7 @@ final class CorrectionLoopIT {
   @FullSuite(
       reason =
           "waits 10 s for the end of a killed node's session; the same with a session that the test"
-              + " ends always runs",
-      turn = 0)
+              + " ends always runs")
   void twoNodes_oneIsKilled_theOtherTakesOverAfterTheSessionTimeout() throws Exception {
     killOneOfTwo(false);
   }

@@ -246,8 +246,7 @@ final class KafkaCallLogIT {
   @FullSuite(
       reason =
           "waits for a connection that fails after 5 s; KilledNodeIT, which always runs, opens a"
-              + " journal without Kafka, too",
-      turn = 1)
+              + " journal without Kafka, too")
   void open_kafkaAwayButJournalPresent_acceptsCallsAndSendsThemLater() throws Exception {
     startABrokerOfItsOwn();
     try (KafkaCallLog log = open(config())) {
@@ -270,8 +269,7 @@ final class KafkaCallLogIT {
   @FullSuite(
       reason =
           "waits 3 s for the last heartbeats; the close alone is in KafkaCallLogTest, the next"
-              + " process in KilledNodeIT, and both always run",
-      turn = 2)
+              + " process in KilledNodeIT, and both always run")
   void close_kafkaAway_leavesTheCallsToTheNextProcess() throws Exception {
     startABrokerOfItsOwn();
     KafkaCallLog log =
@@ -297,8 +295,7 @@ final class KafkaCallLogIT {
   @FullSuite(
       reason =
           "waits 5 s for an answer of a broker that is away; the same with an address that nobody"
-              + " knows always runs",
-      turn = 2)
+              + " knows always runs")
   void open_kafkaAwayAndNoJournal_isRefusedWithTheAddress() throws Exception {
     startABrokerOfItsOwn();
     kafka.stop();

@@ -40,8 +40,7 @@ final class KilledNodeIT {
   @FullSuite(
       reason =
           "a process and its kill take seconds; it always runs with one kill each before, during"
-              + " and after an outage of Kafka",
-      turn = 0)
+              + " and after an outage of Kafka")
   void answeredCalls_nodeKilledTwiceBeforeAndDuringAnOutage_areAllInKafkaInOrder()
       throws Exception {
     killAgainAndAgain(2, 2);

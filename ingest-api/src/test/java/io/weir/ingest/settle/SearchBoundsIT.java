@@ -144,9 +144,7 @@ final class SearchBoundsIT {
 
   /** Once, such a search reported a call as not recorded though it had not searched for it. */
   @Test
-  @FullSuite(
-      reason = "reads hundreds of MiB; that others of a client are told to wait always runs",
-      turn = 2)
+  @FullSuite(reason = "reads hundreds of MiB; that others of a client are told to wait always runs")
   void searchCutShort_byTheClientsReadBudget_isReportedAsExhausted() throws Exception {
     log.fill(LONG_LOG, nowMillis - 25 * MINUTE, nowMillis - MINUTE);
     NotFound whole = assertInstanceOf(NotFound.class, find("acme", "bogus", null));

@@ -145,8 +145,7 @@ final class TombstonesIT {
   @Test
   @FullSuite(
       reason =
-          "reads slowly; readingThatTakesLongerThanTheBound_isGivenMoreTime_andEnds always runs",
-      turn = 2)
+          "reads slowly; readingThatTakesLongerThanTheBound_isGivenMoreTime_andEnds always runs")
   void tableThatTakesLongerToBeRead_thanTombstonesAreKept_isRead() throws Exception {
     TableObserver slow = new SlowObserver(Duration.ofSeconds(3));
     try (TestKafka kafka = withRows(TestKafka.borrow());
@@ -192,8 +191,7 @@ final class TombstonesIT {
   /** What the other tests take for granted of Kafka: row and tombstone are gone from the topic. */
   @Test
   @FullSuite(
-      reason = "waits for Kafka's cleaner; tableThatWasAwayForTooLong_isReadAnew always runs",
-      turn = 2)
+      reason = "waits for Kafka's cleaner; tableThatWasAwayForTooLong_isReadAnew always runs")
   void rowWhoseTombstoneKafkaRemovedUnread_isGone() throws Exception {
     Duration kept = Duration.ofSeconds(8);
     try (TestKafka kafka = withRows(TestKafka.start())) {

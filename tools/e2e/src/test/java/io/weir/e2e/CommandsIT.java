@@ -201,8 +201,7 @@ final class CommandsIT {
   @FullSuite(
       reason =
           "four starts of everything; StopIT ends a process whose part is dead, and MisuseTest"
-              + " has the sentences",
-      turn = 1)
+              + " has the sentences")
   void up_partDiesOrDataIsOfAnotherSetting_saysSoOnce() throws Exception {
     Map<String, String> environment = new HashMap<>(freePorts());
     environment.put("WEIR_WINDOW", "PT1M");
@@ -269,9 +268,7 @@ final class CommandsIT {
   }
 
   @Test
-  @FullSuite(
-      reason = "a broker and four processes; CopyCheckIT refuses such topics at the start",
-      turn = 2)
+  @FullSuite(reason = "a broker and four processes; CopyCheckIT refuses such topics at the start")
   void topics_ofASingleCopy_areRefusedUnlessAllowed() throws Exception {
     try (TestKafka kafka = TestKafka.borrow()) {
       Map<String, String> strict = Map.of("WEIR_KAFKA", kafka.bootstrapServers());

@@ -17,8 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The disk under all of {@code up} is full, and has room again. */
 @FullSuite(
-    reason = "mounts a disk and starts everything twice; StopIT ends a process whose part is dead",
-    turn = 2)
+    reason = "mounts a disk and starts everything twice; StopIT ends a process whose part is dead")
 final class FullDiskIT {
   private static final String WINDOW = "PT5S";
   private static final int CALLS = 300;

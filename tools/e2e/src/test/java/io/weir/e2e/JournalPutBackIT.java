@@ -28,8 +28,7 @@ final class JournalPutBackIT {
   @FullSuite(
       reason =
           "three starts of everything; JournalsTest and the simulation, whose mutant is the old"
-              + " behaviour, always put journals back",
-      turn = 1)
+              + " behaviour, always put journals back")
   void journalFolderCopiedAndPutBack_everyAnsweredCallIsBilledOnce() throws Exception {
     int httpPort = Ports.free();
     int reportsPort = Ports.free();

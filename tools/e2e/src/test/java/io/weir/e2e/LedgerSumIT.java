@@ -35,8 +35,7 @@ final class LedgerSumIT {
   @FullSuite(
       reason =
           "six processes under load; LedgerToPostgresIT, which always runs, kills the worker, and"
-              + " KilledNodeIT and KilledOwnerIT the others",
-      turn = 2)
+              + " KilledNodeIT and KilledOwnerIT the others")
   void sumOfTheTable_isWhatVerifyRecounts_afterKills() throws Exception {
     assumeTrue(TestPostgres.isInstalled(), "no PostgreSQL: apt-get install postgresql");
     try (TestKafka kafka = TestKafka.borrow();

@@ -26,14 +26,13 @@ final class RestartIT {
   @FullSuite(
       reason =
           "two starts of everything under load; KilledNodeIT, KilledOwnerIT, KilledBrokerIT and"
-              + " ChaosIT, which always run, kill each of its parts",
-      turn = 1)
+              + " ChaosIT, which always run, kill each of its parts")
   void up_killedInTheMiddleOfARun_countsEveryAnsweredCallExactlyOnce() throws Exception {
     assertCountsExactlyOnceAfter(1);
   }
 
   @Test
-  @FullSuite(reason = "four starts of everything; as with one kill", turn = 0)
+  @FullSuite(reason = "four starts of everything; as with one kill")
   void up_killedThreeTimes_countsEveryAnsweredCallExactlyOnce() throws Exception {
     assertCountsExactlyOnceAfter(3);
   }

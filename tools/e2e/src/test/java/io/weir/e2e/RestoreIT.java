@@ -34,9 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Restore, as docs/operate/recovery.md describes it: Kafka is lost while calls go on, a new one
  * gets the calls and the ledger of its mirror, and aggregator and ingest go on there.
  */
-@FullSuite(
-    reason = "two brokers, five processes; ChaosIT starts parts again over what they had",
-    turn = 1)
+@FullSuite(reason = "two brokers, five processes; ChaosIT starts parts again over what they had")
 final class RestoreIT {
   private static final int PARTITIONS = 4;
   private static final int CALLS = 1_500;

@@ -48,7 +48,7 @@ final class SecuredKafkaIT {
   }
 
   @Test
-  @FullSuite(reason = "as by tokens of an issuer, which always runs", turn = 1)
+  @FullSuite(reason = "as by tokens of an issuer, which always runs")
   void calls_byCertificates_areCountedExactly(@TempDir Path own) throws Exception {
     assertCountedExactly(SecuredKafka.Identity.CERTIFICATE, own);
   }

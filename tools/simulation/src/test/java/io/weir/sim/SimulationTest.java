@@ -34,7 +34,7 @@ final class SimulationTest {
   }
 
   @Test
-  @FullSuite(reason = "2,100 more seeds; the first 300 always run", turn = 0)
+  @FullSuite(reason = "2,100 more seeds; the first 300 always run")
   void manySeeds_breakNoInvariant() {
     assertHold(SOME_SEEDS + 1, SEEDS);
   }

@@ -24,10 +24,4 @@ import org.junit.jupiter.api.extension.ExtendWith;
 public @interface FullSuite {
   /** Returns why it is left out of the short run, and which test replaces it there. */
   String reason();
-
-  /**
-   * Returns the turn in which it runs, 0 to 2. Tests are distributed so that the turns take about
-   * equally long.
-   */
-  int turn();
 }

@@ -6,7 +6,7 @@ import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Skips tests marked with {@link FullSuite}, unless the form of the run includes their turn. */
+/** Skips tests marked with {@link FullSuite} in a short run. */
 final class FullSuiteCondition implements ExecutionCondition {
   @Override
   public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
@@ -15,9 +15,8 @@ final class FullSuiteCondition implements ExecutionCondition {
     if (mark.isEmpty()) {
       return ConditionEvaluationResult.enabled("always runs");
     }
-    return SuiteForm.current().includes(mark.get().turn())
-        ? ConditionEvaluationResult.enabled("in " + SuiteForm.current())
-        : ConditionEvaluationResult.disabled(
-            "turn " + mark.get().turn() + " of --all: " + mark.get().reason());
+    return SuiteForm.isAll()
+        ? ConditionEvaluationResult.enabled("in the whole suite")
+        : ConditionEvaluationResult.disabled(mark.get().reason());
   }
 }

@@ -72,8 +72,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
   @Test
   @FullSuite(
       reason =
-          "a node waits for 15 s; kafkaAway_withoutAPast_startsByTheFile_andPublishesItLater, which always runs, has a file",
-      turn = 2)
+          "a node waits for 15 s; kafkaAway_withoutAPast_startsByTheFile_andPublishesItLater, which always runs, has a file")
   void nothingPublished_andNoFile_doesNotStart() {
     PolicyFollower.NoPoliciesException none =
         assertThrows(PolicyFollower.NoPoliciesException.class, () -> follower("one", null));
@@ -113,8 +112,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
   @FullSuite(
       reason =
           "as allTopicsLost_aNodeWithAFilePublishesWhatWasPublished, which always runs; a deletion"
-              + " takes seconds",
-      turn = 2)
+              + " takes seconds")
   void topicsLost_whatIsRestoredOfALaterPolicyIsInForceUntilThen() throws Exception {
     AppliedFile file = file("first", 1);
     follower("one", file);
@@ -139,9 +137,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
   }
 
   @Test
-  @FullSuite(
-      reason = "as the topic of policies, which always runs; a deletion takes seconds",
-      turn = 1)
+  @FullSuite(reason = "as the topic of policies, which always runs; a deletion takes seconds")
   void clientsTopicDeletedAndCreated_isToldAndNothingChanges_untilAllIsPublishedAnew()
       throws Exception {
     assertToldAndNothingChanges(Topics.CLIENTS.name());

@@ -7,15 +7,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.e2e.audit.Outcome;
 import io.weir.e2e.audit.Rounds;
 import io.weir.testing.FullSuite;
-import io.weir.testing.SuiteForm;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Faults on separate processes under load: of each family one, and in the full suite every one, a
@@ -40,28 +42,13 @@ final class ChaosIT {
     assertHarmless(1, ONE_OF_EACH_FAMILY);
   }
 
-  @Test
-  @FullSuite(
-      reason = "the first third of all faults, three brokers; one of each family always runs",
-      turn = 0)
-  void everyFault_firstThird_isHarmless() throws Exception {
-    assertHarmless(3, SuiteForm.turn(0).share(Chaos.names(3)));
-  }
-
-  @Test
-  @FullSuite(
-      reason = "the second third of all faults, three brokers; one of each family always runs",
-      turn = 1)
-  void everyFault_secondThird_isHarmless() throws Exception {
-    assertHarmless(3, SuiteForm.turn(1).share(Chaos.names(3)));
-  }
-
-  @Test
-  @FullSuite(
-      reason = "the last third of all faults, three brokers; one of each family always runs",
-      turn = 2)
-  void everyFault_lastThird_isHarmless() throws Exception {
-    assertHarmless(3, SuiteForm.turn(2).share(Chaos.names(3)));
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2})
+  @FullSuite(reason = "every fault, three brokers; one of each family always runs")
+  void everyFault_inThirds_isHarmless(int third) throws Exception {
+    List<String> all = Chaos.names(3);
+    assertHarmless(
+        3, IntStream.range(0, all.size()).filter(i -> i % 3 == third).mapToObj(all::get).toList());
   }
 
   private void assertHarmless(int brokers, List<String> faults) throws Exception {

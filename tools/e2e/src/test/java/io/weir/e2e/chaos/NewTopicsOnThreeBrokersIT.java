@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * Found by {@code ./weir chaos}: one broker knew of a new topic, the next that was asked did not.
  */
-@FullSuite(reason = "three brokers as processes; ChaosIT creates topics on one", turn = 2)
+@FullSuite(reason = "three brokers as processes; ChaosIT creates topics on one")
 final class NewTopicsOnThreeBrokersIT {
   private static final int PARTITIONS = 50;
   private static final short THREE = 3;

@@ -18,8 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @FullSuite(
     reason =
-        "six servers under load; ClusterLifeIT and ClusterReshardingIT have each fault, FlushIT the way from a loss to right buckets",
-    turn = 0)
+        "six servers under load; ClusterLifeIT and ClusterReshardingIT have each fault, FlushIT the way from a loss to right buckets")
 final class ClusterIT {
   private static final int CLIENTS = 150;
   private static final double CALLS_PER_SECOND = 400;

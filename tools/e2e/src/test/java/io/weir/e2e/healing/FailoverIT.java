@@ -21,8 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Redis is replaced by a replica that has missed the last writes. */
 @FullSuite(
     reason =
-        "a primary and a replica; RedisRestartIT, which always runs, brings an older file back, FlushIT an empty Redis",
-    turn = 2)
+        "a primary and a replica; RedisRestartIT, which always runs, brings an older file back, FlushIT an empty Redis")
 final class FailoverIT {
   private static final int CLIENTS = 200;
   private static final double CALLS_PER_SECOND = 600;

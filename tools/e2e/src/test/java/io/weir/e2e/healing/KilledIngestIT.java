@@ -34,8 +34,7 @@ final class KilledIngestIT {
   @FullSuite(
       reason =
           "kills a node under load; PhantomChargeIT, which always runs, makes the charges that kills"
-              + " leave, and ChaosIT kills nodes",
-      turn = 0)
+              + " leave, and ChaosIT kills nodes")
   void ingestKilledRepeatedly_phantomChargesAreCreditedOnce() throws Exception {
     long now = System.currentTimeMillis();
     List<Place> places =

@@ -33,9 +33,7 @@ final class RedisRestartIT {
   }
 
   @Test
-  @FullSuite(
-      reason = "over an append-only file it always runs, and FlushIT empties Redis",
-      turn = 1)
+  @FullSuite(reason = "over an append-only file it always runs, and FlushIT empties Redis")
   void redisKilledAndRestartedEmpty_everyBucketIsRightAgainAndQuotasAreExact() throws Exception {
     assertHealsAfterKills("--appendonly", "no");
   }

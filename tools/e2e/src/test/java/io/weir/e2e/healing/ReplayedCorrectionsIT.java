@@ -37,8 +37,7 @@ import org.junit.jupiter.api.io.TempDir;
 @FullSuite(
     reason =
         "every correction many times; each simulated history, which always runs, reads its"
-            + " corrections again",
-    turn = 0)
+            + " corrections again")
 final class ReplayedCorrectionsIT {
   private static final int CLIENTS = 60;
   private static final int COPIES = 3;

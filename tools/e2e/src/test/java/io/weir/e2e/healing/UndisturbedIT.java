@@ -24,8 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Nothing happens: the loop must stay silent, for what it says it would also do. */
 @FullSuite(
     reason =
-        "a long load; in FlushIT, which always runs, what is not disturbed must stay as it is, too",
-    turn = 1)
+        "a long load; in FlushIT, which always runs, what is not disturbed must stay as it is, too")
 final class UndisturbedIT {
   private static final int CLIENTS = 200;
   private static final double CALLS_PER_SECOND = 1_000;

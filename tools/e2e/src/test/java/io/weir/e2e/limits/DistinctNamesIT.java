@@ -59,7 +59,7 @@ final class DistinctNamesIT {
   }
 
   @Test
-  @FullSuite(reason = "200,000 names; 10,000 always run", turn = 2)
+  @FullSuite(reason = "200,000 names; 10,000 always run")
   void aggregator_manyDistinctEndpointsAndIds_survivesAndCountsExactly() throws Exception {
     assertCountsExactly(MANY_CALLS);
   }
@@ -208,7 +208,7 @@ final class DistinctNamesIT {
   }
 
   @Test
-  @FullSuite(reason = "20,000 names; 5,000 always run", turn = 1)
+  @FullSuite(reason = "20,000 names; 5,000 always run")
   void ingest_manyDistinctEndpointsAndIds_survivesAndAnswersOthers() throws Exception {
     assertAnswersOthers(MANY_CHECKS);
   }

@@ -31,8 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 @FullSuite(
     reason =
         "half a minute of six busy loops; BusyProcessIT, which always runs, holds the thread that"
-            + " reads from Redis",
-    turn = 1)
+            + " reads from Redis")
 final class OverloadedLimitsIT {
   private static final int CONNECTIONS = 512;
   private static final int BUSY_LOOPS = 6;

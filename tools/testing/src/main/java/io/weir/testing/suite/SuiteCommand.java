@@ -14,11 +14,9 @@ import java.nio.file.attribute.FileTime;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -70,20 +68,6 @@ public final class SuiteCommand implements Callable<Integer> {
       description = "run the core of the suite over containers, where a Docker engine is there")
   private boolean containers; // the script has done so already
 
-  @Option(
-      names = "--turn",
-      paramLabel = "N",
-      description = "0, 1 or 2: add this third of what is left out")
-  private @Nullable Integer turn;
-
-  @Option(
-      names = "--third",
-      paramLabel = "N",
-      description =
-          "0, 1 or 2: all unit tests and this third of the integration tests, as CI does on the"
-              + " oldest JDK, another third each day")
-  private @Nullable Integer third;
-
   @Parameters(paramLabel = "MAVEN", description = "further arguments go to Maven as they are")
   private List<String> mavenArguments = new ArrayList<>();
 
@@ -117,21 +101,20 @@ public final class SuiteCommand implements Callable<Integer> {
       throw new ParameterException(
           spec.commandLine(), "--containers stands alone; it takes no other argument");
     }
-    SuiteForm form = form();
     PrintWriter out = spec.commandLine().getOut();
     Modules modules = new Modules(root);
     Path log = Files.createDirectories(root.resolve("tools/testing/target")).resolve("test.log");
     Path built = root.resolve("tools/testing/target").resolve(BUILT);
     FileTime since = FileTime.from(Instant.now().minusSeconds(1));
     long startNanos = System.nanoTime();
-    out.printf("weir test, form %s, Java %s%n", form, System.getProperty("java.version"));
+    out.printf("weir test%s, Java %s%n", all ? " --all" : "", System.getProperty("java.version"));
     out.flush();
     MavenLog read;
     Set<String> broken;
     int status;
     try (Progress progress = new Progress(out, modules.testClasses(), terminal)) {
       read = new MavenLog(progress);
-      status = runMaven(command(form), log, read);
+      status = runMaven(command(), log, read);
       Files.write(built, progress.built());
       broken = new TreeSet<>(progress.broken());
     }
@@ -146,11 +129,8 @@ public final class SuiteCommand implements Callable<Integer> {
     }
     Summary.printSlowest(out, results);
     Summary.printLeftOut(out, results);
-    if (!runsChecks(form)) {
-      out.println("  checks: the strict compilation (every turn and --all; mvn -pl checks verify)");
-    }
-    if (third != null) {
-      out.println("  two thirds of the integration tests: ./weir test runs all");
+    if (!runsChecks()) {
+      out.println("  checks: the strict compilation (--all; mvn -pl tools/checks verify)");
     }
     Summary.printCounts(out, results);
     out.printf(
@@ -165,44 +145,22 @@ public final class SuiteCommand implements Callable<Integer> {
     return status == 0 ? 0 : 1;
   }
 
-  private SuiteForm form() {
-    if (turn == null && third == null) {
-      return all ? SuiteForm.all() : SuiteForm.ofShort();
-    }
-    if (all || (turn != null && third != null)) {
-      throw new ParameterException(
-          spec.commandLine(), "--all, --turn and --third stand alone: each says what is run");
-    }
-    return turn == null
-        ? SuiteForm.third(requireTurn("--third", Objects.requireNonNull(third)))
-        : SuiteForm.turn(requireTurn("--turn", turn));
-  }
-
-  private int requireTurn(String option, int number) {
-    if (number < 0 || number >= SuiteForm.TURNS) {
-      throw new ParameterException(
-          spec.commandLine(), option + " must be 0 to " + (SuiteForm.TURNS - 1) + ", is " + number);
-    }
-    return number;
-  }
-
   /**
    * Returns whether the run includes the strict compilation. The short form does not, since that
    * takes both processors for a minute.
    */
-  private boolean runsChecks(SuiteForm form) {
-    return !form.equals(SuiteForm.ofShort()) || mavenArguments.contains("-pl");
+  private boolean runsChecks() {
+    return all || mavenArguments.contains("-pl");
   }
 
-  private List<String> command(SuiteForm form) {
+  private List<String> command() {
     List<String> command = new ArrayList<>();
     command.addAll(List.of("mvn", "-B", "-ntp", "-T", THREADS, "--fail-at-end", "verify"));
-    command.add(form.mavenArgument());
-    if (form.equals(SuiteForm.all())) {
-      command.add(OPTIMIZED);
+    if (all) {
+      command.addAll(List.of("-D" + SuiteForm.PROPERTY + "=all", OPTIMIZED));
     }
-    if (!runsChecks(form)) {
-      command.addAll(List.of("-pl", "!checks"));
+    if (!runsChecks()) {
+      command.addAll(List.of("-pl", "!tools/checks"));
     }
     command.addAll(mavenArguments);
     return command;

@@ -31,7 +31,6 @@ final class HouseTest {
       Pattern.compile("new Kafka(Producer|Consumer)<|Admin\\.create\\(|extends KafkaConsumer");
   private static final Pattern MODULE =
       Pattern.compile("<module>(?:clients/|tools/)?([a-z0-9-]+)</module>");
-  private static final Pattern MARK = Pattern.compile("(?m)^ *@FullSuite\\(");
   private static final Pattern ITEM = Pattern.compile("(?m)^- `(\\w+)`(?: `\\w+`)?$");
 
   @Test
@@ -87,24 +86,6 @@ final class HouseTest {
     // the others take the properties that Streams derives from those of the connection
     assertEquals(
         Set.of("KafkaConnection", "CallsTopicLog", "CountClients", "WithholdingConsumer"), opening);
-  }
-
-  @Test
-  void docs_listWhatTheShortFormLeavesOut() throws IOException {
-    List<String> marked = new ArrayList<>();
-    for (Path file : testSources()) {
-      Matcher mark = MARK.matcher(Files.readString(file));
-      while (mark.find()) {
-        marked.add(file.getFileName().toString().replace(".java", ""));
-      }
-    }
-    List<String> listed = new ArrayList<>();
-    Matcher item = ITEM.matcher(Files.readString(ROOT.resolve("docs/testing.md")));
-    while (item.find()) {
-      listed.add(item.group(1));
-    }
-
-    assertEquals(marked.stream().sorted().toList(), listed.stream().sorted().toList());
   }
 
   private static boolean isTest(String line) {
