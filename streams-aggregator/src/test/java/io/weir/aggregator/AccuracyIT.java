@@ -36,7 +36,7 @@ final class AccuracyIT {
       for (Aggregator aggregator : reports.both()) {
         List<JsonNode> told = new ArrayList<>();
         Await.until(
-            "all partitions are told",
+            "all partitions are reported",
             () -> {
               send(broker);
               told.add(0, Reports.document(aggregator, "/v1/accuracy"));
@@ -45,7 +45,7 @@ final class AccuracyIT {
         assertDocument(told.get(0));
       }
       Await.until(
-          "each tells its own in its metrics",
+          "each exposes its own figures in its metrics",
           () -> {
             send(broker);
             return judged(reports.one) + judged(reports.two) == 400_000;
@@ -54,7 +54,7 @@ final class AccuracyIT {
 
       reports.two.close();
       Await.until(
-          "the copies of the other's partitions are told",
+          "the copies of the other's partitions are reported",
           () -> {
             send(broker);
             return Reports.document(reports.one, "/v1/accuracy").at("/fleet/decided").asLong()
@@ -64,7 +64,10 @@ final class AccuracyIT {
     }
   }
 
-  /** Again and again, since the counting publishes records of its own, that nothing was judged. */
+  /**
+   * Publishes repeatedly, because the aggregator also publishes its own records, that nothing was
+   * judged.
+   */
   private static void send(Broker broker) {
     for (int partition = 0; partition < PARTITIONS; partition++) {
       broker.sendState(
@@ -93,7 +96,7 @@ final class AccuracyIT {
     assertEquals("1970-01-01T00:00:01.003Z", document.path("as_of").asText());
   }
 
-  /** What an aggregator's metrics say of its own partitions. */
+  /** Returns an aggregator's metrics of its own partitions. */
   private static long judged(Aggregator aggregator) throws Exception {
     return Reports.get(aggregator, "/metrics")
         .body()

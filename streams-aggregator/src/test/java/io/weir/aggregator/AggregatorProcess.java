@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * An aggregator in a JVM of its own, to be killed, stopped and held still. Not safe for threads.
+ * An aggregator in a separate JVM, which a test can kill, stop and suspend. Not safe for threads.
  */
 final class AggregatorProcess implements AutoCloseable {
   private final Map<String, String> environment;

@@ -79,7 +79,7 @@ final class AwayOwnerIT {
       fleet.member(VICTIM).pause();
       try {
         assertOtherAnswers(traffic, watch);
-        // a question waits at the one that stands still, and is the first thing it answers
+        // a request waits at the suspended instance, and is the first that it answers
         watch.ask(fleet.ports());
         long asked = watch.asked(fleet.port(VICTIM));
         Await.until("asked", () -> watch.asked(fleet.port(VICTIM)) > asked);
@@ -98,7 +98,7 @@ final class AwayOwnerIT {
   private static void assertOtherAnswers(Traffic traffic, Watch watch) throws Exception {
     long awayNanos = System.nanoTime();
     Await.until("all clients are answered", () -> watch.answeredSince(awayNanos));
-    Await.until("some are told from a copy", () -> isToldFromACopy(traffic));
+    Await.until("some are reported from a copy", () -> isToldFromACopy(traffic));
     assertFalse(fleet.countsAll(SURVIVOR), "nothing is taken over before the session ends");
   }
 

@@ -58,7 +58,7 @@ final class Broker implements AutoCloseable {
     var unused = producer.send(CallsRecord.produced(partition, header, value));
   }
 
-  /** Sends a record of the state topic, as the counting writes it. */
+  /** Sends a record of the state topic, as the aggregator writes it. */
   void sendState(int partition, String type, String key, byte[] value) {
     ProducerRecord<byte[], byte[]> record =
         new ProducerRecord<>(

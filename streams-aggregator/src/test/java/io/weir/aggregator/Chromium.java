@@ -23,7 +23,7 @@ final class Chromium {
    * Opens a page until it shows what is waited for. A machine without the browser skips the test.
    *
    * @param folder where the browser keeps its files
-   * @param shows looks at the elements of the page, after its scripts have asked the API
+   * @param shows checks the elements of the page after its scripts have called the API
    */
   static void awaitPage(Path folder, Aggregator aggregator, String path, Predicate<String> shows)
       throws Exception {

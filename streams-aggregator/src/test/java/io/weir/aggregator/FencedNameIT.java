@@ -126,7 +126,7 @@ final class FencedNameIT {
     return consumer;
   }
 
-  /** An assignor by the name of that of Streams, so that the group takes the member. */
+  /** An assignor with the name of Streams' assignor, so that the group accepts the member. */
   public static final class AsStreams implements ConsumerPartitionAssignor {
     @Override
     public GroupAssignment assign(Cluster metadata, GroupSubscription subscriptions) {

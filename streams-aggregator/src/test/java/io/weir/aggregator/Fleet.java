@@ -160,7 +160,10 @@ final class Fleet implements AutoCloseable {
     return metric(member, "weir_streams_running{application=\"meter-core\"}") == 1;
   }
 
-  /** A figure of {@code /metrics}; 0 when nobody answers, or does not tell it. */
+  /**
+   * Returns a figure of {@code /metrics}; 0 if the instance does not respond or the figure is
+   * absent.
+   */
   private double metric(int member, String name) throws InterruptedException {
     try {
       return get(member, "/metrics")

@@ -40,7 +40,7 @@ final class MeterIT {
   /** So long ago were calls decided that a promise of now closes their windows. */
   private static final long AGO_MILLIS = 20_000;
 
-  /** Endpoints of each client, more than have rows of their own. */
+  /** Number of endpoints of each client, more than have their own rows. */
   private static final int ENDPOINTS = 7;
 
   private static final int MAX_ENDPOINTS = 3;
@@ -261,7 +261,7 @@ final class MeterIT {
     assertTrue(endpoints.at("/endpoints/0/others").asBoolean(), endpoints.toString());
   }
 
-  /** Each window has the first endpoints in rows of their own, and the rest in one. */
+  /** In each window, the first endpoints have their own rows, and the rest share one row. */
   private static void assertRowsOfTwoWindows(List<UsageRow> rows) {
     assertEquals(2 * (MAX_ENDPOINTS + 1), rows.size());
     assertEquals(2, rows.stream().filter(row -> row.key().others()).count());

@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.function.Predicate;
 
-/** Two aggregators that share the partitions of a broker, asked over HTTP. */
+/** A client of two aggregators that share the partitions of a broker. */
 final class Reports implements AutoCloseable {
   static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -71,7 +71,7 @@ final class Reports implements AutoCloseable {
             HttpResponse.BodyHandlers.ofString()));
   }
 
-  /** Asks once. */
+  /** Sends a request once. */
   static HttpResponse<String> get(Aggregator aggregator, String path, String... headers)
       throws Exception {
     HttpRequest.Builder request =
@@ -94,7 +94,7 @@ final class Reports implements AutoCloseable {
         response -> response.statusCode() != 503 && response.statusCode() != 504);
   }
 
-  /** Asks until the answer is as it is to be, and returns it. */
+  /** Repeats a request until the response is as expected, and returns it. */
   static <T> T ask(String what, Callable<T> question, Predicate<T> isAsWanted) throws Exception {
     List<T> last = new ArrayList<>();
     Await.until(
@@ -107,7 +107,7 @@ final class Reports implements AutoCloseable {
     return last.get(0);
   }
 
-  /** A figure of {@code /metrics}; 0 when it is not told. */
+  /** Returns a figure of {@code /metrics}; 0 if it is absent. */
   static double metric(Aggregator aggregator, String name) throws Exception {
     return get(aggregator, "/metrics")
         .body()

@@ -363,7 +363,7 @@ final class ReportsIT {
                 && !shown.contains("Warning"));
   }
 
-  /** OPTIONS tells the methods that a path has, so both must know the same ones. */
+  /** OPTIONS returns the methods of a path, so both must know the same methods. */
   @Test
   void describedMethods_areThoseOfThePath() throws Exception {
     for (String operation : Reports.DESCRIBED.operations()) {
@@ -689,7 +689,7 @@ final class ReportsIT {
     return send(partition, calls);
   }
 
-  /** Sends one batch of a node of its own; the position of its last call. */
+  /** Sends one batch of a new node; returns the position of its last call. */
   private static String send(int partition, List<CallEvent> calls) {
     String node = "m" + SEQUENCE.incrementAndGet();
     broker.send(

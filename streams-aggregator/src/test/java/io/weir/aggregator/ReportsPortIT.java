@@ -102,7 +102,8 @@ final class ReportsPortIT {
       }
       Socket last = sockets.get(sockets.size() - 1);
       write(last, "GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-      // as many as the limit are accepted at once, and end after two seconds without a request
+      // the maximum number of connections is accepted at once, and they end after two seconds
+      // without a request
       String answer = new String(last.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
       assertTrue(answer.startsWith("HTTP/1.1 200 "), answer);
     } finally {

@@ -49,8 +49,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * When a transaction cannot be committed, Kafka Streams makes the task anew, but does not set the
- * consumer back: what the transaction had taken must be counted all the same.
+ * If a transaction cannot be committed, Kafka Streams recreates the task but does not reset the
+ * consumer. The records of the transaction must be counted all the same.
  */
 final class RevivedTaskIT {
   private static final int BATCHES = 30;
@@ -60,7 +60,7 @@ final class RevivedTaskIT {
   private static final long WINDOW_MILLIS = 2_000;
   private static final long GRACE_MILLIS = 1_000;
 
-  /** The thread that takes over from the one that ends has to wait for its session. */
+  /** The replacing thread must wait for the session of the ended thread. */
   private static final Duration SESSION_TIMEOUT = Fleet.SHORT_SESSION;
 
   @TempDir Path folder;
@@ -117,12 +117,12 @@ final class RevivedTaskIT {
     }
 
     /**
-     * Keeps a thread from joining again, and so the group from being rebalanced, until the other
-     * one's task has been made anew: else that one is replaced by the rebalance.
+     * Prevents a thread from joining again, and so a rebalance, until the other thread's task has
+     * been recreated. Otherwise the rebalance would replace that task.
      */
     private void holdTheRebalance() {
       try {
-        Await.until("the aborted task is made anew", () -> initialized.get() >= 2);
+        Await.until("the aborted task is recreated", () -> initialized.get() >= 2);
       } catch (Exception inVain) {
         throw new IllegalStateException(inVain);
       }
@@ -136,10 +136,10 @@ final class RevivedTaskIT {
   }
 
   /**
-   * Kafka Streams sets the consumer back, but keeps the offset that it had come to in a task that
-   * it makes anew. Once, the counting's work between records made it commit that offset before the
-   * first record had come again; after a second abort the partition was never counted again: its
-   * records were refused as skipped, at each start.
+   * Kafka Streams resets the consumer, but keeps the reached offset in a recreated task. Once, the
+   * counting's work between records made it commit that offset before the first record had come
+   * again; after a second abort the partition was never counted again: its records were refused as
+   * skipped, at each start.
    */
   @Test
   void count_recreatedTaskGetsItsFirstRecordLate_countsEveryCallOnce() throws Exception {

@@ -42,7 +42,7 @@ final class StoppedOwnerIT {
             Await.until("taken over", () -> fleet.countsAll(survivor));
             long written = traffic.perClient();
             Await.until("counted on", () -> watch.leastFigure() >= written);
-            // a question waits at the one that stands still, and is the first thing it answers
+            // a request waits at the suspended instance, and is the first that it answers
             watch.ask(fleet.ports());
             long asked = watch.asked(fleet.port(victim));
             Await.until("asked", () -> watch.asked(fleet.port(victim)) > asked);

@@ -23,8 +23,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A record that makes the counting fail: a late call whose closed row, restored from the changelog,
- * is not of this program. Its partition stops, the others do not, and a person gets past it.
+ * A record that makes the aggregator fail: a late call whose closed row, restored from the
+ * changelog, this version cannot read. Its partition stops, the others do not, and a person gets
+ * past it.
  */
 final class StoppedPartitionIT {
   private static final int PARTITIONS = 2;
@@ -90,7 +91,7 @@ final class StoppedPartitionIT {
     }
   }
 
-  /** What a restored closed row says is replaced by what this program cannot read. */
+  /** Replaces a restored closed row by one that this version cannot read. */
   private static void spoilClosedRow() {
     String changelog = "stop-meter-core-closed-rows-changelog";
     List<ConsumerRecord<byte[], byte[]>> rows =

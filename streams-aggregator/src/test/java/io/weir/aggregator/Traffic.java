@@ -25,8 +25,8 @@ import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
- * One ingest node that never rests until it says goodbye: a batch for a client of each partition,
- * again and again.
+ * One ingest node that sends a batch for a client of each partition, repeatedly, until its final
+ * heartbeat.
  */
 final class Traffic implements AutoCloseable {
   private static final int CALLS_PER_BATCH = 10;
@@ -155,7 +155,7 @@ final class Traffic implements AutoCloseable {
     return quantities;
   }
 
-  /** Says goodbye, so that no window waits for it. */
+  /** Sends the final heartbeat, so that no window waits for this node. */
   @Override
   public void close() {
     timer.shutdownNow();

@@ -28,9 +28,9 @@ import java.util.concurrent.atomic.AtomicLong;
  * A reader that never rests: asks instance after instance for client after client, and notes every
  * answer that is none, and every figure that is smaller than one it was told before by anyone.
  *
- * <p>An instance that was too slow says so: nobody who has the partition answered within 5 s, or
- * the figure may be old since Kafka did not answer within 2 s. On a busy machine that is no fault,
- * but it must pass by itself: the same instance is asked the same until it answers. A test that
+ * <p>A slow instance reports it: no instance with the partition responded within 5 s, or the figure
+ * may be old because Kafka did not respond within 2 s. On a busy machine that is no fault, but it
+ * must end by itself. The same request is sent to the same instance until it responds. A test that
  * changes nothing until then has shown that the processes that run can answer.
  */
 final class Watch implements AutoCloseable {
@@ -86,7 +86,7 @@ final class Watch implements AutoCloseable {
     onlyReady = true;
   }
 
-  /** How often an instance has been asked, the question under way included. */
+  /** Number of requests to an instance, including the current one. */
   long asked(int port) {
     return asked.getOrDefault(port, 0L);
   }
@@ -180,12 +180,15 @@ final class Watch implements AutoCloseable {
         HttpResponse.BodyHandlers.ofString());
   }
 
-  /** Whether each client was answered by anyone who was asked after a moment. */
+  /** Returns whether there was a response for each client to a request after a time. */
   boolean answeredSince(long nanos) {
     return traffic.clients().stream().allMatch(client -> first(client, nanos).isPresent());
   }
 
-  /** From a moment to the first answer that was asked for behind it, of the client worst off. */
+  /**
+   * Returns the time from a moment to the first response to a later request, for the client with
+   * the longest wait.
+   */
   long longestWaitMillis(long nanos) {
     return traffic.clients().stream()
         .mapToLong(client -> first(client, nanos).orElseThrow().endedNanos() - nanos)
@@ -208,7 +211,7 @@ final class Watch implements AutoCloseable {
         .orElseThrow();
   }
 
-  /** Whether an instance tells all that was written. */
+  /** Returns whether an instance reports everything written. */
   boolean isExact(int port) throws Exception {
     for (String client : traffic.clients()) {
       HttpResponse<String> response = get(port, traffic.query(client));
@@ -237,7 +240,7 @@ final class Watch implements AutoCloseable {
     return cutLate.get();
   }
 
-  /** How many requests were answered, and how many found nobody. */
+  /** Returns how many requests were answered, and how many were not. */
   String summary() {
     return "answers="
         + answers
@@ -259,7 +262,7 @@ final class Watch implements AutoCloseable {
     return answers.get();
   }
 
-  /** Waits until everybody who is asked has been asked for everybody. */
+  /** Waits until every queried instance has been queried for every client. */
   void awaitRounds() throws Exception {
     long before = answers();
     long round = (long) ports.size() * traffic.clients().size();

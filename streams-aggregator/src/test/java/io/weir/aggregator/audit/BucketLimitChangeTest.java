@@ -111,7 +111,9 @@ final class BucketLimitChangeTest {
     assertEquals(T_MICROS + 2 * HOUR_MICROS, last().fullAtEpochMicros());
   }
 
-  /** Redis is away, and the nodes have two versions of the policies: Redis has cut nothing. */
+  /**
+   * Redis is unavailable, and the nodes have two versions of the policies: Redis has cut nothing.
+   */
   @Test
   void unstampedCalls_underTwoLimits_areDebitedTheirCost() {
     take(T, stamped(LARGE, 0, 50, 50, T_MICROS + 50 * HOUR_MICROS));

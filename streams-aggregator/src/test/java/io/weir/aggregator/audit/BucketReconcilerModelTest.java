@@ -328,7 +328,7 @@ final class BucketReconcilerModelTest {
           });
     }
 
-    /** A few more calls, so that every bucket has been asked, and everything arrives. */
+    /** A few more calls, so that every bucket was used, and everything arrives. */
     void settle() {
       for (long end = now + 6_000; now < end; now++) {
         step(random.nextInt(1_000) < 8);

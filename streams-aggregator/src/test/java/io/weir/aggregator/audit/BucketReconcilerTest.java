@@ -15,7 +15,7 @@ import io.weir.topics.model.Stamp;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Which corrections each disturbance leads to. Gaps and overlaps have tests of their own. */
+/** Which corrections each disturbance leads to. Gaps and overlaps have separate tests. */
 final class BucketReconcilerTest extends ReconcilerFixture {
   @Test
   void stampsInOrder_nothingIsPublished() {
@@ -141,7 +141,7 @@ final class BucketReconcilerTest extends ReconcilerFixture {
     assertEquals((T + 14_000) * 1_000, only().fullAtEpochMicros());
   }
 
-  /** The records know of 99 by a refusal alone when the cache begins an epoch that is full. */
+  /** Only a denial shows the 99 tokens when the cache begins a full epoch. */
   @Test
   void quota_refusalRecordedFirst_isCorrectedInTheNextEpoch() {
     BucketLimit quota = new QuotaLimit(100, (T + 86_400_000) * 1_000);
@@ -238,7 +238,7 @@ final class BucketReconcilerTest extends ReconcilerFixture {
     assertEquals((T + 600_000) * 1_000, only().fullAtEpochMicros());
   }
 
-  /** A new limit is known only from a charge that a refusal under the old limit has overtaken. */
+  /** A new limit is known only from a charge that a denial under the old limit has overtaken. */
   @Test
   void refusalUnderTheOldLimit_overtakesAChargeUnderTheNew_chargeIsRestored() {
     BucketLimit slow = new TokenBucketLimit(100, 1, 10_000_000);
@@ -446,7 +446,7 @@ final class BucketReconcilerTest extends ReconcilerFixture {
   void refusals_trueBucketHeldOneOfThem_countAsOneWrongRefusal() {
     take(T, charge(EPOCH, 0, 1, 1, T + 50_000), charge(EPOCH, 0, 1, 60, T + 100_000));
     watermark(T + 10_000);
-    watermark(T + 10_100); // 58 tokens were never recorded, 49 of which can be given back
+    watermark(T + 10_100); // 58 tokens were never recorded, and 49 of them can be credited
     Charge refusal = charge(EPOCH, 0, 0, 60, T + 100_000);
     takeCalls(T + 1, call(T + 1, 40, refusal), call(T + 1, 40, refusal), call(T + 1, 40, refusal));
 
@@ -483,8 +483,8 @@ final class BucketReconcilerTest extends ReconcilerFixture {
   }
 
   /**
-   * Once, the earlier one was forgotten: of three servers that lost their state together two were
-   * told that they are restored a minute late.
+   * Regression: the earlier one was forgotten. Of three servers that lost their state together, two
+   * got their "restored" marker a minute late.
    */
   @Test
   void cacheLosses_ofSeveralServersAtOnce_areAllRestored_behindBucketsPublishedSinceTheLast() {

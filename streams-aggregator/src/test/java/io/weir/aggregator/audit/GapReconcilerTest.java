@@ -124,7 +124,7 @@ final class GapReconcilerTest extends ReconcilerFixture {
   @Test
   void gap_chargeInFlightMayHaveMetAFullBucket_isNotCredited() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
-    take(T + 500, charge(EPOCH, 0, 1, 7, T + 7_000)); // five that nobody records
+    take(T + 500, charge(EPOCH, 0, 1, 7, T + 7_000)); // five that are never recorded
     watermark(T + 2_600);
     take(T + 10_500, charge(EPOCH, 0, 1, 9, T + 12_000)); // another's of T + 10 s is in flight
     watermark(T + 11_000);
@@ -137,7 +137,7 @@ final class GapReconcilerTest extends ReconcilerFixture {
   @Test
   void gap_beforeAChargeRecordedLater_creditsWhatThatChargeShowsMissing() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
-    take(T + 500, charge(EPOCH, 0, 1, 17, T + 17_000)); // fifteen that nobody records
+    take(T + 500, charge(EPOCH, 0, 1, 17, T + 17_000)); // fifteen that are never recorded
     take(T + 14_000, charge(EPOCH, 0, 1, 19, T + 19_000));
     watermark(T + 15_000);
     take(T + 13_000, charge(EPOCH, 0, 1, 18, T + 18_000));
@@ -191,7 +191,7 @@ final class GapReconcilerTest extends ReconcilerFixture {
   @Test
   void gap_foundWhileACorrectionIsDue_isDriftUntilConfirmed() {
     take(T, charge(EPOCH, 0, 1, 1, T + 50_000), charge(EPOCH, 0, 1, 7, T + 56_000));
-    watermark(T + 2_100); // the charges are noted, to be checked behind the next watermark
+    watermark(T + 2_100); // the charges are remembered for the check after the next watermark
     take(T + 2_200, new Charge(BUCKET, 3, LIMIT, null));
     take(T + 2_300, new Charge(BUCKET, 2, LIMIT, null)); // due, but a second has not passed
     watermark(T + 2_400);
@@ -318,8 +318,8 @@ final class GapReconcilerTest extends ReconcilerFixture {
   }
 
   /**
-   * Found by {@code ./weir sim}, seed 4027591: later charges, of which some are always in flight,
-   * hid that the charges of the gap had been recorded.
+   * Found by {@code ./weir sim}, seed 4027591: later charges, some always in flight, hid that the
+   * charges of the gap had been recorded.
    */
   @Test
   void gap_recordedAfterAll_creditIsTakenBackThoughLaterChargesAreInFlight() {
@@ -339,8 +339,8 @@ final class GapReconcilerTest extends ReconcilerFixture {
   }
 
   /**
-   * Found by {@code ./weir sim}, seed 50004349: until the next check, charges on their way hid
-   * behind those of a gap that had been recorded after all, and a quota was given as many again.
+   * Found by {@code ./weir sim}, seed 50004349: until the next check, recorded charges of a gap hid
+   * charges in flight, and a quota was credited twice.
    */
   @Test
   void gap_recordedAfterAll_doesNotHideChargesInFlightBeforeTheNextCheck() {

@@ -7,9 +7,10 @@ import io.weir.limits.correction.Correction.Cause;
 import org.junit.jupiter.api.Test;
 
 /**
- * What is recorded beyond the cache's counter: charges that a gap had given up, and charges that a
- * cache made again after it had gone back. While later charges are always in flight, only a check
- * finds either. And what a correction states while records of before it are still to come.
+ * Tests of overlaps, tokens recorded beyond the cache's counter: credited charges of a gap, and
+ * charges that a cache repeated after it had gone back. While later charges are always in flight,
+ * only a check finds either. And what a correction states while records of before it are still to
+ * come.
  */
 final class OverlapReconcilerTest extends ReconcilerFixture {
   /** What was charged again before the first record of after it is hidden by what is in flight. */
@@ -92,7 +93,7 @@ final class OverlapReconcilerTest extends ReconcilerFixture {
     assertEquals(8 + 90 - 2, last().totalTokens());
   }
 
-  /** Once, the overlap was taken for what the gap had given up, and nothing of it was owed. */
+  /** Regression: the overlap was treated as tokens of the gap, and added no debt. */
   @Test
   void overlap_longAfterAGapThatWasCreditedNothing_isOwed() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
@@ -135,8 +136,8 @@ final class OverlapReconcilerTest extends ReconcilerFixture {
   }
 
   /**
-   * Found by {@code ./weir sim}, seed 6000712: what was charged by an epoch to which the cache had
-   * gone back was taken for what a gap had given up long before, and nothing of it was owed.
+   * Found by {@code ./weir sim}, seed 6000712: charges of an epoch to which the cache had gone back
+   * were treated as tokens of an old gap, and added no debt.
    */
   @Test
   void callOfAnEndedEpoch_madeAfterItsGap_isOwed() {
@@ -215,7 +216,7 @@ final class OverlapReconcilerTest extends ReconcilerFixture {
     assertEquals(11, last().chargedTokens());
   }
 
-  /** The check takes back what a gap was credited with, not only what a quota had given up. */
+  /** The check takes back the credit of a gap, not only the credit of a quota. */
   @Test
   void gap_recordedAfterAll_isTakenBackByACheck_alsoWhileOthersAreAlwaysInFlight() {
     take(

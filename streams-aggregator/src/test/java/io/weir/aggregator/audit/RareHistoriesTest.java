@@ -132,7 +132,7 @@ final class RareHistoriesTest extends ReconcilerFixture {
     assertEquals((T + 52_000) * 1_000, last().fullAtEpochMicros()); // 1 + 50 + 1
   }
 
-  /** A late record is measured by what was owed then, not by what came to be owed since. */
+  /** A late record is compared with the debt at its time, not with the later debt. */
   @Test
   void gap_refilledBeforeALateRecord_isNotCredited_thoughADebtCameSince() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000)); // five at T + 2 s are never recorded
@@ -146,7 +146,7 @@ final class RareHistoriesTest extends ReconcilerFixture {
     assertNotEarlierThan(50_000);
   }
 
-  /** A late record of an epoch that has ended tells how full the bucket was, too. */
+  /** A late record of a previous epoch also shows how full the bucket was. */
   @Test
   void gap_refilledInPartBeforeALateRecordOfAnEndedEpoch_isCreditedNoMoreThanWasMissingThen() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000)); // four at T + 6 s are never recorded
@@ -276,7 +276,7 @@ final class RareHistoriesTest extends ReconcilerFixture {
   void callsChargedByACacheThatAnsweredTooLate_areOwedOnce() {
     take(T, charge(EPOCH, 0, 1, 1, T + 1_000));
     for (int i = 0; i < 20; i++) {
-      // the cache charges it when it goes on, at T + 5.4 s; its deadline is over
+      // the cache charges it when it resumes, at T + 5.4 s, after the deadline of the call
       take(T + 5_000 + 20L * i, new Charge(BUCKET, 2, LIMIT, null));
     }
     take(T + 5_500, charge(EPOCH, 0, 2, 43, T + 47_400));
@@ -330,7 +330,7 @@ final class RareHistoriesTest extends ReconcilerFixture {
     assertNotEarlierThan(14_000); // 4 + 4 + 6
   }
 
-  /** Charges beside the first stamp of an epoch may have been made as late as that stamp. */
+  /** Other charges in the first stamp of an epoch may be as late as that stamp. */
   @Test
   void gap_shownByTheFirstStampOfAnEpoch_refilledBeforeALaterCharge_isNotCredited() {
     long epoch = (T + 6_000) * 1_000;

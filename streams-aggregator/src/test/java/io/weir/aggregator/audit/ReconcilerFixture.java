@@ -20,8 +20,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The counting of one partition in memory, with what tests of the {@link BucketReconciler} need to
- * say: calls of one bucket, and low watermarks. A token refills in a second.
+ * A counter of one partition in memory, with methods for tests of {@link BucketReconciler}: calls
+ * of one bucket, and low watermarks. A token refills in a second.
  */
 abstract class ReconcilerFixture {
   static final long T = 1_700_000_000_000L;

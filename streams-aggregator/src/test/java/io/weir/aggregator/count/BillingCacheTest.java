@@ -34,9 +34,12 @@ final class BillingCacheTest {
             before == null ? 0 : before.startEpochMillis()));
   }
 
-  /** With 256 places, a thousand calendars in turn were validated anew at nearly every call. */
+  /**
+   * Regression: with 256 slots, a thousand calendars in turn were validated again at nearly every
+   * call.
+   */
   @Test
-  @SuppressWarnings("ReferenceEquality") // what was validated anew is equal, and another object
+  @SuppressWarnings("ReferenceEquality") // a period validated again is equal, but another object
   void get_aThousandCalendarsInTurn_areMostlyKept() {
     List<BilledIn> calendars = new ArrayList<>();
     for (String zone : ZoneId.getAvailableZoneIds().stream().sorted().limit(250).toList()) {

@@ -253,7 +253,7 @@ final class BillingPeriodsTest {
     assertEquals(List.of("FINAL 1 20T10:00 " + NEPAL_NOVEMBER), rows());
   }
 
-  /** The period does not contain the call, so nobody could say what the row's is. */
+  /** The period does not contain the call, so the row's period would be unknown. */
   @Test
   void lineWithAPeriodOfAnotherTime_isQuarantined() {
     CallEvent call = billed(NEPAL, "2026-11-20T10:30:00Z");
@@ -305,7 +305,7 @@ final class BillingPeriodsTest {
     return bytes;
   }
 
-  /** State as it was stored before clients were billed by calendars of their own. */
+  /** State stored by versions without the clients' own calendars. */
   @Test
   void rowsOfVersion1_areRead_andStayInTheMonthOfUtc() {
     long start = millis("2026-11-20T10:00:00Z");

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whoever may call, or write to the calls topic, must not be able to stop the counting. */
+/** A client, or a writer of the calls topic, must not be able to stop the aggregator. */
 final class HostileRecordsTest {
   private static final CountSettings SETTINGS =
       new CountSettings(10_000, 2_000, 600_000, 3_600_000, 10_000);

@@ -137,7 +137,7 @@ public final class Memory implements CountOutput {
     takeCacheLoss(generation, appendEpochMillis, appendEpochMillis);
   }
 
-  /** The same, found by a node at a time of its own clock. */
+  /** The same, found by a node at a time by its own clock. */
   public void takeCacheLoss(String generation, long foundEpochMillis, long appendEpochMillis) {
     byte[] value = CacheLossCodec.encode(new CacheLoss(generation, foundEpochMillis));
     Map<String, byte[]> headers =
@@ -146,7 +146,7 @@ public final class Memory implements CountOutput {
     counter.take(new SourceRecord(offset++, appendEpochMillis, value, headers::get));
   }
 
-  /** Does what is scheduled beside the records. */
+  /** Does the work scheduled between records. */
   public void tick() {
     counter.restore(() -> false);
     AtomicInteger rounds = new AtomicInteger();
@@ -257,7 +257,7 @@ public final class Memory implements CountOutput {
       return scanned;
     }
 
-    /** Values that were asked for. */
+    /** Number of values read. */
     public long reads() {
       return reads;
     }

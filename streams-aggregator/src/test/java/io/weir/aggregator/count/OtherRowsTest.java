@@ -30,7 +30,7 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Endpoints beyond those that have rows of their own are counted in one row, exactly. */
+/** Endpoints without their own rows are counted in one row, exactly. */
 final class OtherRowsTest {
   /** Windows of 10 s, 2 s of grace, 60 s of hold, an hour of lateness; two endpoints. */
   private static final CountSettings SETTINGS =

@@ -476,7 +476,7 @@ final class PartitionCounterTest {
     return memory.counter.progress().counters();
   }
 
-  /** A batch behind those before it, of which each that was never taken has one line. */
+  /** A batch after earlier ones; each earlier batch that was never counted has one line. */
   private void take(
       String node, long sequence, long appendEpochMillis, long lowWatermark, CallEvent... calls) {
     Map<Long, Integer> taken = lines.computeIfAbsent(node, first -> new HashMap<>());

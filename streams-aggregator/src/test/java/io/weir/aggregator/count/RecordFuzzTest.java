@@ -17,8 +17,8 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * Throws lines and headers at the counting that look like ours, with numbers at every edge: each
- * line is counted, dropped, adjusted or quarantined, and nothing stops.
+ * Sends plausible lines and headers with numbers at every edge to the counter. Each line is
+ * counted, dropped, adjusted or quarantined, and nothing stops.
  */
 final class RecordFuzzTest {
   private static final CountSettings SETTINGS = new CountSettings(10_000, 2_000, 30_000, 600_000);

@@ -139,7 +139,7 @@ final class ReplayTest {
     assertEquals(State.DEPARTED, node().state());
   }
 
-  /** A batch of two lines, of which the second is dated ahead of the broker's clock. */
+  /** A batch of two lines; the second has a time after the broker's clock. */
   private void refuseAheadAt(int line) {
     assertEquals(2, line);
     memory.take(

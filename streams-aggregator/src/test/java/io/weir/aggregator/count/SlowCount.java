@@ -18,8 +18,8 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * The slow, obvious version of the counting rules: keeps every record for ever and looks at all of
- * them for each question. It shares no code with the real one but the records of the model.
+ * A slow, obvious implementation of the counting rules: keeps every record forever and evaluates
+ * all of them for each result. It shares no code with the real one but the records of the model.
  */
 final class SlowCount {
   /** A row as far as a replay must repeat it. */
@@ -37,7 +37,7 @@ final class SlowCount {
       long closedThrough,
       String period) {}
 
-  /** Stands for all endpoints without a row of their own; no endpoint is called so. */
+  /** The name of the others row; no endpoint has it. */
   static final String OTHERS = "";
 
   private record Arrived(BatchHeader header, long at, int order) {}
@@ -177,7 +177,7 @@ final class SlowCount {
     periodConflicts += first == null || first.equals(said) ? 0 : 1;
   }
 
-  /** The endpoint's own row if it has one or may have one, else that of the others. */
+  /** Returns the endpoint's own row if it has or may have one, otherwise the others row. */
   private Key rowOf(long start, CallEvent call) {
     Key own = new Key(start, call.client(), call.endpoint());
     long ownRows =
@@ -297,7 +297,7 @@ final class SlowCount {
     return Math.min(one.header().lowWatermarkEpochMillis(), one.at());
   }
 
-  /** Tries every number as the end of what is believed, from the least to the greatest. */
+  /** Tries every number as the end of the trusted lines, from the least to the greatest. */
   private static long believed(List<Arrived> journal, long holdUntil) {
     TreeSet<Long> lines = new TreeSet<>();
     long greatestNumber = 0;

@@ -147,7 +147,7 @@ final class ChangingWeightsTest {
     return RankedNames.ofSeparate(List.of(weights.weights("")), limit);
   }
 
-  /** Every name's figure is within its bounds, or below that of names which are not listed. */
+  /** Every name's figure is within its bounds, or below the bound of unlisted names. */
   static void assertBounds(Map<String, Long> exact, RankedNames ranked) {
     Map<String, Long> unlisted = new HashMap<>(exact);
     for (RankedNames.Row row : ranked.rows()) {

@@ -343,7 +343,9 @@ final class BillingReportTest {
         rows(query("from", "2026-10-20", "status", "final"), "2026-11-20T10:00:00Z"));
   }
 
-  /** The last bucket is remembered: it must be that of an equal period, not of the last window. */
+  /**
+   * The last bucket is cached: it must have an equal period, not only be the last window's bucket.
+   */
   @Test
   void windowsOfPeriodsInTurn_areSummedByPeriod() {
     for (int hour = 10; hour < 20; hour++) {

@@ -92,7 +92,7 @@ final class EventFormatTest {
     assertEquals("2026-11-21T14:04:07.123Z", limit.get("full_at"));
   }
 
-  /** Was a hole: the order was that of a hash, and microseconds were told. */
+  /** Regression: members were in hash order, and times had microseconds. */
   @Test
   void times_areInOrder_andToTheMillisecond() {
     assertEquals(

@@ -54,7 +54,7 @@ final class ReportTurnsTest {
     return List.copyOf(computed);
   }
 
-  /** Regression: one token's reports delayed those of all others. */
+  /** Regression: one token's reports delayed all other reports. */
   @Test
   void reportsOfOneCaller_letAnotherCallerPass_afterOneTurn() throws Exception {
     ReportCaller heavy = new ReportCaller("heavy", () -> false);

@@ -38,7 +38,7 @@ import org.apache.kafka.streams.state.Stores;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The query of a store that is laid out as the counting's is, in a running application. */
+/** The query of a store with the layout of the aggregator's store, in a running application. */
 final class StreamsBucketSnapshotsIT {
   private static final int PARTITIONS = 2;
   private static final String STORE = "buckets";

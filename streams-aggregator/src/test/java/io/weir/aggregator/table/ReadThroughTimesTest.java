@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Through which time partitions are held, and when they must be read anew. */
+/** Tests through which time partitions are read, and when they must be read again. */
 final class ReadThroughTimesTest {
   private static final long DAY = Duration.ofDays(1).toMillis();
   private static final long MINUTE = Duration.ofMinutes(1).toMillis();
@@ -109,7 +109,10 @@ final class ReadThroughTimesTest {
     assertTrue(held.isTooOld(PARTITION));
   }
 
-  /** Else a topic whose tombstones are kept for a minute would be read for ever, and never told. */
+  /**
+   * Else a topic whose tombstones are kept for a minute would be read forever, and never be
+   * reported.
+   */
   @Test
   void readingThatTakesLongerThanTheBound_isGivenMoreTime_andEnds() {
     assertEquals(0, held.beginFromStart(PARTITION));

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 public final class TableWrites {
   private TableWrites() {}
 
-  /** Tells an observer of a row, then writes it; a null value removes it. */
+  /** Notifies an observer of a row, then writes the row; a null value removes it. */
   public static void write(
       TableStore store,
       TableObserver observer,

@@ -48,8 +48,8 @@ final class StreamsSeenIdsTest {
   @TempDir private Path folder;
 
   /**
-   * A store takes the greatest time it was told for now. The first record that a task takes must
-   * not tell it one that is wrong.
+   * A store treats the greatest time that it has received as now. The first record of a task must
+   * not give it a wrong time.
    */
   @Test
   void idsOfCallers_areNotForgotten_whenATaskStartsWhileTheBrokersClockIsAhead() throws Exception {

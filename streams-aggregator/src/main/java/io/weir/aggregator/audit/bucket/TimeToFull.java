@@ -34,8 +34,8 @@ final class TimeToFull {
   /**
    * The times as a value.
    *
-   * @param cacheMicros when the bucket is full according to the cache's newest stamp @param
-   *     trueMicros when the bucket is full according to the records
+   * @param cacheMicros when the bucket is full according to the cache's newest stamp
+   * @param trueMicros when the bucket is full according to the records
    * @param owedSinceMicros the debt since the newest published correction, as refill time; no
    *     correction includes it yet
    * @param owedSinceConfirmedMicros the debt since the newest confirmed correction, as refill time
@@ -175,8 +175,8 @@ final class TimeToFull {
    * Takes back a credit, less what the bucket has refilled while that credit kept it full. The
    * cache does not know the credit.
    *
-   * @param fromMicros the earliest time at which the credit could make the bucket full @param
-   *     untilMicros time of the newest known charge
+   * @param fromMicros the earliest time at which the credit could make the bucket full
+   * @param untilMicros time of the newest known charge
    */
   void takeBack(long micros, long fromMicros, long untilMicros) {
     long left = micros - fullTimes.take(fromMicros, micros);

@@ -117,7 +117,7 @@ final class BucketAuditTest {
     assertEquals(Cause.SETTLE, audit.dueCause());
   }
 
-  /** Once, the newest correction was given up, and the period ended with a token too few. */
+  /** Regression: the newest correction was dropped, and the period ended with a token too few. */
   @Test
   void quotaBeginsAnEpoch_beforeItsNewestCorrectionWasShown_andMakesAnotherDue() {
     long end = (T + 60_000) * 1_000;
