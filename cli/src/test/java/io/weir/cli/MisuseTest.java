@@ -69,7 +69,7 @@ final class MisuseTest {
 
     List<String> said = errors.toString().lines().toList();
     assertEquals("weir: " + problem, said.get(0));
-    assertTrue(said.get(said.size() - 1).matches("weir .*--help tells its .*"), said::toString);
+    assertTrue(said.get(said.size() - 1).matches("weir .*--help lists its .*"), said::toString);
     assertTrue(said.size() <= 3, said::toString);
   }
 

@@ -96,7 +96,7 @@ final class PoliciesCommandTest {
         told.contains(
             "check: 'items' match.endpoint '^GET /v1/items$' looks like a regular expression"),
         told);
-    assertTrue(told.endsWith("FILE is valid: 1 policy, 1 to look at again\n"), told);
+    assertTrue(told.endsWith("FILE is valid: 1 policy, 1 to check\n"), told);
   }
 
   @Test
@@ -150,7 +150,7 @@ final class PoliciesCommandTest {
     assertFalse(told.contains(" 2. "), told);
     assertTrue(
         told.contains(
-            "  - shop;path            not evaluated: a policy that is more specific is for the"
+            "  - shop;path            not evaluated: a more specific policy matches the"
                 + " descriptor\n"),
         told);
   }
@@ -360,8 +360,8 @@ final class PoliciesCommandTest {
     String without = explainOf(layers, "--client", "a");
     assertTrue(
         without.contains(
-            "- per-address          not evaluated: has a bucket for each address, and the call gives none"
-                + " (--ip)"),
+            "- per-address          not evaluated: has a bucket for each address, and the call has no"
+                + " address (--ip)"),
         without);
     assertTrue(
         without.contains("- there                not evaluated: is for ip 203.0.113.0/24"),

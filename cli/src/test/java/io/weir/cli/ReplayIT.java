@@ -133,10 +133,11 @@ final class ReplayIT {
 
       assertUnproven(kafka, "the range ends in the future", from, Instant.now().plusSeconds(60));
       send(kafka, "no batch", false);
-      assertUnproven(kafka, "records that are no batches may hold calls of the range: 1", from, to);
+      assertUnproven(
+          kafka, "records that are not batches may have calls of the range: 1", from, to);
       send(kafka, "no line", true);
       assertUnproven(kafka, "unreadable lines may be calls of the range: 1", from, to);
-      assertUnproven(kafka, "node node-9 may still bring calls", from, to);
+      assertUnproven(kafka, "node node-9 may still send calls", from, to);
     }
   }
 

@@ -143,9 +143,9 @@ final class SimulateCommandIT {
     assertEnds(0, "simulate", "--policies", policies.toString(), "--log", log.toString());
 
     assertTrue(output.contains("3 calls (60.0 %) of 1 client would have been denied"), output);
-    assertTrue(output.contains("'region' looks at attributes, which the traffic"), output);
+    assertTrue(output.contains("'region' depends on attributes, which the traffic"), output);
     assertTrue(output.contains("'tried' is not enforced"), output);
-    assertTrue(output.contains("'exports' counts calls at once"), output);
+    assertTrue(output.contains("'exports' limits concurrent calls"), output);
   }
 
   @Test

@@ -9,33 +9,42 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides the calls of each bucket again, in the order in which the cache charged them: from the
- * state that a record has left to what the next one found. Rows come bucket by bucket, so memory is
- * that of one bucket. Not thread-safe.
+ * Decides the calls of each bucket again, in the order in which Redis charged them. It compares the
+ * state after one record with the state that the next record found. Rows come bucket by bucket, so
+ * it needs the memory of one bucket. Not thread-safe.
  *
- * <p>A charge with counter c that took k follows the one with counter c − k. Where a record does
- * not follow, what it says of itself allows a cause to be named, or it is a finding; in both cases
- * its own stamp is where the next one is judged from.
+ * <p>A charge of k tokens with the counter c follows the charge with the counter c − k. If a record
+ * does not follow, its content names a cause, or it is a finding. In both cases the comparison
+ * continues from the record's own stamp.
  */
 final class BucketReplay {
-  /** States that a record may follow: after a cache went back, two histories are mixed. */
+  /**
+   * Maximum number of states that a record may follow. After Redis lost charges, two histories are
+   * mixed.
+   */
   private static final int MAX_STATES = 16;
 
   /**
-   * How long after a bucket was begun by a correction further corrections of its life before may
-   * change it, which its stamps do not tell (decision 0005).
+   * Time for which late corrections of the previous bucket epoch may change a bucket that a
+   * correction began. Its stamps do not show them (decision 0005).
    */
   private static final long UNSEEN_CORRECTIONS_MICROS = 3_600_000_000L;
 
-  /** How long a node repeats a denial at most ({@code WEIR_DENY_CACHE}), and its clock's error. */
+  /**
+   * Maximum time for which a node repeats a denial ({@code WEIR_DENY_CACHE}), plus its clock's
+   * error.
+   */
   private static final long MAX_DENIAL_MILLIS = 62_000;
 
-  /** By how much the time of a repeated denial may differ from the cache's clock. */
+  /** Maximum difference between the time of a repeated denial and Redis' clock. */
   private static final long NODE_CLOCK_MILLIS = 1_000;
 
   private static final long MICROS_PER_MILLI = 1_000;
 
-  /** Most repeated denials that wait for the next record of their bucket; more are not judged. */
+  /**
+   * Maximum number of repeated denials that wait for the next record of their bucket. Further ones
+   * are not judged.
+   */
   private static final int MAX_SUSPECTS = 1_000;
 
   private static final long NEVER = Long.MIN_VALUE / 2;
@@ -49,7 +58,9 @@ final class BucketReplay {
   private final BucketState next = new BucketState();
   private final List<Finding> suspects = new ArrayList<>();
 
-  /** Suspects that no record explains, until it is known that the bucket's records are in order. */
+  /**
+   * Suspects that no record explains. They are findings only if the bucket's records are in order.
+   */
   private final List<Finding> doubted = new ArrayList<>();
 
   private boolean isOutOfOrder;
@@ -66,7 +77,7 @@ final class BucketReplay {
   private SortedRows.@Nullable Merged denials;
   private boolean hasDenial;
 
-  /** Whether the last record followed from the one before, and nothing lay in between. */
+  /** Whether the last record followed from the previous one without a gap. */
   private boolean isSmooth;
 
   BucketReplay(Rates rates, long fromEpochMillis, Tally tally) {
@@ -78,7 +89,7 @@ final class BucketReplay {
     }
   }
 
-  /** Receives how many rows have been decided again. */
+  /** Receives the number of rows that have been decided again. */
   interface Steps {
     void step(long rows);
   }
@@ -121,10 +132,10 @@ final class BucketReplay {
   }
 
   private void endBucket() {
-    judgeSuspects(true); // no record tells what the bucket was afterwards
+    judgeSuspects(true); // no later record shows the bucket
     for (Finding doubt : doubted) {
       if (isOutOfOrder) {
-        tally.explained(Cause.DENY_CACHE); // the order of counters is not that of times
+        tally.explained(Cause.DENY_CACHE); // counters and times have different orders
       } else {
         tally.unexplained(doubt);
       }
@@ -145,7 +156,9 @@ final class BucketReplay {
     lastRow[Row.EPOCH] = 0;
   }
 
-  /** Returns whether it is the record before again: a batch that was sent twice, a replay. */
+  /**
+   * Returns whether the row repeats the previous one, because of a batch sent twice or a replay.
+   */
   private boolean isRepeated(long[] row) {
     for (int i = 0; i < Row.PLACE; i++) {
       if (row[i] != lastRow[i]) {
@@ -173,7 +186,10 @@ final class BucketReplay {
       tally.explained(Cause.CUT_TIME);
       standAlone(rate, row);
     } else if (!rules.agreesWithItsVerdict(rate, row, latestMicros)) {
-      find(row, "verdict", Row.isDenial(row) ? "it held the cost" : "it did not hold the cost");
+      find(
+          row,
+          "verdict",
+          Row.isDenial(row) ? "the bucket had enough tokens" : "the bucket had too few tokens");
       standAlone(rate, row);
     } else if (isOfThisEpoch) {
       judgeLink(rate, row);
@@ -193,7 +209,7 @@ final class BucketReplay {
     count++;
   }
 
-  /** Begins anew with what a record says of itself. */
+  /** Restarts the comparison from the record's own stamp. */
   private void standAlone(Rate rate, long[] row) {
     rules.byItself(rate, row, next);
     if (!hasEpoch || newest().epoch != row[Row.EPOCH]) {
@@ -216,7 +232,9 @@ final class BucketReplay {
     standAlone(rate, row);
   }
 
-  /** A refusal that sees the bucket otherwise has not changed it: what the charge left stands. */
+  /**
+   * Names a cause. A denial does not change the bucket, so the state after the last charge is kept.
+   */
   private void explainUnlessRefused(Cause cause, Rate rate, long[] row) {
     if (Row.isDenial(row) && newest().charged == row[Row.CHARGED]) {
       tally.explained(cause);
@@ -227,8 +245,9 @@ final class BucketReplay {
   }
 
   /**
-   * The bucket does not go back with the clock: its last charge stays where it was. A refusal tells
-   * at most what the bucket can lack by such a clock, so it says nothing of what was left.
+   * Names the clock as the cause. The bucket's last charge keeps its time when the clock steps
+   * back. A denial then shows only an upper bound of what the bucket lacks, so it sets no new
+   * state.
    */
   private void explainByClock(Rate rate, long[] row, BucketState last) {
     long earliest = last.earliestMicros;
@@ -243,7 +262,7 @@ final class BucketReplay {
     }
   }
 
-  /** Judges a record that is not the first one of its epoch. */
+  /** Judges a record that is not the first one of its bucket epoch. */
   private void judgeLink(Rate rate, long[] row) {
     BucketState last = newest();
     long before = row[Row.CHARGED] - Row.taken(row);
@@ -315,7 +334,7 @@ final class BucketReplay {
       explain(Cause.CORRECTION, rate, row);
     } else if (!hasEqualLimit
         || (hasOtherLimits && row[Row.CHARGED] - Row.taken(row) != last.charged)) {
-      // or the unrecorded charges were made under the other limit
+      // or the charges without a record were made under the other limit
       explainUnlessRefused(Cause.LIMIT_CHANGED, rate, row);
     } else if ((Row.epochMillis(row) + 1) * MICROS_PER_MILLI <= last.earliestMicros
         && rate.refills()) {
@@ -346,7 +365,7 @@ final class BucketReplay {
     }
   }
 
-  /** Judges the first record of an epoch. */
+  /** Judges the first record of a bucket epoch. */
   private void judgeBirth(Rate rate, long[] row) {
     long epoch = row[Row.EPOCH];
     long first = Row.epochMillis(row) * MICROS_PER_MILLI;
@@ -366,14 +385,16 @@ final class BucketReplay {
     } else if (!isSeen) {
       explain(Cause.BEFORE_RANGE, rate, row);
     } else if (isFirstCharge) {
-      explain(Cause.CORRECTION, rate, row); // an epoch that a correction began
+      explain(Cause.CORRECTION, rate, row); // a correction began this epoch
     } else {
       tally.gap(row[Row.CHARGED] - Row.taken(row));
       standAlone(rate, row);
     }
   }
 
-  /** A charge that begins an epoch finds a full bucket, and is at the time that names the epoch. */
+  /**
+   * Judges a charge that begins a bucket epoch: it finds a full bucket, and its time is the epoch.
+   */
   private void judgeFirstCharge(Rate rate, long[] row, @Nullable BucketState before) {
     long epoch = row[Row.EPOCH];
     BucketRules.full(epoch, Row.limitNumber(row), begun);
@@ -403,14 +424,14 @@ final class BucketReplay {
     }
   }
 
-  /** Returns what a record should say that follows from a state. */
+  /** Returns a description of the record that would follow from a state. */
   private static String expected(Rate rate, BucketState from, long[] row) {
     if (!rate.refills()) {
       return from.leastUsed == from.mostUsed
           ? from.mostUsed + " of " + rate.capacityTokens() + " used before"
-          : "other than "
+          : "not "
               + (rate.capacityTokens() - row[Row.COST] - row[Row.CHARGED])
-              + " used before the counter";
+              + " used before the counter began";
     }
     long gap = row[Row.CHARGED] - Row.taken(row) - from.charged;
     long at =
@@ -448,8 +469,8 @@ final class BucketReplay {
   }
 
   /**
-   * Judges the repeated denials of a bucket up to a time: the bucket, as the last record has left
-   * it, must not have held the cost.
+   * Judges the repeated denials of a bucket before a time. After the last record the bucket must
+   * not have had enough tokens for their cost.
    */
   private void judgeDenialsBefore(long bucket, long epochMillis, long gapTokens)
       throws IOException {
@@ -487,11 +508,14 @@ final class BucketReplay {
               denial[Row.BUCKET],
               "repeated denial",
               "denied, cost " + cost + " of " + rate,
-              "it held the cost"));
+              "the bucket had enough tokens"));
     }
   }
 
-  /** The next record of the bucket tells whether a correction had taken what it lacks here. */
+  /**
+   * Keeps a suspect until the next record of the bucket, which shows whether a correction explains
+   * it.
+   */
   private void suspect(Finding finding) {
     if (suspects.size() < MAX_SUSPECTS) {
       suspects.add(finding);

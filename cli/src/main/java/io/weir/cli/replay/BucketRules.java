@@ -2,8 +2,8 @@
 package io.weir.cli.replay;
 
 /**
- * The rules of a bucket, as bounds on what one record may say after another. Times of calls are
- * known to a millisecond, so a rule holds if it holds at some moment of it. Not thread-safe.
+ * The rules of a bucket, as bounds on the content of a record after another record. The times of
+ * calls are known to a millisecond, so a rule must hold at some moment of it. Not thread-safe.
  */
 /*
  * The token bucket as the generic cell rate algorithm in its virtual-scheduling form (ITU-T I.371):
@@ -16,10 +16,10 @@ package io.weir.cli.replay;
 final class BucketRules {
   private static final long MICROS_PER_MILLI = 1_000;
 
-  /** The longest time to full that is recorded, 2^52 µs; a longer one is recorded as this. */
+  /** The longest time to full that records have, 2^52 µs. Longer times are truncated to it. */
   private static final long MAX_WAIT_MICROS = 1L << 52;
 
-  /** Not known by how much. */
+  /** An upper bound for sums that may overflow. */
   private static final long FAR = 1L << 60;
 
   private final BucketState hull = new BucketState();
@@ -27,14 +27,14 @@ final class BucketRules {
   private long leastMicros;
   private long mostMicros;
 
-  /** Returns whether a record states the longest time instead of the true one. */
+  /** Returns whether a record has the truncated time to full instead of the true one. */
   static boolean isCut(long[] row) {
     return row[Row.FULL_AT] - Row.epochMillis(row) * MICROS_PER_MILLI >= MAX_WAIT_MICROS;
   }
 
   /**
-   * Sets the time of a record: its millisecond, but not before the last charge, since a bucket does
-   * not go back with the clock.
+   * Sets the bounds of a record's time: its millisecond, but not before the last charge, since a
+   * bucket's time does not step back.
    */
   private void setTime(BucketState from, long[] row) {
     long first = Row.epochMillis(row) * MICROS_PER_MILLI;
@@ -44,10 +44,10 @@ final class BucketRules {
   }
 
   /**
-   * Returns whether a record's own stamp agrees with its verdict: what was taken was there, and
-   * what was refused was not.
+   * Returns whether a record's stamp agrees with its verdict: the bucket had the tokens that were
+   * charged, or lacked those that were denied.
    *
-   * @param latestMicros latest time of the records of the bucket before
+   * @param latestMicros latest time of the earlier records of the bucket
    */
   boolean agreesWithItsVerdict(Rate rate, long[] row, long latestMicros) {
     long cost = row[Row.COST];
@@ -68,7 +68,7 @@ final class BucketRules {
     return certain <= (rate.capacityUnits() - 1) / rate.unitsPerTick();
   }
 
-  /** Sets what is known of a bucket by a record alone. */
+  /** Sets the state that a record shows without any other record. */
   void byItself(Rate rate, long[] row, BucketState after) {
     stand(row, after);
     after.earliestMicros = Row.epochMillis(row) * MICROS_PER_MILLI;
@@ -96,7 +96,7 @@ final class BucketRules {
     after.limit = Row.limitNumber(row);
   }
 
-  /** Sets a bucket that is full at a time, and was never charged. */
+  /** Sets the state of a bucket that is full at a time and was never charged. */
   static void full(long epoch, int limit, BucketState state) {
     state.isKnown = true;
     state.epoch = epoch;
@@ -113,10 +113,10 @@ final class BucketRules {
   }
 
   /**
-   * Returns whether a record follows from a state of its bucket under the same limit, and if so
-   * sets the state that it leaves. Two states may be the same object.
+   * Returns whether a record follows from a state of its bucket under the same limit. If so, sets
+   * the state after the record. {@code from} and {@code after} may be the same object.
    *
-   * @param gapTokens tokens that were charged in between, at times that are not known
+   * @param gapTokens tokens that were charged in between, at unknown times
    */
   boolean follows(Rate rate, BucketState from, long[] row, long gapTokens, BucketState after) {
     setTime(from, row);
@@ -156,13 +156,13 @@ final class BucketRules {
     return true;
   }
 
-  /** A refusal writes nothing: it finds the bucket as the charge before has left it. */
+  /** Judges a denial. It writes nothing, so it finds the bucket as the last charge left it. */
   private boolean refusalFollows(Rate rate, BucketState from, long[] row, BucketState after) {
     long fullAt = row[Row.FULL_AT];
     if (row[Row.COST] > rate.capacityTokens()
         && fullAt >= Math.max(leastMicros, from.fullAtMicros - rate.tickMicros())
         && fullAt <= mostMicros) {
-      after.become(from); // it is full, which is all that the record says
+      after.become(from); // the record shows only that the bucket is full
       after.version = row[Row.VERSION];
       return true;
     }
@@ -206,16 +206,16 @@ final class BucketRules {
   }
 
   /**
-   * Adds the ways in which a charge may have made the bucket full at a time.
+   * Adds the states in which a charge may have left the bucket full at a time.
    *
-   * @param laterUnits by how much later the record says it
+   * @param laterUnits units by which the recorded time is later than the true one
    */
   private void addCharges(Rate rate, BucketState from, long units, long fullAt, long laterUnits) {
     long r = rate.unitsPerTick();
     long tick = rate.tickMicros();
     long before = from.fullAtMicros;
     if (leastMicros < before && (fullAt - before) % tick == 0) {
-      // it was not full: the charge is added to what it lacked
+      // the bucket was not full: the charge adds to what it lacked
       long ticks = (fullAt - before) / tick;
       if (ticks >= (units - from.mostSlack) / r - 1 && ticks <= units / r + 1) {
         long least = Math.max(from.leastSlack, units - r * ticks);
@@ -227,7 +227,7 @@ final class BucketRules {
       }
     }
     if (tick > 1) {
-      // it lacked less than a tick, and the running one was dropped
+      // the bucket lacked less than a tick, and the charge dropped the current tick
       long first = Math.max(leastMicros, before - 2 * tick);
       for (int more = -1; more <= 1; more++) {
         long now = fullAt - rate.microsFor(units) - more * tick;
@@ -236,7 +236,7 @@ final class BucketRules {
         }
       }
     }
-    // it was full: the time of the charge follows from the time to full
+    // the bucket was full: the time of the charge follows from the time to full
     long now = fullAt - rate.microsFor(units);
     if (now >= Math.max(leastMicros, before - tick * (from.mostSlack / r)) && now <= mostMicros) {
       long slack = rate.microsFor(units) / tick * r - units + laterUnits;
@@ -253,7 +253,10 @@ final class BucketRules {
     isHullEmpty = false;
   }
 
-  /** The unknown charges came at once after the last known one, or with this one, or in between. */
+  /**
+   * Judges a record after unknown charges. They may have come at any time from the last known
+   * charge to this one.
+   */
   private boolean followsAfterGap(
       Rate rate, BucketState from, long[] row, long gapTokens, BucketState after) {
     long gap = rate.units(gapTokens);
@@ -281,8 +284,8 @@ final class BucketRules {
   /**
    * Returns whether a bucket may have lacked tokens for a cost at a time.
    *
-   * @param gapTokens tokens that may have been charged in addition by then
-   * @param epochMicros the earliest time meant
+   * @param gapTokens further tokens that may have been charged by then
+   * @param epochMicros the earliest possible time
    */
   static boolean mayLack(
       Rate rate, BucketState state, long costTokens, long gapTokens, long epochMicros) {

@@ -2,16 +2,17 @@
 package io.weir.cli.replay;
 
 /**
- * What the records say of a bucket after one of them. Mutable, so that none is made per record.
+ * The state of a bucket after one of its records, as far as records show it. Mutable, so that it is
+ * reused for all records.
  *
- * <p>A bucket that refills is known by the time at which it is full. Exactly, its <em>debt to the
- * future</em> is {@code fullAt} less {@code slack / unitsPerTick} ticks; records state the time
- * rounded up, so the slack, in units, is known between two bounds: 0 to {@code unitsPerTick} − 1,
- * or one tick more where a lease has rounded, and exactly after a charge of a full bucket. A bucket
- * of a period is known by the tokens used of it, between two bounds, since records do not state it.
+ * <p>The state of a bucket that refills is the time at which it is full. The exact time is {@code
+ * fullAt} less {@code slack / unitsPerTick} ticks. Records round the time up, so the slack has two
+ * bounds, in units: 0 to {@code unitsPerTick} − 1, or one tick more after a lease's rounding. After
+ * a charge of a full bucket it is exact. The state of a bucket of a period is its used tokens, with
+ * two bounds, since records do not have them.
  */
 final class BucketState {
-  /** More than any bucket can have used. */
+  /** An upper bound of the tokens that a bucket can have used. */
   static final long MOST_USED = 1L << 54;
 
   boolean isKnown;
@@ -24,7 +25,7 @@ final class BucketState {
   long leastSlack;
   long mostSlack;
 
-  /** When it was charged last: at this time or later, and at {@link #latestMicros} or earlier. */
+  /** Earliest time of the last charge; {@link #latestMicros} is the latest time. */
   long earliestMicros;
 
   long latestMicros;

@@ -6,18 +6,17 @@ import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges what a line says by itself and by the policies of its version, and adds a row for each
- * stamp and each repeated denial, which are judged with the others of their bucket. Not
- * thread-safe.
+ * Judges each line by itself and by the policies of its version. Adds a row for each stamp and each
+ * repeated denial; {@link BucketReplay} judges these rows by bucket. Not thread-safe.
  */
 final class CallJudge {
   /**
-   * How far the time of a node, which determines the period and what is in force, may be from that
-   * of the decision: a node that starts while Kafka is away follows within 15 s.
+   * Maximum difference between a node's time, which selects the period and the policies, and the
+   * time of the decision. A node that starts while Kafka is unavailable follows within 15 s.
    */
   private static final long NODE_CLOCK_MILLIS = 16_000;
 
-  /** The problem of a call that agrees with policies that may or may not match it. */
+  /** The problem of a call that agrees with policies which may or may not match it. */
   private static final String UNKNOWABLE = "unknowable";
 
   private final Expectations expectations;
@@ -28,10 +27,10 @@ final class CallJudge {
 
   /** Receives rows. */
   interface RowSink {
-    /** Takes the row of a stamp, a copy of it if it is kept. */
+    /** Receives the row of a stamp. The array is reused, so copy it to keep it. */
     void stamp(long[] row) throws IOException;
 
-    /** Takes the row of a repeated denial, a copy of it if it is kept. */
+    /** Receives the row of a repeated denial. The array is reused, so copy it to keep it. */
     void denial(long[] row) throws IOException;
   }
 
@@ -57,7 +56,7 @@ final class CallJudge {
     }
   }
 
-  /** Returns what of a line contradicts its verdict, or by what it was decided; null if nothing. */
+  /** Returns why a line contradicts its verdict or its {@code decided_by}; null if it does not. */
   private static @Nullable String wrongShape(CallLine call) {
     boolean mayBe =
         switch (call.decidedBy) {
@@ -66,7 +65,7 @@ final class CallJudge {
           case CACHE, LOCAL -> true;
         };
     if (!mayBe) {
-      return "such a decision " + (call.allowed ? "denies" : "allows");
+      return "this decided_by " + (call.allowed ? "always denies" : "always allows");
     }
     boolean isStamped = call.decidedBy == CallLine.By.CACHE || call.decidedBy == CallLine.By.LEASE;
     int most =
@@ -77,18 +76,18 @@ final class CallJudge {
           case LEASE, FAIL_OPEN -> Integer.MAX_VALUE;
         };
     if (call.charges > most) {
-      return "such a verdict charges nothing";
+      return "this verdict charges nothing";
     }
     if (call.charges == 0 && call.decidedBy == CallLine.By.LEASE) {
-      return "a lease is of a bucket";
+      return "a lease charges a bucket";
     }
     for (int i = 0; i < call.charges; i++) {
       CallLine.BucketCharge charge = call.charge(i);
       if (charge.isStamped != isStamped) {
-        return isStamped ? "the cache stamps each bucket" : "the cache was not asked";
+        return isStamped ? "Redis stamps each bucket" : "Redis did not decide";
       }
       if (charge.cost != (call.allowed ? call.cost : 0)) {
-        return "an allowed call takes its cost of each bucket, a denied one nothing";
+        return "an allowed call takes its cost from each bucket, a denied call takes nothing";
       }
       if (charge.isStamped
           && charge.hasLimit
@@ -160,8 +159,8 @@ final class CallJudge {
   }
 
   /**
-   * Returns the policies, of a time near that of the call, that it agrees with: periods and what is
-   * in force are determined when a node begins with a call, by its clock. Null if there are none.
+   * Returns the policies of a time near the call with which the call agrees; null if there are
+   * none. A node selects periods and policies by its own clock when it begins to process a call.
    */
   private @Nullable Expectation near(CallLine call, Expectation expected) {
     long at = call.decidedAtEpochMillis;
@@ -204,7 +203,7 @@ final class CallJudge {
     sink.denial(denialRow);
   }
 
-  /** Returns in what a call disagrees with the policies; null if in nothing. */
+  /** Returns why a call disagrees with the policies; null if it agrees. */
   private static @Nullable String problem(CallLine call, Expectation expected) {
     if (expected.isCut()) {
       return UNKNOWABLE;
@@ -235,7 +234,10 @@ final class CallJudge {
     return expected.buckets().isEmpty() ? "no policy matches the call" : charges(call, expected);
   }
 
-  /** Returns in what a decision without the cache disagrees with {@code on_cache_failure}. */
+  /**
+   * Returns why a decision without Redis disagrees with {@code on_cache_failure}; null if it
+   * agrees.
+   */
   private static @Nullable String problemOfFailure(
       CallLine call, Expectation expected, Expectation.@Nullable Bucket named) {
     FailureMode mode =
@@ -244,15 +246,16 @@ final class CallJudge {
           case FAIL_OPEN -> FailureMode.OPEN;
           default -> FailureMode.LOCAL;
         };
-    // without a name no policy did: all that matched are shadow, or the cache was only cold
+    // without a policy's name all matched policies are in shadow mode, or Redis was only not
+    // restored
     boolean isByNone = mode == FailureMode.OPEN && call.policy.length == 0;
     if (!isByNone && (named == null || !named.enforced() || named.onCacheFailure() != mode)) {
-      return "no enforced policy of the name decides so without the cache";
+      return "no enforced policy of this name decides so without Redis";
     }
     for (Expectation.Bucket bucket : expected.buckets()) {
       boolean isDeciding = bucket.isCertain() && bucket.enforced() && bucket.isUndecidedWhenCold();
       if (isDeciding && isStricter(bucket.onCacheFailure(), mode)) {
-        return "policy " + bucket.policy() + " decides otherwise without the cache";
+        return "policy " + bucket.policy() + " decides otherwise without Redis";
       }
     }
     return null;
@@ -266,7 +269,7 @@ final class CallJudge {
   private static @Nullable String problemOfDenial(
       CallLine call, Expectation expected, Expectation.@Nullable Bucket named) {
     if (named == null || !named.enforced()) {
-      return "no enforced policy of the name matches the call";
+      return "no enforced policy of this name matches the call";
     }
     if (call.decidedBy != CallLine.By.CACHE) {
       return null;
@@ -274,23 +277,26 @@ final class CallJudge {
     if (call.charges > 0) {
       return call.charge(0).key.hash == named.key() && named.isRecorded()
           ? charges(call, expected)
-          : "the bucket is not that of the policy";
+          : "the bucket does not belong to the policy";
     }
     return named.isRecorded() && named.decidesAlone() && call.cost <= named.capacityTokens()
-        ? "a bucket that was never charged holds the cost"
+        ? "a bucket that was never charged has enough tokens"
         : null;
   }
 
-  /** Compares the recorded buckets and limits with those of the policies. */
+  /**
+   * Compares the recorded buckets and limits with those of the policies. Returns the first
+   * difference; null if there is none.
+   */
   private static @Nullable String charges(CallLine call, Expectation expected) {
     for (int i = 0; i < call.charges; i++) {
       CallLine.BucketCharge charge = call.charge(i);
       Expectation.Bucket bucket = byKey(expected, charge.key.hash);
       if (bucket == null || !bucket.isRecorded()) {
-        return "no policy gives the call the bucket " + charge.key.text();
+        return "no policy has this bucket for the call: " + charge.key.text();
       }
       if (charge.hasLimit && charge.limit != bucket.limit()) {
-        return "policy " + bucket.policy() + " has another limit";
+        return "policy " + bucket.policy() + " has a different limit";
       }
     }
     if (!call.allowed) {

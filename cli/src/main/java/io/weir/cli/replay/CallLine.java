@@ -5,15 +5,15 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What a line tells of a decision. Mutable: one serves for all lines of a reader. */
+/** The decision that a line records. Mutable: a reader reuses one instance for all lines. */
 final class CallLine {
-  /** A text, of which no string is made unless somebody asks for it. */
+  /** A text. The string is created only when needed. */
   static final class Text {
     char[] chars = new char[64];
     int length;
     long hash;
 
-    /** Returns the text; an absent one is empty. */
+    /** Returns the text; empty if it is absent. */
     String text() {
       return new String(chars, 0, length);
     }
@@ -34,7 +34,7 @@ final class CallLine {
     int limit;
   }
 
-  /** What decided; the wire names are those in docs/topics. */
+  /** The values of {@code decided_by}; docs/topics has the wire names. */
   enum By {
     CACHE("cache"),
     DENY_CACHE("deny-cache"),

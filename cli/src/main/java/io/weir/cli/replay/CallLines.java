@@ -10,8 +10,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the lines of batches by the table in docs/topics, without an object for each. It shares no
- * code with those who write lines. Not thread-safe.
+ * Reads the lines of batches by the table in docs/topics, without creating an object for each line.
+ * It shares no code with the writers of lines. Not thread-safe.
  */
 final class CallLines {
   private static final int MAX_TEXT_CHARS = 64 * 1024;
@@ -32,12 +32,12 @@ final class CallLines {
   private final Rates rates;
   private final CallLine line = new CallLine();
 
-  /** Reads the batch from a line on; null before the first and after an unreadable one. */
+  /** Parses the rest of the batch; null before the first line and after an unreadable one. */
   private @Nullable JsonParser parser;
 
   private int parserStart;
 
-  /** The numbers of the limits met last, by a hash of their members; a cache. */
+  /** A cache of the numbers of recent limits, by a hash of their members. */
   private final long[] knownRates = new long[MAX_RATES_KNOWN];
 
   private final int[] knownNumbers = new int[MAX_RATES_KNOWN];
@@ -58,7 +58,7 @@ final class CallLines {
     void visit(CallLine call, int number) throws IOException;
   }
 
-  /** A line that is not as docs/topics says. */
+  /** Thrown when a line breaks a rule in docs/topics. */
   private static final class UnreadableLineException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -70,7 +70,7 @@ final class CallLines {
   /**
    * Reads all lines of a batch.
    *
-   * @return how many of them cannot be read
+   * @return the number of unreadable lines
    */
   int read(byte[] batch, Visitor visitor) throws IOException {
     int unreadable = 0;
@@ -81,7 +81,7 @@ final class CallLines {
         number++;
         if (!readLine(batch, start, end)) {
           unreadable++;
-          endParser(); // it may stand anywhere
+          endParser(); // its position is unknown
         } else if (!line.isSettlement) {
           visitor.visit(line, number);
         }
@@ -109,8 +109,8 @@ final class CallLines {
   }
 
   /**
-   * Reads the object of a line, which must hold it alone. One parser reads on from line to line: to
-   * make one for each costs about as much as to read it.
+   * Reads the object of a line. The line must contain nothing else. One parser continues from line
+   * to line, because creating a parser costs about as much as reading a line.
    */
   private boolean readLine(byte[] batch, int start, int end) {
     line.clear();
@@ -124,11 +124,11 @@ final class CallLines {
         parser = json;
         parserStart = start;
       }
-      require(json.nextToken() == JsonToken.START_OBJECT, "a line is no object");
+      require(json.nextToken() == JsonToken.START_OBJECT, "a line is not an object");
       members(json);
-      long read = json.currentLocation().getByteOffset(); // below 0 in another encoding
-      require(read > 0 && read <= end - parserStart, "the object goes on in the next line");
-      require(isBlank(batch, parserStart + (int) read, end), "something stands behind the object");
+      long read = json.currentLocation().getByteOffset(); // negative in other encodings
+      require(read > 0 && read <= end - parserStart, "the object continues in the next line");
+      require(isBlank(batch, parserStart + (int) read, end), "the line continues after the object");
       return true;
     } catch (IOException | UnreadableLineException | IllegalArgumentException unreadable) {
       return false;

@@ -17,20 +17,23 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides recorded calls again, in two steps. First each batch, in any order, is read by one of
- * several threads, judged by the policies of the recorded versions, and its stamps are written to
- * disk as sorted rows. Then the rows of each bucket are judged one after another. Memory does not
- * grow with the number of calls or buckets. {@link #add} and {@link #finish} are for one thread.
+ * Decides recorded calls again, in two steps. First several threads read the batches in any order,
+ * judge the calls by the policies of the recorded versions, and write the stamps to disk as sorted
+ * rows. Then the rows of each bucket are judged in order. Memory does not grow with the number of
+ * calls or buckets. Call {@link #add} and {@link #finish} from one thread.
  */
 public final class CallReplay implements AutoCloseable {
   private static final int MAX_WAITING = 256;
   private static final int MAX_WAITING_KILOBYTES = 32 * 1024;
   private static final int BYTES_PER_KILOBYTE = 1024;
 
-  /** Stamps, and repeated denials, in the buffers of all threads: at most 84 MB and 42 MB. */
+  /**
+   * Maximum number of stamps, and of repeated denials, in the buffers of all threads: at most 84 MB
+   * and 42 MB.
+   */
   private static final int MAX_BUFFERED_ROWS = 1 << 20;
 
-  /** Memory in which the stamps, and the repeated denials, of all threads are merged. */
+  /** Memory for merging the stamps of all threads, and the same for repeated denials. */
   private static final int MERGE_BYTES = 48 << 20;
 
   private final Settings settings;
@@ -46,18 +49,18 @@ public final class CallReplay implements AutoCloseable {
   private boolean isEnded;
 
   /**
-   * What is decided again, and with what.
+   * The parameters of a replay.
    *
-   * @param from the first moment, by the cache's clock
-   * @param to the first moment after the range
-   * @param client this client only; null for all
+   * @param from start of the range, by Redis' clock
+   * @param to exclusive end of the range
+   * @param client judges only this client; null for all clients
    * @param scratch folder in which to create the folder of the sorted rows
-   * @param threads how many threads read and judge, at least 1
+   * @param threads number of threads that read and judge, at least 1
    */
   public record Settings(
       Instant from, Instant to, @Nullable String client, Path scratch, int threads) {}
 
-  /** A batch that waits for a thread; without a value, the end. */
+  /** A batch that waits for a thread. A batch without a value ends a thread. */
   private static final class Batch {
     private final int partition;
     private final long offset;
@@ -76,13 +79,13 @@ public final class CallReplay implements AutoCloseable {
     }
   }
 
-  /** Receives how many of how many rows have been judged; called by several threads. */
+  /** Receives the number of judged rows and the total. Several threads call it. */
   public interface Progress {
     void step(long done, long total);
   }
 
   /**
-   * Creates a replay to which nothing was added yet, and starts its threads.
+   * Creates an empty replay and starts its threads.
    *
    * @throws IOException if the folder cannot be used
    */
@@ -102,10 +105,10 @@ public final class CallReplay implements AutoCloseable {
   }
 
   /**
-   * Adds a batch of lines. Waits while too many others do.
+   * Adds a batch of lines. Blocks while too many batches wait.
    *
-   * @param value its lines; not changed afterwards
-   * @throws UncheckedIOException if the disk could not hold what was added before
+   * @param value its lines; must not change afterwards
+   * @throws UncheckedIOException if the disk could not hold an earlier batch
    */
   public void add(int partition, long offset, byte[] value) {
     if (failure.get() instanceof IOException ofDisk) {
@@ -125,7 +128,7 @@ public final class CallReplay implements AutoCloseable {
     }
   }
 
-  /** Judges what was added. Nothing can be added afterwards. */
+  /** Judges the added batches. No batch may be added afterwards. */
   Outcome finish(Progress progress) throws IOException {
     end();
     rethrow();
@@ -150,7 +153,7 @@ public final class CallReplay implements AutoCloseable {
     return new Outcome(all, unreadable);
   }
 
-  /** What was found, before the places of the differences were looked up. */
+  /** The result, before the positions of the differences were looked up. */
   record Outcome(Tally tally, long unreadable) {
     ReplayReport report(List<ReplayReport.Difference> differences, List<String> unproven) {
       return new ReplayReport(
@@ -171,9 +174,9 @@ public final class CallReplay implements AutoCloseable {
   }
 
   /**
-   * Returns a finding with the names that stand on its record.
+   * Returns a finding with the names from its record.
    *
-   * @param batch the record's value; null if it cannot be read any more
+   * @param batch the record's value; null if it can no longer be read
    */
   ReplayReport.Difference named(Finding finding, byte @Nullable [] batch) throws IOException {
     String[] names = {"", ""};
@@ -200,11 +203,11 @@ public final class CallReplay implements AutoCloseable {
         finding.again());
   }
 
-  /** Lets the threads read what waits, and waits for their end. */
+  /** Ends the threads after they have read the waiting batches, and waits for them. */
   private void end() {
     if (!isEnded) {
       isEnded = true;
-      workers.forEach(worker -> put(new Batch(0, 0, null))); // each ends with the one that it takes
+      workers.forEach(worker -> put(new Batch(0, 0, null))); // each thread ends with one of these
     }
     workers.forEach(CallReplay::join);
   }
@@ -228,12 +231,12 @@ public final class CallReplay implements AutoCloseable {
     }
   }
 
-  /** Returns in which part of the rows a bucket is; rows are sorted by the other bits. */
+  /** Returns the shard of a bucket. Rows are sorted by the other bits of the hash. */
   private int shard(long bucket) {
     return (int) ((bucket & 0xffff) % settings.threads);
   }
 
-  /** Reads batches. */
+  /** A thread that reads batches. */
   private final class Worker extends Thread implements CallJudge.RowSink {
     private final Tally tally = new Tally();
     private final CallLines lines = new CallLines(hash, rates);
@@ -249,7 +252,7 @@ public final class CallReplay implements AutoCloseable {
       super("weir-replay-" + number);
       setDaemon(true);
       this.judge = new CallJudge(new Expectations(versions, hash, rates), this, tally);
-      // each of the threads has a buffer for each of the parts of the buckets
+      // each thread has a buffer for each shard
       int bufferRows =
           Math.max(
               1,
@@ -276,7 +279,7 @@ public final class CallReplay implements AutoCloseable {
             return;
           }
           waitingKilobytes.release(batch.kilobytes());
-          // after a failure batches are passed over, so that who adds them does not wait for ever
+          // after a failure batches are discarded, so that add() does not block for ever
           if (failure.get() == null) {
             read(batch.partition, batch.offset, value);
           }
@@ -334,7 +337,7 @@ public final class CallReplay implements AutoCloseable {
     }
   }
 
-  /** Judges the rows of a part of the buckets. */
+  /** A thread that judges the rows of one shard. */
   private final class Merger extends Thread {
     private final int shard;
     private final Progress progress;

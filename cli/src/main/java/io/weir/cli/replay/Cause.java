@@ -3,36 +3,40 @@ package io.weir.cli.replay;
 
 import java.util.Locale;
 
-/** Why a recorded decision cannot be derived from the records before it, or not be compared. */
+/**
+ * Reason why a recorded decision does not follow from the earlier records, or cannot be compared.
+ */
 public enum Cause {
   /** A correction changed the bucket. */
   CORRECTION(true, "a correction changed the bucket in between"),
-  /** The cache had lost the bucket, which began full although it was not. */
-  FRESH_EPOCH(true, "the cache had lost the bucket, and it began full before it was"),
+  /** Redis lost the bucket, and began a full one although the bucket was not full yet. */
+  FRESH_EPOCH(true, "Redis lost the bucket, which became full too early"),
   /** The limit of the bucket changed. */
-  LIMIT_CHANGED(true, "the bucket had another limit before"),
+  LIMIT_CHANGED(true, "the bucket had a different limit before"),
   /** Tokens were charged without a record. */
-  GAP(true, "tokens were charged before it without a record: a node that died, a lease's rest"),
-  /** The cache went back to an earlier state of the bucket. */
-  OVERLAP(true, "the cache went back behind what it had charged: a failover, old data"),
-  /** The cache's clock went back. */
-  CLOCK(true, "the cache's clock went back by more than the bucket takes to fill"),
-  /** The record of a lease tells a time to full that is rounded up. */
+  GAP(
+      true,
+      "tokens were charged before it without a record: a node died, or a lease was not used up"),
+  /** Redis returned to an earlier state of the bucket. */
+  OVERLAP(true, "Redis lost its newest charges: a failover, or old data"),
+  /** Redis' clock stepped back. */
+  CLOCK(true, "Redis' clock stepped back by more than the bucket's fill time"),
+  /** The record of a lease has a time to full that is rounded up. */
   LEASE(true, "tokens of a lease: the time to full is up to one tick late"),
-  /** Denied without asking, although a change of the bucket is as recent as a denial may be. */
-  DENY_CACHE(true, "a repeated denial that a change of its bucket may have overtaken"),
-  /** The cache did not decide. */
+  /** A node denied without Redis, but a change of the bucket is recent enough to explain it. */
+  DENY_CACHE(true, "a repeated denial that a recent change of its bucket may explain"),
+  /** Redis did not decide. */
   FAILURE_MODE(false, "Redis did not decide: on_cache_failure did"),
-  /** No record tells of the bucket. */
-  NOT_RECORDED(false, "denied by a bucket of which records do not tell"),
-  /** The bucket's state before the range is not known. */
-  BEFORE_RANGE(false, "the first record of its bucket: what was before is not in the range"),
-  /** The policies of the recorded version are not known. */
-  POLICIES_UNKNOWN(false, "the policies of its version are not known: matching is not checked"),
-  /** Policies look at what is not recorded. */
-  UNKNOWABLE(false, "a policy looks at the address or at attributes, which are not recorded"),
-  /** The time to full is longer than can be recorded. */
-  CUT_TIME(false, "the bucket is full in more than 142 years, which records do not tell exactly");
+  /** No record has the bucket. */
+  NOT_RECORDED(false, "denied by a bucket that records do not have"),
+  /** The state of the bucket before the range is unknown. */
+  BEFORE_RANGE(false, "the first record of its bucket: earlier records are not in the range"),
+  /** The policies of the recorded version are unknown. */
+  POLICIES_UNKNOWN(false, "the policies of its version are unknown: matching is not checked"),
+  /** Policies depend on values that are not recorded. */
+  UNKNOWABLE(false, "a policy depends on the address or on attributes, which are not recorded"),
+  /** The time to full is longer than the record can hold. */
+  CUT_TIME(false, "the bucket takes more than 142 years to fill, and records truncate that");
 
   private final boolean isDifference;
   private final String meaning;
@@ -42,12 +46,15 @@ public enum Cause {
     this.meaning = meaning;
   }
 
-  /** Returns whether it explains a difference; otherwise it says why nothing could be compared. */
+  /**
+   * Returns whether the cause explains a difference. Otherwise it is a reason why there was no
+   * comparison.
+   */
   public boolean isDifference() {
     return isDifference;
   }
 
-  /** Returns what it means, in words. */
+  /** Returns the description for users. */
   public String meaning() {
     return meaning;
   }

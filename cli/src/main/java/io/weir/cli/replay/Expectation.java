@@ -5,12 +5,13 @@ import io.weir.limits.policy.FailureMode;
 import java.util.List;
 
 /**
- * The policies that match a kind of call, as far as records tell. Immutable.
+ * The policies that match a kind of call, as far as records show. Immutable.
  *
- * @param fromMillis the first time for which they are these
- * @param untilMillis the first time for which they may be others
- * @param isCut whether more match than are evaluated, so that it is not known which
- * @param buckets of each policy that matches, or may match
+ * @param fromMillis first time for which they match
+ * @param untilMillis first time for which other policies may match
+ * @param isCut whether more policies match than are evaluated, so that the evaluated ones are
+ *     unknown
+ * @param buckets the bucket of each policy that matches or may match
  */
 record Expectation(long fromMillis, long untilMillis, boolean isCut, List<Bucket> buckets) {
 
@@ -18,17 +19,19 @@ record Expectation(long fromMillis, long untilMillis, boolean isCut, List<Bucket
    * The bucket of a policy.
    *
    * @param policy the policy's name
-   * @param policyHash the hash of it
-   * @param key the hash of the bucket's key
-   * @param limit the number of the limit
-   * @param capacityTokens the most that the bucket holds
-   * @param enforced whether it refuses calls
-   * @param isCertain false if the policy looks at what is not recorded
-   * @param isRecorded whether records tell of the bucket
+   * @param policyHash hash of the policy's name
+   * @param key hash of the bucket's key
+   * @param limit number of the limit
+   * @param capacityTokens maximum number of tokens of the bucket
+   * @param enforced whether the policy denies calls
+   * @param isCertain false if the policy depends on values that are not recorded
+   * @param isRecorded whether records have the bucket
    * @param denies whether the policy denies every call
-   * @param onCacheFailure what decides a call that the cache does not
-   * @param isUndecidedWhenCold whether the same decides while the cache answers, but has lost its
-   *     state
+   * @param onCacheFailure what decides a call when Redis does not
+   * @param isUndecidedWhenCold whether {@code onCacheFailure} also decides while Redis answers but
+   *     is not restored
+   * @param decidesAlone whether the bucket's content alone decides if it has enough tokens for a
+   *     cost
    */
   record Bucket(
       String policy,
@@ -44,7 +47,7 @@ record Expectation(long fromMillis, long untilMillis, boolean isCut, List<Bucket
       boolean isUndecidedWhenCold,
       boolean decidesAlone) {
 
-    /** Returns whether a call that is let through surely has this bucket on its record. */
+    /** Returns whether the record of an allowed call must have this bucket. */
     boolean isDue() {
       return isCertain && enforced && isRecorded;
     }

@@ -21,11 +21,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the policies that match recorded calls, by version. What policies look at and records do
- * not tell is left out of the match, and the policy is then one that may match. Not thread-safe.
+ * Finds the policies that match recorded calls, by version. Conditions on values that are not
+ * recorded are ignored, and such a policy is one that may match. Not thread-safe.
  */
 final class Expectations {
-  /** Most kinds of calls that are remembered: client, endpoint, meter and version. */
+  /** Maximum number of cached kinds of calls: client, endpoint, meter and version. */
   private static final int MAX_KNOWN = 1 << 16;
 
   private static final int MAX_MATCHERS = 64;
@@ -45,10 +45,10 @@ final class Expectations {
   }
 
   /**
-   * Returns the policies that match a call, or may match it; null if those of its version are not
-   * known.
+   * Returns the policies that match a call or may match it; null if the policies of its version are
+   * unknown.
    *
-   * @param epochMillis the time that determines the periods
+   * @param epochMillis the time that selects the periods
    */
   @Nullable Expectation of(CallLine call, long epochMillis) {
     long kind =
@@ -99,7 +99,10 @@ final class Expectations {
     return added;
   }
 
-  /** The policies of one version, and which of them look at what is not recorded. */
+  /**
+   * The policies of one version, with the names of those that depend on values that are not
+   * recorded.
+   */
   private final class Matcher {
     private final long version;
     private final boolean hasAddress;
@@ -122,7 +125,10 @@ final class Expectations {
                   set.unmatchedCalls()));
     }
 
-    /** A call with an address may be of any network; one without is of none. */
+    /**
+     * Returns a policy without unrecorded conditions. A call with an address may be in any network;
+     * a call without an address is in none.
+     */
     private Policy byWhatIsRecorded(Policy policy) {
       PolicyMatch match = policy.match();
       boolean looksAtAddress = hasAddress && !match.ip().isEmpty();
@@ -165,7 +171,7 @@ final class Expectations {
         isSurelyMatched |= !uncertain.contains(each.policy().name()) && bucket.enforced();
         isPerhapsMatched |= bucket.enforced();
         if (surelyReplaced.contains(each.policy().name())) {
-          continue; // it has matched, but another policy takes its place
+          continue; // it matches, but another policy replaces it
         }
         buckets.add(bucket);
         if (each.period() != null) {
@@ -180,9 +186,9 @@ final class Expectations {
     }
 
     /**
-     * Returns the names of the policies whose place others take.
+     * Returns the names of the policies that other policies replace.
      *
-     * @param surely whether those others match surely, or only perhaps
+     * @param surely whether the other policies match certainly, or only possibly
      */
     private Set<String> replaced(MatchedPolicies matched, boolean surely) {
       return matched.without(policy -> uncertain.contains(policy.name()) == surely).replaced();
@@ -206,7 +212,7 @@ final class Expectations {
           match.bucket().limit().decidesAlone());
     }
 
-    /** The policy that denies a call if no enforced policy matches it. */
+    /** Returns the bucket of the policy that denies a call if no enforced policy matches it. */
     private Expectation.Bucket ofUnmatchedCalls(boolean isCertain) {
       String name = PolicyMatcher.UNMATCHED_CALLS.name();
       return new Expectation.Bucket(

@@ -5,14 +5,14 @@ import java.time.Instant;
 import java.util.Comparator;
 
 /**
- * A difference that nothing explains. Immutable.
+ * A difference without a known cause. Immutable.
  *
- * @param place where the call is recorded; see {@link Row#place}
- * @param epochMillis when it was decided
- * @param bucket hash of the bucket's key; 0 if the difference is not one of a bucket
- * @param what what differs
- * @param recorded what is recorded
- * @param again what was decided again
+ * @param place position of the call's record; see {@link Row#place}
+ * @param epochMillis when the call was decided
+ * @param bucket hash of the bucket's key; 0 if the difference does not concern a bucket
+ * @param what the member that differs
+ * @param recorded the recorded decision
+ * @param again the decision of the replay
  */
 record Finding(
     long place, long epochMillis, long bucket, String what, String recorded, String again) {

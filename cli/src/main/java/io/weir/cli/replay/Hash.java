@@ -2,8 +2,8 @@
 package io.weir.cli.replay;
 
 /**
- * 64-bit hashes of texts, by which buckets and names are told apart. With a random seed for each
- * run, so that whoever chooses names cannot let two of them look like one. Immutable.
+ * Creates 64-bit hashes of texts, which identify buckets and names. Each run has a random seed, so
+ * that clients cannot choose names with equal hashes. Immutable.
  */
 final class Hash {
   private static final long FIRST = 0xbf58476d1ce4e5b9L;
@@ -33,7 +33,7 @@ final class Hash {
     return mixed(hash);
   }
 
-  /** Returns a hash of two hashes, in which their order matters. */
+  /** Returns a hash of two hashes; their order matters. */
   static long of(long one, long other) {
     return mixed(one * SECOND + other);
   }

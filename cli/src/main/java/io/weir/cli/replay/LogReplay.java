@@ -29,14 +29,14 @@ import org.apache.kafka.common.header.Header;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides the calls of the log again. Reads from the time at which the range begins, by the
- * broker's clock, to the end of the log, since a node may bring calls late. Not thread-safe.
+ * Decides the calls of the log again. Reads from the beginning of the range, by the broker's clock,
+ * to the end of the log, since a node may send calls late. Not thread-safe.
  */
 public final class LogReplay {
-  /** By how much the broker's clock may be behind that of the cache. */
+  /** Maximum time by which the broker's clock may be behind Redis' clock. */
   private static final Duration CLOCKS = Duration.ofMinutes(5);
 
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration TIMEOUT = Duration.ofSeconds(20);
   private static final Duration POLL = Duration.ofMillis(500);
 
   private final KafkaConnection kafka;
@@ -46,10 +46,10 @@ public final class LogReplay {
   private final Promises promises = new Promises();
   private final Map<Integer, Long> firstMillis = new HashMap<>();
 
-  /** Records with a value that are neither batches nor tell of the loss of a cache. */
+  /** Number of records with a value that are neither batches nor cache-loss records. */
   private long strangeRecords;
 
-  /** Creates a replay of a log. */
+  /** Creates a replay of the log. */
   public LogReplay(KafkaConnection kafka, CallReplay.Settings settings, PolicyVersions versions) {
     this.kafka = kafka;
     this.settings = settings;
@@ -68,7 +68,7 @@ public final class LogReplay {
                     ConsumerConfig.CLIENT_ID_CONFIG,
                     "weir-replay",
                     ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
-                    (int) PATIENCE.toMillis(),
+                    (int) TIMEOUT.toMillis(),
                     ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
                     1));
         CallReplay replay = new CallReplay(settings, versions)) {
@@ -97,7 +97,7 @@ public final class LogReplay {
     }
   }
 
-  /** Returns the offset in each partition at which calls of the range may begin. */
+  /** Returns, for each partition, the offset at which calls of the range may begin. */
   private Map<Integer, Long> starts(
       KafkaConsumer<byte[], byte[]> seeking, Map<Integer, Long> ends) {
     Map<TopicPartition, Long> times = new HashMap<>();
@@ -137,7 +137,7 @@ public final class LogReplay {
         && CacheLossCodec.TYPE.equals(new String(type.value(), StandardCharsets.UTF_8));
   }
 
-  /** Returns the header of a batch; null if the record is none, and has no calls. */
+  /** Returns the header of a batch; null if the record is not a batch. */
   private static @Nullable BatchHeader header(
       ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     try {
@@ -167,18 +167,21 @@ public final class LogReplay {
       unproven.add("unreadable lines may be calls of the range: " + unreadableLines);
     }
     if (strangeRecords > 0) {
-      unproven.add("records that are no batches may hold calls of the range: " + strangeRecords);
+      unproven.add("records that are not batches may have calls of the range: " + strangeRecords);
     }
     unproven.addAll(
         promises.unproven(settings.from().toEpochMilli(), settings.to().toEpochMilli()));
     return unproven;
   }
 
-  /** Returns that calls of a partition have expired, if some of the range may be among them. */
+  /**
+   * Returns a sentence if some calls of the range may have expired in a partition; otherwise an
+   * empty list.
+   */
   private List<String> expired(int partition) {
     Long first = firstMillis.get(partition);
     if (first == null) {
-      return List.of("partition " + partition + " is empty: what was there has expired");
+      return List.of("partition " + partition + " is empty: its calls have expired");
     }
     return first <= settings.from().toEpochMilli()
         ? List.of()
@@ -187,7 +190,7 @@ public final class LogReplay {
                 + partition
                 + " begins at "
                 + Instant.ofEpochMilli(first)
-                + ": what was before has expired");
+                + ": earlier calls have expired");
   }
 
   private static byte @Nullable [] batch(KafkaConsumer<byte[], byte[]> seeking, Finding finding) {
@@ -195,7 +198,7 @@ public final class LogReplay {
         new TopicPartition(Topics.CALLS.name(), Row.partition(finding.place()));
     seeking.assign(List.of(partition));
     seeking.seek(partition, Row.offset(finding.place()));
-    long deadlineNanos = System.nanoTime() + PATIENCE.toNanos();
+    long deadlineNanos = System.nanoTime() + TIMEOUT.toNanos();
     while (System.nanoTime() - deadlineNanos < 0) {
       for (ConsumerRecord<byte[], byte[]> record : seeking.poll(POLL)) {
         return record.offset() == Row.offset(finding.place()) ? record.value() : null;

@@ -18,12 +18,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * The policies of each version, rebuilt from the log of policies. Thread-safe.
  *
- * <p>Compaction removes entries that are older than 400 days and were replaced. If an entry of a
- * version or of one before it is missing, and some key is first met after that version, then the
- * missing entry may be one of that key: the version is not known.
+ * <p>Compaction removes entries that were replaced and are older than 400 days. A version is
+ * unknown if two conditions hold. An entry of this version or an earlier one is missing. Some key
+ * first occurs after this version, so that the missing entry may have that key.
  */
 public final class PolicyVersions {
-  /** Most versions that are kept: rebuilding one reads all entries up to it. */
+  /** Maximum number of versions in memory. Rebuilding one version reads all entries up to it. */
   private static final int MAX_KEPT = 16;
 
   private final List<PolicyEntry> entries;
@@ -38,10 +38,10 @@ public final class PolicyVersions {
         }
       };
 
-  /** The version at which the last key is first met. */
+  /** The version at which the last new key occurs. */
   private final long lastFirst;
 
-  /** The least version of which an entry is missing; the greatest number if none is. */
+  /** The least version with a missing entry; {@link Long#MAX_VALUE} if none is missing. */
   private final long firstIncomplete;
 
   private final Set<Long> versions = new HashSet<>();
@@ -50,7 +50,7 @@ public final class PolicyVersions {
    * Creates the versions of a log.
    *
    * @param read every entry of the log, those of each topic in order
-   * @param file the policies of version 0; null if they are not known
+   * @param file the policies of version 0; null if they are unknown
    */
   public PolicyVersions(List<PolicyEntry> read, @Nullable PolicySet file) {
     this.entries = new ArrayList<>(read);
@@ -98,9 +98,9 @@ public final class PolicyVersions {
   }
 
   /**
-   * Returns the policies of a version at a time; null if they are not known.
+   * Returns the policies of a version at a time; null if they are unknown.
    *
-   * @param epochMillis a time at which calls were decided by it
+   * @param epochMillis time of calls that this version decided
    */
   @Nullable Segment at(long version, long epochMillis) {
     if (version == 0) {
@@ -120,10 +120,10 @@ public final class PolicyVersions {
   }
 
   /**
-   * The policies of a version that are in force for a time.
+   * The policies of a version that are in force in an interval.
    *
-   * @param fromMillis the first moment
-   * @param untilMillis the first moment at which others are
+   * @param fromMillis start of the interval
+   * @param untilMillis exclusive end of the interval
    */
   record Segment(PolicySet policies, long fromMillis, long untilMillis) {}
 
@@ -151,7 +151,7 @@ public final class PolicyVersions {
       kept.put(version, built);
       return built;
     } catch (PolicyState.InvalidPoliciesException notReadable) {
-      return null; // of a newer release, or of another program
+      return null; // written by a newer release, or by another program
     }
   }
 }

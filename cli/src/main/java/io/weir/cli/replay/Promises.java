@@ -9,18 +9,21 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What nodes have promised of a range, so that it is known whose calls may be missing. */
+/**
+ * The low watermarks that nodes have sent, which show whose calls may be missing in a range. Not
+ * thread-safe.
+ */
 final class Promises {
-  /** By partition and node, each opening of a journal. Not thread-safe. */
+  /** The openings of journals by partition, node and epoch. */
   private final Map<Integer, Map<String, TreeMap<Long, Opening>>> partitions = new HashMap<>();
 
-  /** What was heard of one opening of a journal. */
+  /** The state of one opening of a journal. */
   private static final class Opening {
     private long lowWatermarkEpochMillis;
     private boolean hasDeparted;
   }
 
-  /** Notes the header of a batch or a heartbeat that is no replay. */
+  /** Records the header of a batch or a heartbeat that is not a replay. */
   void note(int partition, BatchHeader header) {
     Opening opening =
         partitions
@@ -33,10 +36,11 @@ final class Promises {
   }
 
   /**
-   * Returns why calls of a range may be missing, a sentence for each node; none if they are not.
+   * Returns the reasons why calls of a range may be missing, one sentence for each node; empty if
+   * none are.
    *
-   * @param fromEpochMillis the first moment of the range
-   * @param toEpochMillis the first moment after it
+   * @param fromEpochMillis start of the range
+   * @param toEpochMillis exclusive end of the range
    */
   List<String> unproven(long fromEpochMillis, long toEpochMillis) {
     Map<String, Long> silent = new TreeMap<>();
@@ -53,7 +57,8 @@ final class Promises {
                     }
                     if (next == null) {
                       silent.merge(node, promised, Math::min);
-                    } else if (next > fromEpochMillis) { // it decided nothing after that
+                    } else if (next
+                        > fromEpochMillis) { // the earlier epoch decided no call after that
                       lost.merge(node, promised, Math::min);
                     }
                   }));
@@ -61,13 +66,13 @@ final class Promises {
     List<String> unproven = new ArrayList<>();
     silent.forEach(
         (node, millis) ->
-            unproven.add("node " + node + " may still bring calls " + decidedFrom(millis)));
+            unproven.add("node " + node + " may still send calls " + decidedFrom(millis)));
     lost.forEach(
         (node, millis) ->
             unproven.add(
                 "node "
                     + node
-                    + " was opened again without a goodbye: calls "
+                    + " opened a new epoch without a final heartbeat: calls "
                     + decidedFrom(millis)
                     + " may be lost"));
     return unproven;

@@ -9,12 +9,12 @@ import java.math.BigInteger;
 
 /**
  * The numbers of one limit. A token is worth {@code unitsPerToken} units and a tick adds {@code
- * unitsPerTick} (decision 0002). The end of a period is no part of it: it is in the bucket's key.
+ * unitsPerTick} (decision 0002). The bucket's key has the end of a period, so it is not a member.
  *
  * @param algorithm the wire name of the algorithm
- * @param capacityTokens most tokens that the bucket holds
+ * @param capacityTokens maximum number of tokens of the bucket
  * @param refillTokens tokens gained each period; 0 for a bucket that does not refill
- * @param refillPeriodMicros length of that period; of a fixed window the length of the window
+ * @param refillPeriodMicros length of that period; for a fixed window the length of the window
  * @param tickMicros length of a tick
  * @param unitsPerTick units that a tick adds; 0 for a bucket that does not refill
  * @param unitsPerToken units of a token
@@ -54,7 +54,7 @@ record Rate(
         || refillTokens < 1
         || periodMicros < 1
         || Math.max(capacity, Math.max(refillTokens, periodMicros)) > MAX_NUMBER) {
-      throw new IllegalArgumentException("no limit");
+      throw new IllegalArgumentException("the numbers are not a limit");
     }
     for (long tick : TICKS_MICROS) {
       if (periodMicros % tick != 0) {
@@ -74,7 +74,7 @@ record Rate(
             ticks / divisor);
       }
     }
-    throw new IllegalArgumentException("a limit that cannot be counted");
+    throw new IllegalArgumentException("the limit cannot be counted in integers below 2^53");
   }
 
   /** Returns the rate of a limit of a policy. */
@@ -96,8 +96,8 @@ record Rate(
   }
 
   /**
-   * Returns whether what is in a bucket says whether it holds a cost; not in a sliding window, of
-   * which earlier sub-windows count, too.
+   * Returns whether a bucket's content alone decides if it has enough tokens for a cost. In a
+   * sliding window earlier sub-windows also count.
    */
   boolean decidesAlone() {
     return !algorithm.equals(SLIDING_WINDOW);
@@ -111,18 +111,18 @@ record Rate(
     return capacityTokens * unitsPerToken;
   }
 
-  /** Returns the units of tokens; at most 2^60, which is more than any bucket lacks. */
+  /** Returns the units of tokens, at most 2^60, which is more than any bucket can lack. */
   long units(long tokens) {
     return tokens > (1L << 60) / unitsPerToken ? 1L << 60 : tokens * unitsPerToken;
   }
 
-  /** Returns the time of the least number of ticks that add the units; at most 2^60 µs. */
+  /** Returns the time of the least number of ticks that add the units, at most 2^60 µs. */
   long microsFor(long units) {
     long ticks = Math.floorDiv(units - 1, unitsPerTick) + 1;
     return micros(ticks);
   }
 
-  /** Returns the time of the whole ticks that add at most the units; at most 2^60 µs. */
+  /** Returns the time of the whole ticks that add at most the units, at most 2^60 µs. */
   long wholeMicrosFor(long units) {
     return micros(Math.floorDiv(units, unitsPerTick));
   }
@@ -131,7 +131,7 @@ record Rate(
     return ticks > (1L << 60) / tickMicros ? 1L << 60 : ticks * tickMicros;
   }
 
-  /** Returns the number of ticks that begin in a length of time; 0 if it is not positive. */
+  /** Returns the number of ticks that begin in a duration; 0 if it is not positive. */
   long ticksIn(long micros) {
     return micros <= 0 ? 0 : (micros - 1) / tickMicros + 1;
   }

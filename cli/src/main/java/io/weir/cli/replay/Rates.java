@@ -7,7 +7,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The limits that occur, by number, so that a row needs four bytes for one. Thread-safe. */
+/**
+ * The limits of all records, each with a number, so that a row needs four bytes for a limit.
+ * Thread-safe.
+ */
 final class Rates {
   private final Map<Rate, Integer> numbers = new HashMap<>();
   private final List<Rate> rates = new ArrayList<>();

@@ -8,10 +8,7 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.stream.Stream;
 
-/**
- * The folder of the sorted rows of one run. It is deleted at the end, also if the process is asked
- * to end.
- */
+/** The folder of the sorted rows of one run. It is deleted at the end, also after a signal. */
 final class ReplayFolder implements AutoCloseable {
   private final Path folder;
   private final Thread removal;
@@ -22,7 +19,7 @@ final class ReplayFolder implements AutoCloseable {
     Runtime.getRuntime().addShutdownHook(removal);
   }
 
-  /** Creates the folder in another one. */
+  /** Creates the folder in the given folder. */
   static ReplayFolder create(Path parent) throws IOException {
     return new ReplayFolder(Files.createTempDirectory(parent, "weir-replay-"));
   }

@@ -6,21 +6,22 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a comparison of recorded decisions with the same decisions made again has found. Immutable.
+ * The result of a replay, which decides recorded calls again and compares the decisions. Immutable.
  *
- * @param calls calls of the range
- * @param allowed how many of them were allowed
- * @param callsByDecider how many were decided by what, by its name on the records
- * @param equalCalls calls whose buckets and limits are those of the policies of their version
- * @param equalStamps stamps that follow from the record before
- * @param equalDenials denials without asking whose bucket could not hold the cost
- * @param repeatedRows stamps that stand twice, and were judged once
- * @param unreadable lines that cannot be read
- * @param causes how often each cause was named
+ * @param calls number of calls in the range
+ * @param allowed number of allowed calls
+ * @param callsByDecider number of calls by {@code decided_by}
+ * @param equalCalls number of calls whose buckets and limits follow from the policies of their
+ *     version
+ * @param equalStamps number of stamps that follow from the previous record
+ * @param equalDenials number of repeated denials whose bucket had too few tokens for the cost
+ * @param repeatedRows number of stamps that were written twice, and judged once
+ * @param unreadable number of unreadable lines
+ * @param causes number of differences by cause
  * @param gapTokens tokens that were charged without a record
- * @param unexplained how many differences nothing explains
- * @param differences the earliest of them, in the order of their times
- * @param unproven why calls of the range may be missing
+ * @param unexplained number of differences without a known cause
+ * @param differences the earliest of these differences, in order of time
+ * @param unproven reasons why calls of the range may be missing
  */
 public record ReplayReport(
     long calls,
@@ -38,17 +39,17 @@ public record ReplayReport(
     List<String> unproven) {
 
   /**
-   * A difference that nothing explains. Immutable.
+   * A difference without a known cause. Immutable.
    *
    * @param place {@code partition@offset:line}
    * @param at when the call was decided
-   * @param client whose call
-   * @param bucket the key of the bucket; empty if the difference is not one of a bucket, or the
-   *     bucket is not on the record
+   * @param client the client of the call
+   * @param bucket the key of the bucket; empty if the difference does not concern a bucket, or the
+   *     record does not have the bucket
    * @param what what differs: {@code verdict}, {@code state}, {@code version}, {@code epoch},
    *     {@code policies}, {@code repeated denial}
-   * @param recorded what is recorded
-   * @param again what was decided again
+   * @param recorded the recorded decision
+   * @param again the decision of the replay
    */
   public record Difference(
       String place,

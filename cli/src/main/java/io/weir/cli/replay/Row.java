@@ -2,9 +2,9 @@
 package io.weir.cli.replay;
 
 /**
- * The longs of which rows of {@link SortedRows} consist. A charge row is the stamp of one recorded
- * bucket; in the order of the rows of a bucket it finds the state that the row before left. A
- * denial row is a denial that a node repeated, in the order of time.
+ * The layout of the rows in {@link SortedRows}. A charge row is the stamp of one recorded bucket.
+ * In sorted order, each charge row of a bucket finds the state that the previous one left. A denial
+ * row is a denial that a node repeated; these are sorted by time.
  */
 final class Row {
   static final int WIDTH = 10;
@@ -15,7 +15,7 @@ final class Row {
   static final int CHARGED = 2;
   static final int VERSION = 3;
 
-  /** Kind and time: a charge comes before the denials that find what it left. */
+  /** Type and time: a charge sorts before the denials that find its state. */
   static final int WHEN = 4;
 
   static final int ID = 5;
@@ -66,7 +66,7 @@ final class Row {
     return (row[LIMIT] & IS_LEASE) != 0;
   }
 
-  /** Returns what the call took: its cost, or nothing. */
+  /** Returns the tokens that the call took: its cost, or 0 for a denial. */
   static long taken(long[] row) {
     return isDenial(row) ? 0 : row[COST];
   }

@@ -12,14 +12,17 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Rows of longs, sorted on disk: rows are collected in memory, each full buffer is sorted and
- * appended to a file as a run, and at the end the runs are merged. Memory is that of one buffer
- * while rows are added, and a bounded amount while they are merged. Not thread-safe.
+ * Rows of longs, sorted on disk. Rows are collected in memory; each full buffer is sorted and
+ * appended to a file as a run. At the end the runs are merged. Memory is one buffer while rows are
+ * added, and a bounded amount while they are merged. Not thread-safe.
  *
- * <p>The first long of a row is a hash: rows are sorted by it, then by the following longs.
+ * <p>The first long of a row is a hash. Rows are sorted by it, then by the following longs.
  */
 final class SortedRows implements AutoCloseable {
-  /** Most rows of a buffer: their indices fit into the low bits of a hash while it is sorted. */
+  /**
+   * Maximum number of rows in a buffer: during the sort their indices are in the low bits of the
+   * hash.
+   */
   static final int MAX_BUFFER_ROWS = 1 << 18;
 
   private static final int FIRST_ROWS = 1 << 12;
@@ -35,21 +38,21 @@ final class SortedRows implements AutoCloseable {
   private long[] rows;
   private int count;
 
-  /** A sorted part of the file, in bytes. */
+  /** A sorted section of the file, in bytes. */
   private record Run(long from, long until) {}
 
   /**
    * Creates an empty set of rows.
    *
-   * @param file where runs are kept; must not exist
-   * @param width longs of a row
-   * @param sorted how many of them rows are sorted by
-   * @param bufferRows rows that are sorted in memory, 1 to {@value #MAX_BUFFER_ROWS}
+   * @param file path of the file for the runs, which must not exist
+   * @param width number of longs in a row
+   * @param sorted number of leading longs that determine the order
+   * @param bufferRows number of rows that are sorted in memory, 1 to {@value #MAX_BUFFER_ROWS}
    */
   SortedRows(Path file, int width, int sorted, int bufferRows) throws IOException {
     if (bufferRows < 1 || bufferRows > MAX_BUFFER_ROWS) {
       throw new IllegalArgumentException(
-          "bufferRows must be 1 to " + MAX_BUFFER_ROWS + ", are " + bufferRows);
+          "bufferRows must be 1 to " + MAX_BUFFER_ROWS + ", but is " + bufferRows);
     }
     this.width = width;
     this.sorted = sorted;
@@ -97,7 +100,7 @@ final class SortedRows implements AutoCloseable {
     count = 0;
   }
 
-  /** Returns the indices of the rows in their order, in the low bits. */
+  /** Returns the indices of the rows in sorted order, in the low bits. */
   private long[] order() {
     long[] order = new long[count];
     for (int i = 0; i < count; i++) {
@@ -115,7 +118,7 @@ final class SortedRows implements AutoCloseable {
     return order;
   }
 
-  /** Sorts a range; a range that is sorted already costs one comparison an element. */
+  /** Sorts a range. An already sorted range costs one comparison an element. */
   private void mergeSort(long[] order, long[] spare, int from, int until) {
     if (until - from < 2) {
       return;
@@ -146,16 +149,16 @@ final class SortedRows implements AutoCloseable {
     return 0;
   }
 
-  /** Ends the adding. */
+  /** Writes the last run. No row may be added afterwards. */
   void finish() throws IOException {
     writeRun();
     rows = new long[0];
   }
 
   /**
-   * Returns the rows of several sets, which are finished, in their order.
+   * Returns the rows of several finished sets in sorted order.
    *
-   * @param bufferBytes memory for all runs together, of which each has one row at least
+   * @param bufferBytes memory for all runs together; each run has at least one row
    */
   static Merged merge(List<SortedRows> sets, int bufferBytes) throws IOException {
     List<Cursor> cursors = new ArrayList<>();
@@ -222,7 +225,7 @@ final class SortedRows implements AutoCloseable {
       return longs.hasRemaining();
     }
 
-    /** Returns whether this row comes before another one; one at the end comes last. */
+    /** Returns whether this row sorts before another one. A cursor at its end sorts last. */
     boolean isBefore(Cursor other) {
       if (isAtEnd || other.isAtEnd) {
         return other.isAtEnd;
@@ -236,7 +239,7 @@ final class SortedRows implements AutoCloseable {
     }
   }
 
-  /** Rows in their order, merged by a heap of the runs. Not thread-safe. */
+  /** Rows in sorted order, merged by a heap of the runs. Not thread-safe. */
   static final class Merged {
     private final Cursor[] heap;
     private boolean isBegun;
@@ -248,7 +251,7 @@ final class SortedRows implements AutoCloseable {
       }
     }
 
-    /** Moves on to the next row; returns false if there is none. */
+    /** Moves to the next row; returns false if there is none. */
     boolean next() throws IOException {
       if (isBegun && heap.length > 0) {
         heap[0].next();

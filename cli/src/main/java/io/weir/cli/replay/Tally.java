@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
 
-/** What was compared, and what came of it. Not thread-safe. */
+/** Counts of what was compared, and the differences found. Not thread-safe. */
 final class Tally {
-  /** Most differences that are kept: the earliest ones. */
+  /** Maximum number of differences to keep: the earliest ones. */
   static final int MAX_FINDINGS = 20;
 
   private final Map<Cause, Long> causes = new EnumMap<>(Cause.class);
@@ -31,22 +31,22 @@ final class Tally {
     allowed += call.allowed ? 1 : 0;
   }
 
-  /** Counts a call whose buckets and limits are those of its policies. */
+  /** Counts a call whose buckets and limits follow from its policies. */
   void equalCall() {
     equalCalls++;
   }
 
-  /** Counts a stamp that follows from the one before. */
+  /** Counts a stamp that follows from the previous one. */
   void equalStamp() {
     equalStamps++;
   }
 
-  /** Counts a repeated denial of a bucket that could not hold the cost. */
+  /** Counts a repeated denial of a bucket that had too few tokens for the cost. */
   void equalDenial() {
     equalDenials++;
   }
 
-  /** Counts a stamp that stands twice. */
+  /** Counts a stamp that was written twice. */
   void repeatedRow() {
     repeatedRows++;
   }
@@ -83,17 +83,17 @@ final class Tally {
     unexplained += other.unexplained - kept;
   }
 
-  /** Returns how many calls were read. */
+  /** Returns the number of calls. */
   long calls() {
     return callsBy.values().stream().mapToLong(calls -> calls[0]).sum();
   }
 
-  /** Returns how many of them were allowed. */
+  /** Returns the number of allowed calls. */
   long allowed() {
     return allowed;
   }
 
-  /** Returns how many were decided by each decider that decided any, by its wire name. */
+  /** Returns the number of calls by the wire name of {@code decided_by}, without zeros. */
   Map<String, Long> callsByDecider() {
     Map<String, Long> calls = new LinkedHashMap<>();
     callsBy.forEach((by, count) -> calls.put(by.shown(), count[0]));
@@ -124,12 +124,12 @@ final class Tally {
     return repeatedRows;
   }
 
-  /** Returns how often each cause was found, in the order of the causes. */
+  /** Returns the number of differences by cause, in order of the causes. */
   Map<Cause, Long> causes() {
     return causes;
   }
 
-  /** Returns the earliest differences that nothing explains, in the order of their times. */
+  /** Returns the earliest differences without a known cause, in order of time. */
   List<Finding> findings() {
     List<Finding> findings = new ArrayList<>(latestFirst);
     findings.sort(Finding.IN_ORDER);

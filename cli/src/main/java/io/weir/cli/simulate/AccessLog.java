@@ -23,9 +23,9 @@ import java.util.regex.Pattern;
 
 /**
  * Reads the access log of a web server in common or combined format, as Apache httpd and nginx
- * write it. The client is the user if the line names one, else the host; the endpoint is the method
- * and the path, without a query. Times have whole seconds, so calls of one second are spread evenly
- * over it, in their order.
+ * write it. The client is the user if the line has one, otherwise the host. The endpoint is the
+ * method and the path, without a query. Times have whole seconds, so the calls of one second are
+ * spread evenly over it, in order.
  */
 public final class AccessLog {
   private static final Pattern LINE =
@@ -53,18 +53,18 @@ public final class AccessLog {
   private AccessLog() {}
 
   /**
-   * What was read. Immutable.
+   * The content of a log. Immutable.
    *
-   * @param calls in the order of their times
-   * @param unread how many lines are no call
-   * @param firstUnread the number of the first of them, from 1; 0 if there is none
+   * @param calls the calls in order of time
+   * @param unread number of lines that are not calls
+   * @param firstUnread number of the first such line, from 1; 0 if there is none
    */
   public record Read(List<SimulatedCall> calls, long unread, long firstUnread) {}
 
   /**
    * Reads a file.
    *
-   * @param progress is told of how many bytes have been read, about
+   * @param progress receives the approximate number of bytes read
    */
   public static Read read(Path file, LongConsumer progress) throws IOException {
     AccessLog log = new AccessLog();
@@ -93,7 +93,7 @@ public final class AccessLog {
           return;
         }
       } catch (DateTimeException noTime) {
-        // counted below, as any line that is none
+        // counted below, like other lines that are not calls
       }
     }
     unread++;
@@ -112,12 +112,12 @@ public final class AccessLog {
             addresses.computeIfAbsent(host, IpAddress::parse)));
   }
 
-  /** Returns the one instance of a name, of which a log has many. */
+  /** Returns a shared instance of a name, since a log repeats names. */
   private String name(String text) {
     return names.computeIfAbsent(text, it -> it);
   }
 
-  /** Spreads the calls of each second over it. */
+  /** Spreads the calls of each second evenly over it. */
   private static void spread(List<SimulatedCall> sorted) {
     int from = 0;
     while (from < sorted.size()) {

@@ -8,8 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One algorithm over a traffic, judged by the exact sliding window: of the calls that the algorithm
- * itself has admitted, a window holds at most the limit. Not thread-safe.
+ * Runs one algorithm with traffic, and compares it with the exact sliding window. That window holds
+ * at most the limit of the calls that the algorithm itself admitted. Not thread-safe.
  */
 final class AlgorithmRun {
   private final SimulatedAlgorithm algorithm;
@@ -25,7 +25,7 @@ final class AlgorithmRun {
   private int worstWindow;
   private double errors;
 
-  /** The algorithm, and what it has admitted, of one client. */
+  /** The algorithm for one client, and the calls that it admitted. */
   private static final class OfClient {
     private final SimulatedLimiter limiter;
     private final SlidingLog truth;
@@ -37,18 +37,17 @@ final class AlgorithmRun {
   }
 
   /**
-   * What an algorithm did. Immutable.
+   * The result of an algorithm. Immutable.
    *
    * @param algorithm the algorithm
-   * @param calls how many calls it decided
-   * @param admitted how many of them it admitted
-   * @param wronglyAdmitted how many it admitted though it had admitted the limit within the window
-   *     before
-   * @param wronglyDenied how many it denied though it had admitted fewer than the limit within the
-   *     window before
-   * @param worstWindow the most calls that it admitted within any window's length
-   * @param meanError the mean, over all calls, of the difference between what it took for used and
-   *     what was, as a part of the limit
+   * @param calls number of calls that it decided
+   * @param admitted number of calls that it admitted
+   * @param wronglyAdmitted number of calls that it admitted although it had admitted the limit
+   *     within the previous window
+   * @param wronglyDenied number of calls that it denied although it had admitted fewer than the
+   *     limit within the previous window
+   * @param worstWindow maximum number of calls that it admitted within a window's length
+   * @param meanError mean over all calls of the error of its count, as a fraction of the limit
    */
   record Figures(
       SimulatedAlgorithm algorithm,
@@ -60,9 +59,9 @@ final class AlgorithmRun {
       double meanError) {}
 
   /**
-   * Begins a run.
+   * Creates a run.
    *
-   * @param charted the client whose admitted calls are remembered for a curve; null for none
+   * @param charted the client whose admitted calls are kept for a chart; null for none
    */
   AlgorithmRun(
       SimulatedAlgorithm algorithm, long limit, long windowMicros, @Nullable String charted) {
@@ -72,7 +71,7 @@ final class AlgorithmRun {
     this.windowMicros = windowMicros;
   }
 
-  /** Decides the next call; calls come in the order of their times. */
+  /** Decides the next call. Calls must come in order of time. */
   void decide(SimulatedCall call) {
     OfClient client =
         clients.computeIfAbsent(
@@ -107,8 +106,8 @@ final class AlgorithmRun {
   }
 
   /**
-   * Returns how many calls of the charted client were admitted within the window before each of
-   * some moments.
+   * Returns, for each moment, the number of calls of the charted client that were admitted within
+   * the previous window.
    *
    * @param moments in ascending order
    */
@@ -117,7 +116,7 @@ final class AlgorithmRun {
   }
 
   /**
-   * Returns how many times lie within the window before each moment.
+   * Returns, for each moment, the number of times within the previous window.
    *
    * @param times in ascending order
    * @param moments in ascending order

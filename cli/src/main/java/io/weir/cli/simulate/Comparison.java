@@ -8,12 +8,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Algorithms over the same traffic, side by side. */
+/** A comparison of algorithms with the same traffic. */
 public final class Comparison {
-  /** Points of each curve. */
+  /** Number of points of each curve. */
   private static final int MOMENTS = 600;
 
-  /** Most windows that a picture shows. */
+  /** Maximum number of windows in a chart. */
   private static final int SHOWN_WINDOWS = 12;
 
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -23,7 +23,7 @@ public final class Comparison {
   private final Duration window;
   private final String title;
 
-  /** The client with most calls, whose curves a page shows. */
+  /** The client with the most calls, which the charts show. */
   private final String busiest;
 
   private final List<AlgorithmRun> runs = new ArrayList<>();
@@ -31,10 +31,10 @@ public final class Comparison {
   /**
    * Compares algorithms.
    *
-   * @param calls at least one, in the order of their times
-   * @param limit calls that a window allows
-   * @param window whole seconds
-   * @param traffic what kind of traffic it is, for display
+   * @param calls at least one call, in order of time
+   * @param limit calls allowed in a window
+   * @param window length of a window in whole seconds
+   * @param traffic description of the traffic
    * @param decided called after each decision of each algorithm
    */
   public Comparison(
@@ -77,7 +77,7 @@ public final class Comparison {
         traffic);
   }
 
-  /** Prints what was compared, and the figures as a table. */
+  /** Prints the traffic, and the results as a table. */
   public void print(PrintWriter out) {
     out.println(title);
     out.printf(
@@ -102,7 +102,7 @@ public final class Comparison {
     out.flush();
   }
 
-  /** Returns the figures, with pictures of the client with most calls, as a page of HTML. */
+  /** Returns the results as an HTML page, with charts of the client with the most calls. */
   public String page() {
     long windowMicros = windowMicros();
     List<Long> times =
@@ -128,7 +128,7 @@ public final class Comparison {
       curves.add(new ComparisonReport.Curve(run.figures(), run.curve(moments)));
     }
     boolean isAlone = times.size() == calls.size();
-    String whose = isAlone ? "" : ". The pictures are of the client " + busiest;
+    String whose = isAlone ? "" : ". The charts show the client " + busiest;
     return new ComparisonReport("Rate limits compared", title + whose, limit)
         .page(
             curves,

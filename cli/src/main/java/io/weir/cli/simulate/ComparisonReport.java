@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * A comparison of algorithms as one HTML page that loads nothing: the table, and for each algorithm
- * a picture of what it admitted within the window before each moment. Light and dark, as the reader
- * prefers.
+ * An HTML page with a comparison of algorithms, which loads no other resource. It has the table,
+ * and a chart for each algorithm. A chart shows the number of calls admitted within the window
+ * before each moment. Light and dark mode follow the reader's preference.
  */
 final class ComparisonReport {
   private static final int WIDTH = 900;
@@ -40,10 +40,10 @@ final class ComparisonReport {
   private final StringBuilder page = new StringBuilder();
 
   /**
-   * Begins a page.
+   * Creates a page.
    *
-   * @param title in one line
-   * @param subtitle what was compared, in a sentence
+   * @param title the title, one line
+   * @param subtitle a sentence that describes the traffic
    */
   ComparisonReport(String title, String subtitle, long limit) {
     this.title = title;
@@ -54,8 +54,8 @@ final class ComparisonReport {
   /**
    * The curves of one algorithm. Immutable.
    *
-   * @param figures what it did
-   * @param admitted what it admitted within the window before each moment
+   * @param figures its result
+   * @param admitted number of calls that it admitted within the window before each moment
    */
   record Curve(AlgorithmRun.Figures figures, List<Integer> admitted) {
     Curve {
@@ -66,9 +66,10 @@ final class ComparisonReport {
   /**
    * Returns the page.
    *
-   * @param asked how many calls were made within the window before each moment
-   * @param exact what the exact sliding window admits within the window before each moment
-   * @param span how long the pictures are, as shown at their right end
+   * @param asked number of calls within the window before each moment
+   * @param exact number of calls that the exact sliding window admits within the window before each
+   *     moment
+   * @param span length of the charts, shown at their right end
    */
   String page(List<Curve> curves, List<Integer> asked, List<Integer> exact, String span) {
     page.append("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>")
@@ -84,7 +85,7 @@ final class ComparisonReport {
     table(curves);
     page.append("<p class=\"key\"><span class=\"a\">— admitted within the window before</span>")
         .append("<span class=\"e\">— by the exact sliding window</span>")
-        .append("<span class=\"o\">— asked for</span><span class=\"l\">- - limit</span></p>\n");
+        .append("<span class=\"o\">— calls</span><span class=\"l\">- - limit</span></p>\n");
     int most = 1;
     for (int count : asked) {
       most = Math.max(most, count);

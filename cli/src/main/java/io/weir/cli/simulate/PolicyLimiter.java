@@ -16,11 +16,11 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A limit that policies may set, by the arithmetic that Redis follows. */
+/** Simulates a policy's limit with the arithmetic of Redis. */
 final class PolicyLimiter implements SimulatedLimiter {
   private static final long MICROS_PER_MILLI = 1_000;
 
-  /** As many buckets as a decision depends on. */
+  /** Maximum number of buckets on which a decision depends. */
   private static final int MAX_BUCKETS = SlidingWindow.MAX_SUB_WINDOWS + 1;
 
   private final PolicyLimit limit;

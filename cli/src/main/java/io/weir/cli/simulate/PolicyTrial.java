@@ -21,7 +21,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Policies over a traffic: who would have been limited, and how often. Not thread-safe. */
+/**
+ * Applies policies to traffic: counts the calls of each client that they would have denied. Not
+ * thread-safe.
+ */
 public final class PolicyTrial implements AutoCloseable {
   private static final long MICROS_PER_MILLI = 1_000;
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -39,9 +42,9 @@ public final class PolicyTrial implements AutoCloseable {
   private long deniedCost;
 
   /**
-   * Begins a trial with full buckets.
+   * Creates a trial with full buckets.
    *
-   * @param policies what is tried
+   * @param policies the policies to apply
    */
   public PolicyTrial(PolicySet policies) {
     this.matcher = PolicyMatcher.of(policies);
@@ -57,18 +60,18 @@ public final class PolicyTrial implements AutoCloseable {
   }
 
   /**
-   * What a client would have got. Immutable.
+   * The result for one client. Immutable.
    *
    * @param client the client's name
-   * @param calls how many calls it made
-   * @param denied how many of them would have been denied
-   * @param firstDenied when the first of them was made
+   * @param calls number of calls that it made
+   * @param denied number of calls that would have been denied
+   * @param firstDenied time of the first of these calls
    * @param policy the policy that would have denied most of them
    */
   public record Limited(
       String client, long calls, long denied, Instant firstDenied, String policy) {}
 
-  /** Decides the next call; calls come in the order of their times. */
+  /** Decides the next call. Calls must come in order of time. */
   public void decide(SimulatedCall call) {
     nowMicros = call.atMicros();
     isAddressKnown |= call.ip() != null;
@@ -93,7 +96,7 @@ public final class PolicyTrial implements AutoCloseable {
     }
   }
 
-  /** Takes the cost from all buckets; the traffic does not tell how long slots would be held. */
+  /** Takes the cost from all buckets. The traffic does not show how long calls would hold slots. */
   private @Nullable MatchedPolicy denying(MatchedPolicies matched, long cost) {
     List<MatchedPolicy> asked =
         matched.evaluated().stream().filter(match -> !match.bucket().hasSlots()).toList();
@@ -116,17 +119,17 @@ public final class PolicyTrial implements AutoCloseable {
     denialsByPolicy.merge(policy, 1L, Long::sum);
   }
 
-  /** Returns how many calls were decided. */
+  /** Returns the number of calls. */
   public long calls() {
     return calls;
   }
 
-  /** Returns how many calls would have been denied. */
+  /** Returns the number of calls that would have been denied. */
   public long denied() {
     return denied;
   }
 
-  /** Returns why a policy could deny nothing of this traffic, by the policies' names. */
+  /** Returns the reasons why some policies cannot deny calls of this traffic, by policy name. */
   public Map<String, String> withoutSay() {
     Map<String, String> why = new TreeMap<>();
     for (Policy policy : policies) {
@@ -135,37 +138,38 @@ public final class PolicyTrial implements AutoCloseable {
         why.put(policy.name(), "is not enforced");
       } else if (policy.limit() instanceof ConcurrencyLimit) {
         why.put(
-            policy.name(), "counts calls at once, and traffic does not tell how long they last");
+            policy.name(),
+            "limits concurrent calls, and the traffic does not show their durations");
       } else if (!policy.match().attributes().isEmpty()) {
-        why.put(policy.name(), "looks at attributes, which the traffic does not have");
+        why.put(policy.name(), "depends on attributes, which the traffic does not have");
       } else if (needsAddress && !isAddressKnown) {
-        why.put(policy.name(), "looks at addresses, which the traffic does not have");
+        why.put(policy.name(), "depends on addresses, which the traffic does not have");
       }
     }
     return why;
   }
 
-  /** Returns the cost of the calls that would have been denied, together. */
+  /** Returns the total cost of the calls that would have been denied. */
   public long deniedCost() {
     return deniedCost;
   }
 
-  /** Returns how many calls no policy matches. */
+  /** Returns the number of calls that match no policy. */
   public long unmatched() {
     return unmatched;
   }
 
-  /** Returns how many clients have called. */
+  /** Returns the number of clients. */
   public int clientCount() {
     return clients.size();
   }
 
-  /** Returns how many calls each policy would have denied, by its name. */
+  /** Returns the number of calls that each policy would have denied, by policy name. */
   public Map<String, Long> denialsByPolicy() {
     return denialsByPolicy;
   }
 
-  /** Returns the clients that would have been limited, the most limited first. */
+  /** Returns the clients that would have been limited, ordered by the number of denied calls. */
   public List<Limited> limited() {
     return clients.entrySet().stream()
         .filter(entry -> entry.getValue().denied > 0)

@@ -16,9 +16,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads the calls that were decided in a range of time, allowed and denied, from the log of calls.
- * Addresses and attributes are not recorded, so policies that look at them match none. A batch that
- * stands twice is read twice.
+ * Reads the allowed and denied calls of a time range from the calls topic. Addresses and attributes
+ * are not recorded, so policies that depend on them match no call. A batch that was written twice
+ * is read twice.
  */
 public final class RecordedCalls {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -34,7 +34,7 @@ public final class RecordedCalls {
     this.toMillis = toMillis;
   }
 
-  /** Receives how much has been read. */
+  /** Receives the progress. */
   public interface Progress {
     void step(long done, long total);
   }
@@ -42,8 +42,8 @@ public final class RecordedCalls {
   /**
    * Reads the whole topic, and keeps the calls of the range.
    *
-   * @param from the first moment, by the cache's clock
-   * @param to the first moment after the range
+   * @param from start of the range, by Redis' clock
+   * @param to exclusive end of the range
    */
   public static RecordedCalls read(
       KafkaConnection kafka, Instant from, Instant to, Progress progress) {
@@ -86,17 +86,17 @@ public final class RecordedCalls {
     }
   }
 
-  /** Returns the one instance of a name, of which a log has many. */
+  /** Returns a shared instance of a name, since the topic repeats names. */
   private String name(String text) {
     return names.computeIfAbsent(text, it -> it);
   }
 
-  /** Returns the calls in the order of their times. */
+  /** Returns the calls in order of time. */
   public List<SimulatedCall> calls() {
     return List.copyOf(calls);
   }
 
-  /** Returns how many lines are no calls. */
+  /** Returns the number of lines that are not calls. */
   public long unread() {
     return unread;
   }

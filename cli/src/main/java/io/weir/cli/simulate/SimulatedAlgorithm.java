@@ -13,30 +13,30 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * An algorithm, set to a limit of calls a window. Immutable.
+ * An algorithm with its limit of calls in a window. Immutable.
  *
- * @param name as it was asked for
+ * @param name the name from the command line
  * @param words a description for display
  * @param start creates the algorithm for one client
  */
 public record SimulatedAlgorithm(String name, String words, Supplier<SimulatedLimiter> start) {
-  /** What may be asked for. */
+  /** The names of the available algorithms. */
   public static final String NAMES =
       "fixed-window, sliding-window (two windows, the older one weighted), sliding-window:N (N"
           + " sub-windows and a part of one more, 2 to 60), token-bucket, sliding-log (exact)";
 
-  /** What is compared if nothing is asked for. */
+  /** The algorithms that are compared by default. */
   public static final String DEFAULT =
       "sliding-log,fixed-window,sliding-window,sliding-window:4,token-bucket";
 
   private static final Pattern SUB_WINDOWS = Pattern.compile("sliding-window:(\\d{1,4})");
 
   /**
-   * Returns the algorithms of a list, in its order.
+   * Returns the algorithms of a list, in order.
    *
-   * @param names separated by commas
-   * @param window whole seconds
-   * @throws IllegalArgumentException if one is not known; the message names it
+   * @param names names separated by commas
+   * @param window length of a window in whole seconds
+   * @throws IllegalArgumentException if a name is unknown; the message has the name
    */
   public static List<SimulatedAlgorithm> ofNames(String names, long limit, Duration window) {
     List<SimulatedAlgorithm> algorithms = new ArrayList<>();
@@ -51,7 +51,7 @@ public record SimulatedAlgorithm(String name, String words, Supplier<SimulatedLi
     switch (name) {
       case "sliding-log" -> {
         return new SimulatedAlgorithm(
-            name, "exact: the time of each call is kept", () -> new SlidingLog(limit, micros));
+            name, "exact: keeps the time of each call", () -> new SlidingLog(limit, micros));
       }
       case "sliding-window" -> {
         return new SimulatedAlgorithm(
@@ -63,18 +63,19 @@ public record SimulatedAlgorithm(String name, String words, Supplier<SimulatedLi
         FixedWindow fixed =
             new FixedWindow(limit, window.toSeconds(), FixedWindow.Alignment.EPOCH, ZoneOffset.UTC);
         return new SimulatedAlgorithm(
-            name, "one counter that begins anew", () -> new PolicyLimiter(fixed));
+            name, "one counter for each window", () -> new PolicyLimiter(fixed));
       }
       case "token-bucket" -> {
         TokenBucketLimit bucket = new TokenBucketLimit(limit, limit, micros);
         return new SimulatedAlgorithm(
-            name, "a bucket that is filled evenly over a window", () -> new PolicyLimiter(bucket));
+            name, "a bucket that refills evenly over a window", () -> new PolicyLimiter(bucket));
       }
       default -> {
         Matcher sub = SUB_WINDOWS.matcher(name);
         int count = sub.matches() ? Integer.parseInt(sub.group(1)) : 0;
         if (count < 2 || count > SlidingWindow.MAX_SUB_WINDOWS) {
-          throw new IllegalArgumentException("no algorithm '" + name + "'; there are " + NAMES);
+          throw new IllegalArgumentException(
+              "unknown algorithm '" + name + "'; the algorithms are " + NAMES);
         }
         SlidingWindow sliding = new SlidingWindow(limit, window.toSeconds(), count);
         return new SimulatedAlgorithm(

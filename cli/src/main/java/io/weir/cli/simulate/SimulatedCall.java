@@ -8,12 +8,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * A call of simulated traffic. Immutable.
  *
- * @param atMicros when it is made, in microseconds since 1970
+ * @param atMicros time of the call, in microseconds since 1970
  * @param client the calling client
  * @param endpoint the called endpoint
- * @param meter the meter that counts it
- * @param cost tokens that it takes, ≥ 1; algorithms alone take 1
- * @param ip the caller's address; null if it is not known
+ * @param meter the meter that counts the call
+ * @param cost tokens that it takes, ≥ 1; a comparison of algorithms uses 1
+ * @param ip the caller's address; null if unknown
  */
 public record SimulatedCall(
     long atMicros,
@@ -22,12 +22,12 @@ public record SimulatedCall(
     String meter,
     long cost,
     @Nullable IpAddress ip) {
-  /** Creates a call of cost 1 of the meter that counts calls. */
+  /** Creates a call with cost 1 and the default meter. */
   public SimulatedCall(long atMicros, String client, String endpoint) {
     this(atMicros, client, endpoint, null);
   }
 
-  /** Creates a call of cost 1 of the meter that counts calls, from an address. */
+  /** Creates a call with cost 1, the default meter, and an address. */
   SimulatedCall(long atMicros, String client, String endpoint, @Nullable IpAddress ip) {
     this(atMicros, client, endpoint, PolicyMatch.METER_OF_CALLS, 1, ip);
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.simulate;
 
-/** An algorithm that limits one client. Not thread-safe; times never go back. */
+/** An algorithm that limits one client. Times must not decrease. Not thread-safe. */
 interface SimulatedLimiter {
   /** Decides a call, and counts it if it is admitted. */
   boolean take(long atMicros);
 
-  /** Returns how many calls of the limit are used at a time, as the algorithm sees it. */
+  /** Returns the algorithm's count of used calls at a time. */
   double used(long atMicros);
 }

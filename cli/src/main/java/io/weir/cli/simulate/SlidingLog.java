@@ -5,8 +5,8 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * The exact sliding window: a call is admitted if fewer than the limit were admitted within the
- * window's length before it. Keeps the time of each.
+ * The exact sliding window. It admits a call if fewer calls than the limit were admitted within the
+ * previous window's length. It keeps the time of each admitted call.
  */
 final class SlidingLog implements SimulatedLimiter {
   private final long limit;
@@ -18,7 +18,7 @@ final class SlidingLog implements SimulatedLimiter {
     this.windowMicros = windowMicros;
   }
 
-  /** Returns how many calls were noted within {@code (atMicros − window, atMicros]}. */
+  /** Returns the number of recorded calls within {@code (atMicros − window, atMicros]}. */
   int count(long atMicros) {
     while (!admitted.isEmpty() && admitted.getFirst() <= atMicros - windowMicros) {
       admitted.removeFirst();
@@ -26,7 +26,7 @@ final class SlidingLog implements SimulatedLimiter {
     return admitted.size();
   }
 
-  /** Notes a call, whoever admitted it. */
+  /** Records an admitted call, also of another algorithm. */
   void note(long atMicros) {
     admitted.addLast(atMicros);
   }

@@ -6,9 +6,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 
-/** How the calls of one client are spread over time. */
+/** Shapes of traffic: how the calls of one client are distributed over time. */
 public enum TrafficShape {
-  /** Evenly, a fifth more than the limit allows. */
+  /** Evenly, 1.2 times the limit. */
   STEADY("evenly, 1.2 times the limit") {
     @Override
     void fill(Calls calls) {
@@ -16,7 +16,7 @@ public enum TrafficShape {
     }
   },
 
-  /** In bursts of 0.6 times the limit, within a sixtieth of a window, every 0.35 windows. */
+  /** Bursts of 0.6 times the limit within a sixtieth of a window, every 0.35 windows. */
   BURSTY("bursts of 0.6 times the limit, every 0.35 windows") {
     @Override
     void fill(Calls calls) {
@@ -26,8 +26,8 @@ public enum TrafficShape {
     }
   },
 
-  /** The whole limit just before the end of a window, and again just after it; then a pause. */
-  EDGE("the limit just before, and just after, the boundary of two windows; then a pause") {
+  /** The limit just before the end of a window, the limit again just after it, then a pause. */
+  EDGE("the limit just before and again just after the boundary of two windows, then a pause") {
     @Override
     void fill(Calls calls) {
       for (double boundary = 1; boundary < calls.length; boundary += 3) {
@@ -36,7 +36,7 @@ public enum TrafficShape {
     }
   },
 
-  /** Twice the limit for one and a half windows, nothing for as long. */
+  /** Twice the limit for 1.5 windows, then no calls for 1.5 windows. */
   ON_OFF("twice the limit for 1.5 windows, then nothing for 1.5") {
     @Override
     void fill(Calls calls) {
@@ -46,7 +46,7 @@ public enum TrafficShape {
     }
   },
 
-  /** At random, by a Poisson process, a tenth more than the limit allows. */
+  /** At random, by a Poisson process, 1.1 times the limit. */
   POISSON("at random, 1.1 times the limit") {
     @Override
     void fill(Calls calls) {
@@ -56,7 +56,7 @@ public enum TrafficShape {
     }
   };
 
-  /** Before the simulated time begins, which is at the next boundary of two windows. */
+  /** Time before the simulation begins, which is at the next window boundary. */
   static final Instant BEGIN = Instant.parse("2026-01-01T00:00:00Z");
 
   private static final String CLIENT = "client";
@@ -76,13 +76,13 @@ public enum TrafficShape {
   abstract void fill(Calls calls);
 
   /**
-   * Makes the calls of one client.
+   * Generates the calls of one client.
    *
-   * @param limit calls that a window allows
+   * @param limit calls allowed in a window
    * @param windowMicros length of a window
    * @param windows length of the traffic
-   * @param seed the same calls for the same seed
-   * @return the calls in the order of their times
+   * @param seed seed of the random generator; the same seed generates the same calls
+   * @return the calls in order of time
    */
   public List<SimulatedCall> calls(long limit, long windowMicros, double windows, long seed) {
     Calls calls = new Calls(limit, windowMicros, windows, new Random(seed));
@@ -90,7 +90,7 @@ public enum TrafficShape {
     return calls.made;
   }
 
-  /** The calls that are being made; times are in windows since the beginning. */
+  /** Collects the generated calls. Times are in windows since the beginning. */
   static final class Calls {
     private final long limit;
     private final long windowMicros;
@@ -107,7 +107,7 @@ public enum TrafficShape {
       this.random = random;
     }
 
-    /** Makes calls at the same distance from one another. */
+    /** Generates calls at equal intervals. */
     void evenly(double from, double to, double limitsAWindow) {
       double pause = 1 / (limit * limitsAWindow);
       long count = Math.round((to - from) / pause);
@@ -116,7 +116,7 @@ public enum TrafficShape {
       }
     }
 
-    /** Returns the time between two calls of a Poisson process. */
+    /** Returns a random time between two calls of a Poisson process. */
     double pause(double limitsAWindow) {
       return -Math.log(1 - random.nextDouble()) / (limit * limitsAWindow);
     }

@@ -5,7 +5,7 @@ import java.io.PrintWriter;
 import java.time.Instant;
 import java.util.List;
 
-/** Shows what policies would have denied. */
+/** Prints the calls that policies would have denied. */
 public final class TrialTable {
   private static final int SHOWN_CLIENTS = 20;
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -17,9 +17,9 @@ public final class TrialTable {
   }
 
   /**
-   * Prints the figures of a trial.
+   * Prints the results of a trial.
    *
-   * @param calls the calls that were decided, at least one, in the order of their times
+   * @param calls the decided calls, at least one, in order of time
    */
   public static void print(PolicyTrial trial, List<SimulatedCall> calls, PrintWriter out) {
     List<PolicyTrial.Limited> limited = trial.limited();
@@ -62,7 +62,7 @@ public final class TrialTable {
                       client.firstDenied(),
                       client.policy()));
       if (limited.size() > SHOWN_CLIENTS) {
-        out.printf("and %,d clients more%n", limited.size() - SHOWN_CLIENTS);
+        out.printf("and %,d more clients%n", limited.size() - SHOWN_CLIENTS);
       }
     }
     out.flush();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What algorithms and policies would have decided: they are given traffic, made or recorded, and
- * compared with the exact sliding window. Asks neither Redis nor Kafka.
+ * Simulates algorithms and policies with generated or recorded traffic, and compares algorithms
+ * with the exact sliding window. Uses neither Redis nor Kafka to decide.
  */
 @NullMarked
 package io.weir.cli.simulate;

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 
-/** Rows that are exported together, and what each becomes. Not thread-safe. */
+/** The rows of one batch, and the result of each row. Not thread-safe. */
 final class ExportBatch {
   private final boolean isOfKeptRows;
   private final Map<MeterEvent, ExportedRow> toSend = new LinkedHashMap<>();
@@ -27,7 +27,7 @@ final class ExportBatch {
     this.isOfKeptRows = isOfKeptRows;
   }
 
-  /** Adds a row behind the others. */
+  /** Appends a row. */
   void add(ExportedRow row, RowJudge.Verdict verdict) {
     if (verdict instanceof RowJudge.Send send) {
       toSend.put(send.event(), row);
@@ -38,7 +38,7 @@ final class ExportBatch {
     }
   }
 
-  /** Adds a row whose event Stripe has, though the batch that sent it did not end. */
+  /** Adds a row whose event Stripe has, although the batch that sent it did not end. */
   void addSent(UsageRow row) {
     sentBefore.add(row);
   }
@@ -48,7 +48,7 @@ final class ExportBatch {
     return sentBefore;
   }
 
-  /** Returns the ids of the rows that are done with when the batch ends. */
+  /** Returns the ids of the rows that are completed when the batch ends. */
   Set<String> recordIds() {
     Set<String> ids = new LinkedHashSet<>();
     sentBefore.forEach(row -> ids.add(row.recordId()));
@@ -76,7 +76,7 @@ final class ExportBatch {
     return toKeep;
   }
 
-  /** Returns why rows are passed over, an entry a row. */
+  /** Returns why rows are skipped, one entry for each row. */
   List<RowJudge.Why> passed() {
     return passed;
   }

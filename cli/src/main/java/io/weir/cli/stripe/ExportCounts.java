@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** How many rows became what. Not thread-safe. */
+/** Counts of rows by result. Not thread-safe. */
 public final class ExportCounts {
   private long sent;
   private long hadBefore;
@@ -15,7 +15,7 @@ public final class ExportCounts {
   private final Map<RowJudge.Reason, Long> kept = new EnumMap<>(RowJudge.Reason.class);
   private final Map<RowJudge.Why, Long> passed = new EnumMap<>(RowJudge.Why.class);
 
-  /** Creates counts of nothing. */
+  /** Creates counts of zero. */
   ExportCounts() {}
 
   void sent(boolean before) {
@@ -23,12 +23,12 @@ public final class ExportCounts {
     hadBefore += before ? 1 : 0;
   }
 
-  /** Counts one more event that Stripe had, though this export had never tried it. */
+  /** Counts an event that Stripe already had, although this export had never tried to send it. */
   void foreign() {
     foreign++;
   }
 
-  /** Counts one more record that is no row. */
+  /** Counts a record that is not a row. */
   void skip() {
     skipped++;
   }
@@ -51,29 +51,29 @@ public final class ExportCounts {
     return kept.values().stream().mapToLong(Long::longValue).sum();
   }
 
-  /** Returns the number of records that were skipped, since they are no rows. */
+  /** Returns the number of skipped records, which are not rows. */
   public long skipped() {
     return skipped;
   }
 
-  /** Returns what a person must look at, in a line; empty if there is nothing. */
+  /** Returns a warning that requires action, in one line; empty if there is none. */
   public String warning() {
     if (foreign == 0) {
       return "";
     }
     return "WARNING: "
         + number(foreign, "event")
-        + " Stripe had before, though this --state had never sent them: they were sent with another"
-        + " or an older --state, or another cluster exports the same clients to this account, whose"
-        + " rows may have the same identifiers. What is in Stripe may be short of these quantities";
+        + " were in Stripe already, although this --state had not sent them. Another or an older --state"
+        + " sent them, or another cluster exports the same clients to this account, and its rows may"
+        + " have the same identifiers. The usage in Stripe may lack these quantities";
   }
 
-  /** Returns what was done, in a line. */
+  /** Returns a summary in one line. */
   public String shown(boolean isDryRun) {
     StringBuilder text = new StringBuilder(isDryRun ? "would send " : "sent ");
     text.append(number(sent, "event"));
     if (hadBefore > 0) {
-      text.append(" (").append(hadBefore).append(" of them Stripe had already)");
+      text.append(" (").append(hadBefore).append(" of them were in Stripe already)");
     }
     if (!kept.isEmpty()) {
       String reasons =
@@ -84,11 +84,11 @@ public final class ExportCounts {
       text.append(number(kept(), "row")).append(" (").append(reasons).append(')');
     }
     if (skipped > 0) {
-      text.append("; skipped ").append(number(skipped, "record")).append(" that are no rows");
+      text.append("; skipped ").append(number(skipped, "record")).append(" that are not rows");
     }
     passed.forEach(
         (why, rows) ->
-            text.append("; passed over ")
+            text.append("; not sent: ")
                 .append(number(rows, "row"))
                 .append(' ')
                 .append(why.shown()));

@@ -2,8 +2,8 @@
 package io.weir.cli.stripe;
 
 /**
- * Thrown if an export cannot go on. The message is for the person at the terminal. Run again, the
- * export goes on where it was.
+ * Thrown when an export cannot continue. The message is for the user at the terminal. A repeated
+ * export continues where this one stopped.
  */
 public final class ExportFailedException extends Exception {
   private static final long serialVersionUID = 1L;

@@ -22,19 +22,19 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What has become of the rows, in memory and in a {@link StateFile}: how far each partition is read
- * and closed, which rows are done with, and which were being sent when the process ended. A batch
- * begins with {@link #begin}, whose entry says what may be sent from then on, and ends with {@link
- * #commit}. Not thread-safe.
+ * The state of the export, in memory and in a {@link StateFile}. It holds the read and closed
+ * position of each partition, the completed rows, and the rows that were being sent when the
+ * process ended. A batch begins with {@link #begin}, whose entry states which events may be sent
+ * from then on, and ends with {@link #commit}. Not thread-safe.
  *
- * <p>A row that comes again, since the aggregator counted anew, is recognized: a FINAL row by the
- * CLOSE row above it, which says that every FINAL row of its windows stands above; a FINAL row
- * behind the newest CLOSE, and an ADJUSTMENT row, by its id.
+ * <p>A reset aggregator writes rows again, and the export recognizes them. The CLOSE row of a
+ * window marks all its FINAL rows as exported. A FINAL row after the newest CLOSE, and an
+ * ADJUSTMENT row, are recognized by their ids.
  */
 final class ExportState implements AutoCloseable {
   /**
-   * How long ids of adjustments are remembered behind the end of their window: a call is counted up
-   * to 35 days late, and counted anew as long as its record is kept, 35 days more.
+   * Time for which ids of adjustments are kept after the end of their window. A call is counted up
+   * to 35 days late, and a reset aggregator counts it again while its record is kept, 35 more days.
    */
   private static final Duration MEMORY = Duration.ofDays(75);
 
@@ -44,7 +44,7 @@ final class ExportState implements AutoCloseable {
   private final Map<Integer, Long> next = new HashMap<>();
   private final Map<Integer, Long> closed = new HashMap<>();
 
-  /** Ids of FINAL rows behind the newest CLOSE row of a partition, with the end of their window. */
+  /** Ids of FINAL rows after the newest CLOSE row of a partition, with the end of their window. */
   private final Map<Integer, Map<UUID, Long>> finals = new HashMap<>();
 
   /** Ids of ADJUSTMENT rows, with the end of their window. */
@@ -54,18 +54,18 @@ final class ExportState implements AutoCloseable {
   private final Map<UUID, Long> resent = new HashMap<>();
 
   /**
-   * When events were tried first of which it is not known whether Stripe has them. They stay here
-   * while their rows are kept, whatever becomes of the mapping and of their age.
+   * Time of the first try of each event that Stripe may or may not have. An entry stays while its
+   * row is kept, independently of the mapping and of the row's age.
    */
   private final Map<UUID, Long> pending = new HashMap<>();
 
   /**
-   * Why rows stand in the file of kept rows, or may, though their batch did not end: they are not
-   * sent from the topic, since their lines there would send them again.
+   * Reasons of rows that are in the file of kept rows, or may be because their batch did not end.
+   * They are not sent from the topic, since --rows would send them a second time.
    */
   private final Map<UUID, RowJudge.Reason> kept = new HashMap<>();
 
-  /** Ids of the rows that the present batch keeps. */
+  /** Ids of the rows that the current batch keeps. */
   private Set<UUID> keeping = new HashSet<>();
 
   /** Events that Stripe has, of a batch that did not end. */
@@ -74,7 +74,7 @@ final class ExportState implements AutoCloseable {
   /** Ids of the events of the batch that has begun. */
   private Set<UUID> begun = new HashSet<>();
 
-  /** Those of them that no batch before has had. */
+  /** Ids of those events that are in no earlier batch. */
   private Set<UUID> fresh = new HashSet<>();
 
   private ObjectNode changes = JSON.createObjectNode();
@@ -95,10 +95,11 @@ final class ExportState implements AutoCloseable {
   /**
    * Reads the state.
    *
-   * @param cluster id of the cluster; must be that of the file, if it is there
-   * @param since from which windows on rows are sent; null to take the file's
-   * @throws ExportFailedException if the file cannot be read, is another cluster's or has another
-   *     {@code since}, or is not there while {@code since} is null
+   * @param cluster id of the cluster; must be that of the file, if it exists
+   * @param since rows of windows that start at or after this time are sent; null to use the file's
+   *     value
+   * @throws ExportFailedException if the file cannot be read, belongs to another cluster or has
+   *     another {@code since}, or is missing while {@code since} is null
    */
   static ExportState open(StateFile file, String cluster, @Nullable Instant since)
       throws ExportFailedException {
@@ -118,11 +119,11 @@ final class ExportState implements AutoCloseable {
     if (this.cluster == null || this.since == null) {
       if (since == null) {
         throw new ExportFailedException(
-            "there is no file "
+            "the file "
                 + file
-                + " (--state), which says what was sent. Before the first export, say from which"
-                + " windows on: --since 2026-12-01T00:00:00Z. A file that was lost must not be"
-                + " begun anew over what was sent: Stripe knows an event again for 24 hours only");
+                + " (--state), which records the sent rows, does not exist. Before the first export, set the"
+                + " time of the first window: --since 2026-12-01T00:00:00Z. Do not start a new file in place of"
+                + " a lost one: Stripe recognizes a repeated event only for 24 hours");
       }
       this.cluster = cluster;
       this.since = since;
@@ -132,23 +133,23 @@ final class ExportState implements AutoCloseable {
       throw new ExportFailedException(
           "the offsets in "
               + file
-              + " (--state) are those of the cluster "
+              + " (--state) belong to the cluster "
               + this.cluster
-              + ", WEIR_KAFKA is the cluster "
+              + ", but WEIR_KAFKA is the cluster "
               + cluster);
     }
     if (since != null && !since.equals(this.since)) {
       throw new ExportFailedException(
-          "the export in " + file + " (--state) is --since " + this.since + ", not " + since);
+          "the export in " + file + " (--state) has --since " + this.since + ", not " + since);
     }
   }
 
-  /** Returns from which windows on rows are sent. */
+  /** Returns the time of the first window whose rows are sent. */
   Instant since() {
     return since == null ? Instant.EPOCH : since;
   }
 
-  /** Returns the offset behind the last one read, by partition. */
+  /** Returns the offset after the last one read, by partition. */
   Map<Integer, Long> next() {
     return Map.copyOf(next);
   }
@@ -160,7 +161,7 @@ final class ExportState implements AutoCloseable {
    * @param count number of partitions of the topic
    * @return whether the topic was recreated
    * @throws ExportFailedException if it was recreated with another number of partitions; the state
-   *     stays as it is
+   *     is unchanged
    */
   boolean ofTopic(String id, int count) throws ExportFailedException {
     boolean isRecreated = topicId != null && !topicId.equals(id);
@@ -181,11 +182,11 @@ final class ExportState implements AutoCloseable {
               + count
               + " partitions instead of "
               + partitions
-              + ": exported rows cannot be recognized. Recreate it with as many partitions as before");
+              + ": exported rows cannot be recognized. Recreate it with the former number of partitions");
     }
   }
 
-  /** Notes a row of the topic; returns false if it has come before. */
+  /** Records a row of the topic; returns false if it was read before. */
   boolean take(UsageRow row) {
     UUID id = UUID.fromString(row.recordId());
     int partition = row.inputPartition();
@@ -201,12 +202,12 @@ final class ExportState implements AutoCloseable {
     return finals.computeIfAbsent(partition, none -> new HashMap<>()).putIfAbsent(id, end) == null;
   }
 
-  /** Notes a row that was kept before; returns false if it was sent since. */
+  /** Records a row that was kept before; returns false if it was sent since then. */
   boolean takeKept(UsageRow row) {
     return !resent.containsKey(UUID.fromString(row.recordId()));
   }
 
-  /** Notes that a row that was kept before is sent. */
+  /** Records that a row that was kept before is sent. */
   void sentKept(UsageRow row) {
     UUID id = UUID.fromString(row.recordId());
     note("resent", id, row.window().endEpochMillis());
@@ -217,7 +218,7 @@ final class ExportState implements AutoCloseable {
     object(changes, member).put(id.toString(), windowEnd);
   }
 
-  /** Notes a CLOSE row. */
+  /** Records a CLOSE row. */
   void close(CloseRow row) {
     int partition = row.inputPartition();
     long through = closed.merge(partition, row.closedThroughEpochMillis(), Math::max);
@@ -230,7 +231,7 @@ final class ExportState implements AutoCloseable {
     finals.getOrDefault(partition, new HashMap<>()).values().removeIf(end -> end <= through);
   }
 
-  /** Notes that everything before an offset is read. */
+  /** Records that all rows before an offset are read. */
   void read(int partition, long nextOffset) {
     next.put(partition, nextOffset);
     object(changes, "next").put(Integer.toString(partition), nextOffset);
@@ -258,12 +259,15 @@ final class ExportState implements AutoCloseable {
     return at == null ? null : Instant.ofEpochMilli(at);
   }
 
-  /** Forgets that a row's event may have been tried: a person has seen that Stripe has it not. */
+  /**
+   * Removes the first try of a row's event, because the user has checked that Stripe does not have
+   * it.
+   */
   void forgetTried(String recordId) {
     pending.remove(UUID.fromString(recordId));
   }
 
-  /** Notes that rows are about to be kept. */
+  /** Records that rows are about to be kept. */
   void keep(Map<ExportedRow, RowJudge.Keep> rows) throws ExportFailedException {
     if (!rows.isEmpty()) {
       ObjectNode line = JSON.createObjectNode();
@@ -278,13 +282,13 @@ final class ExportState implements AutoCloseable {
     return kept.get(UUID.fromString(recordId));
   }
 
-  /** Notes that the end of the batch does not tell whether Stripe has a row's event. */
+  /** Records that it is unknown after this batch whether Stripe has a row's event. */
   void uncertain(String recordId) {
     Instant at = Objects.requireNonNull(firstTried(recordId), "not begun");
     object(changes, "uncertain").put(recordId, at.toEpochMilli());
   }
 
-  /** Ends the batch: its rows are done with. */
+  /** Ends the batch: its rows are completed. */
   void commit() throws ExportFailedException {
     ObjectNode line = JSON.createObjectNode();
     line.set("end", changes);
@@ -300,10 +304,10 @@ final class ExportState implements AutoCloseable {
   }
 
   /**
-   * Notes what became of the events of a batch that does not end.
+   * Records the results of the events of a batch that does not end.
    *
-   * @param sent those that Stripe has
-   * @param unsent those that it cannot have, as far as this batch goes
+   * @param sent ids of the events that Stripe has
+   * @param unsent ids of the events that Stripe cannot have because of this batch
    */
   void broken(Collection<MeterEvent> sent, Collection<MeterEvent> unsent)
       throws ExportFailedException {
@@ -417,7 +421,7 @@ final class ExportState implements AutoCloseable {
     resent.values().removeIf(end -> end < oldest);
   }
 
-  /** Returns lines that say the same as all lines so far. */
+  /** Returns fewer lines with the same content as all lines so far. */
   private String snapshot() {
     ObjectNode head = JSON.createObjectNode();
     head.put("stripe_export", 1).put("cluster", cluster).put("since", since().toString());

@@ -11,11 +11,11 @@ import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A row of the ledger, as it is written and as it is read. Immutable.
+ * A row of the ledger, as JSON and decoded. Immutable.
  *
- * @param row the row
- * @param json its members, also those that this version does not know
- * @param place where it stands, for messages
+ * @param row the decoded row
+ * @param json its members, including those unknown to this version
+ * @param place its position, for messages
  */
 record ExportedRow(LedgerRow row, JsonNode json, String place) {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -32,21 +32,21 @@ record ExportedRow(LedgerRow row, JsonNode json, String place) {
       long version = json.path("schema_version").asLong();
       if (version > LedgerRow.SCHEMA_VERSION_OF_CALENDARS) {
         throw new ExportFailedException(
-            place + " is a row of schema_version " + version + ", which is not known: update weir");
+            place + " is a row of schema_version " + version + ", which is unknown: update weir");
       }
       if (version < LedgerRow.SCHEMA_VERSION) {
-        throw new NoRowException("no row of the ledger: it has no schema_version", null);
+        throw new NoRowException("not a ledger row: it has no schema_version", null);
       }
       return new ExportedRow(LedgerRowCodec.decode(bytes), json, place);
     } catch (JsonProcessingException notJson) {
       throw new NoRowException(
-          "no row of the ledger: no JSON: " + notJson.getOriginalMessage(), notJson);
+          "not a ledger row: not JSON: " + notJson.getOriginalMessage(), notJson);
     } catch (IOException | MalformedRecordException notARow) {
-      throw new NoRowException("no row of the ledger: " + notARow.getMessage(), notARow);
+      throw new NoRowException("not a ledger row: " + notARow.getMessage(), notARow);
     }
   }
 
-  /** Thrown when a record is no row of the ledger. */
+  /** Thrown when a record is not a ledger row. */
   static final class NoRowException extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -15,8 +15,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The file of rows that could not be sent: a line of JSON each, with the reason. Lines are
- * appended, and never changed. A row may stand twice when the process was killed. Not thread-safe.
+ * The file of rows that could not be sent, one JSON object a line, with the reason. Lines are
+ * appended and never changed. A row may occur twice if the process was killed. Not thread-safe.
  */
 final class KeptRows {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -29,7 +29,7 @@ final class KeptRows {
    *
    * @param row the row
    * @param reason why it was kept
-   * @param detail what was said about it
+   * @param detail a sentence that explains the reason
    * @param keptAt when it was kept
    */
   record Line(ExportedRow row, String reason, String detail, Instant keptAt) {
@@ -38,7 +38,7 @@ final class KeptRows {
     }
   }
 
-  /** Creates an instance over a file, which is made when the first row is kept. */
+  /** Creates an instance for a file, which is created with the first kept row. */
   KeptRows(Path file) {
     this.file = file;
   }
@@ -54,7 +54,7 @@ final class KeptRows {
     lines.add(line + "\n");
   }
 
-  /** Writes what was added; it is on the disk when this returns. */
+  /** Writes the added rows. They are on disk when this method returns. */
   void flush() throws ExportFailedException {
     if (lines.isEmpty()) {
       return;
@@ -71,7 +71,7 @@ final class KeptRows {
   /**
    * Reads the rows of such a file.
    *
-   * @throws ExportFailedException if it cannot be read, or a line is no row
+   * @throws ExportFailedException if it cannot be read, or a line is not a row
    */
   static List<Line> read(Path file) throws ExportFailedException {
     List<Line> rows = new ArrayList<>();

@@ -12,13 +12,13 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which customer of Stripe a client is, and which event a meter. Immutable.
+ * Maps clients to Stripe's customers, and meters to Stripe's events. Immutable.
  *
  * @param customers Stripe's customers by client
  * @param events Stripe's event names by meter
  * @param clientsNotBilled clients whose rows are not sent
  * @param metersNotBilled meters whose rows are not sent
- * @param sendsNegative whether a row with a negative quantity is sent; else it is kept
+ * @param sendsNegative whether a row with a negative quantity is sent; otherwise it is kept
  */
 public record Mapping(
     Map<String, String> customers,
@@ -26,7 +26,7 @@ public record Mapping(
     Set<String> clientsNotBilled,
     Set<String> metersNotBilled,
     boolean sendsNegative) {
-  /** Most characters of an event name of Stripe. */
+  /** Maximum length of a Stripe event name, in characters. */
   private static final int MAX_EVENT_NAME = 100;
 
   private static final Set<String> MEMBERS =
@@ -39,7 +39,7 @@ public record Mapping(
     metersNotBilled = Set.copyOf(metersNotBilled);
   }
 
-  /** Thrown if a text is no mapping. The message lists everything that is wrong. */
+  /** Thrown when a text is not a valid mapping. The message lists all problems. */
   public static final class WrongMappingException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -49,9 +49,9 @@ public record Mapping(
   }
 
   /**
-   * Reads a mapping from YAML, or from JSON, which is YAML, too.
+   * Reads a mapping from YAML or JSON.
    *
-   * @throws WrongMappingException if the text is no mapping
+   * @throws WrongMappingException if the text is not a valid mapping
    */
   public static Mapping parse(String yaml) throws WrongMappingException {
     try {
@@ -61,17 +61,17 @@ public record Mapping(
     }
   }
 
-  /** Returns Stripe's customer of a client; null if none is named. */
+  /** Returns Stripe's customer of a client; null if the mapping has none. */
   @Nullable String customer(String client) {
     return customers.get(client);
   }
 
-  /** Returns Stripe's event name of a meter; null if none is named. */
+  /** Returns Stripe's event name of a meter; null if the mapping has none. */
   @Nullable String event(String meter) {
     return events.get(meter);
   }
 
-  /** Reads a tree, and collects what is wrong with it. */
+  /** Reads a tree, and collects its problems. */
   private static final class Reader {
     private final List<String> problems = new ArrayList<>();
 
@@ -114,13 +114,13 @@ public record Mapping(
       mapped.stream()
           .filter(notBilled::contains)
           .sorted()
-          .forEach(name -> problems.add(name + " stands in " + member + " and in not_billed"));
+          .forEach(name -> problems.add(name + " is in " + member + " and in not_billed"));
     }
 
     private Map<String, String> names(JsonNode node, String member) {
       Map<String, String> names = new HashMap<>();
       if (!node.isObject() || node.isEmpty()) {
-        problems.add(member + " must be a mapping of names to names, with one entry at least");
+        problems.add(member + " must be a mapping of names to names, with at least one entry");
         return names;
       }
       for (Map.Entry<String, JsonNode> entry : node.properties()) {
@@ -139,7 +139,7 @@ public record Mapping(
       }
       for (JsonNode name : node) {
         if (!name.isTextual()) {
-          problems.add(member + " must be a list of names, has " + name);
+          problems.add(member + " must be a list of names, but has " + name);
         }
         names.add(name.asText());
       }
@@ -150,7 +150,7 @@ public record Mapping(
       String value = node.asText("keep");
       boolean isWord = node.isMissingNode() || node.isTextual();
       if (!isWord || !Set.of("keep", "send").contains(value)) {
-        problems.add("negative must be keep or send, is " + node);
+        problems.add("negative must be keep or send, but is " + node);
       }
       return value.equals("send");
     }

@@ -11,15 +11,15 @@ import java.util.stream.Collectors;
  * A meter event of Stripe. Immutable.
  *
  * @param eventName the event name of Stripe's meter
- * @param identifier by which Stripe knows the event again: the row's {@code record_id}
- * @param timestampEpochSeconds when the usage counts
+ * @param identifier the row's {@code record_id}, by which Stripe recognizes a repeated event
+ * @param timestampEpochSeconds time of the usage
  * @param customer id of Stripe's customer
  * @param value the quantity, in whole units
  */
 record MeterEvent(
     String eventName, String identifier, long timestampEpochSeconds, String customer, long value) {
 
-  /** Returns the members of the request, in the names of Stripe's API. */
+  /** Returns the members of the request, with the names of Stripe's API. */
   Map<String, String> members() {
     Map<String, String> members = new LinkedHashMap<>();
     members.put("event_name", eventName);

@@ -8,13 +8,13 @@ final class Pace {
   private final long spacingNanos;
   private long next;
 
-  /** Creates a pace of so many requests a second at most. */
+  /** Creates a pace of at most the given number of requests a second. */
   Pace(int perSecond) {
     this.spacingNanos = TimeUnit.SECONDS.toNanos(1) / perSecond;
     this.next = System.nanoTime();
   }
 
-  /** Waits for the next moment at which a request may be sent. */
+  /** Waits until the next request may be sent. */
   void await() throws InterruptedException {
     long wait;
     synchronized (this) {

@@ -15,11 +15,11 @@ import java.util.Set;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
-/** Exports rows, batch by batch, and notes what became of them. Not thread-safe. */
+/** Exports rows in batches, and records the results. Not thread-safe. */
 final class RowExporter {
   /**
-   * Age from which on an event that may have been sent is not sent again: Stripe knows its
-   * identifier for 24 hours at least, less the time that a request may take.
+   * Age from which an event that may have been sent is not sent again. Stripe recognizes a repeated
+   * identifier for at least 24 hours, less the time that a request may take.
    */
   private static final Duration CERTAIN = Duration.ofHours(23);
 
@@ -32,10 +32,10 @@ final class RowExporter {
   private final Results results;
 
   /**
-   * Where results go.
+   * The outputs of an export.
    *
    * @param kept the file of rows that cannot be sent
-   * @param isDryRun whether nothing is to be sent and no file changed
+   * @param isDryRun whether nothing is sent and no file changes
    */
   record Results(Path kept, boolean isDryRun, ExportCounts counts, StripeExport.Watcher watcher) {}
 
@@ -80,8 +80,8 @@ final class RowExporter {
   }
 
   /**
-   * Adds a row by what is known of its event before anything else: the mapping and its age may be
-   * others than when it was tried.
+   * Adds a row. The known state of its event comes first, since the mapping and its age may have
+   * changed since the first try.
    */
   private void add(ExportedRow exported, UsageRow row, ExportBatch batch) {
     Instant now = clock.instant();
@@ -94,7 +94,7 @@ final class RowExporter {
     } else if (tried != null && (!isToSend || tried.isBefore(now.minus(CERTAIN)))) {
       batch.add(exported, uncertain(row.recordId(), tried));
     } else if (kept != null && verdict instanceof RowJudge.Send) {
-      batch.add(exported, new RowJudge.Keep(kept, "was kept already; --rows sends it"));
+      batch.add(exported, new RowJudge.Keep(kept, "was already kept; --rows sends it"));
     } else {
       batch.add(exported, verdict);
     }
@@ -105,7 +105,7 @@ final class RowExporter {
         RowJudge.Reason.UNCERTAIN,
         "may have been sent at "
             + tried
-            + ", and Stripe knows an event again for 24 hours only; look for "
+            + ", and Stripe recognizes a repeated event only for 24 hours; look for "
             + recordId
             + " there");
   }
@@ -113,8 +113,8 @@ final class RowExporter {
   /**
    * Exports rows that were kept.
    *
-   * @param resendsUncertain whether a person has seen that Stripe has none of the rows that were
-   *     kept as UNCERTAIN; else these are kept again
+   * @param resendsUncertain whether the user has checked that Stripe has none of the rows kept as
+   *     UNCERTAIN; otherwise these are kept again
    */
   void exportKept(List<KeptRows.Line> lines, boolean resendsUncertain)
       throws ExportFailedException {
@@ -134,7 +134,10 @@ final class RowExporter {
     export(batch);
   }
 
-  /** An event that was tried after its row had been kept is not what the person looked for. */
+  /**
+   * Requires that an event was not tried after its row was kept, since the user has not checked
+   * that try.
+   */
   private void forgetWhatAPersonHasSeen(KeptRows.Line line) {
     String id = line.row().row().recordId();
     Instant tried = state.firstTried(id);
@@ -164,7 +167,7 @@ final class RowExporter {
     batch.passed().forEach(counts::passed);
     if (!results.isDryRun()) {
       state.keep(batch.toKeep());
-      kept.flush(); // before the state says that these rows are done with
+      kept.flush(); // before the state marks these rows as completed
       state.commit();
     }
   }
@@ -202,7 +205,7 @@ final class RowExporter {
     }
   }
 
-  /** Keeps a row that Stripe refuses now, and may have taken at an earlier try. */
+  /** Keeps a row that Stripe refuses now, but may have accepted at an earlier try. */
   private void keepUncertain(MeterEvent event, Stripe.Refused refused, ExportBatch batch) {
     Instant tried = Objects.requireNonNull(state.firstTried(event.identifier()), "not begun");
     RowJudge.Keep keep = uncertain(event.identifier(), tried);

@@ -5,9 +5,9 @@ import io.weir.topics.model.UsageRow;
 import java.time.Duration;
 import java.time.Instant;
 
-/** Decides what a row of the ledger becomes. Stateless and thread-safe. */
+/** Decides whether a row of the ledger is sent, kept or skipped. Stateless and thread-safe. */
 final class RowJudge {
-  /** Greatest age of an event: Stripe's 35 days, less the time that a request may take. */
+  /** Maximum age of an event: Stripe's 35 days, less the time that a request may take. */
   static final Duration MAX_AGE = Duration.ofDays(35).minusMinutes(5);
 
   private final Mapping mapping;
@@ -23,24 +23,24 @@ final class RowJudge {
     this.since = since;
   }
 
-  /** What a row becomes. */
+  /** The decision on a row. */
   sealed interface Verdict permits Send, Keep, Pass {}
 
   /** The row is sent. */
   record Send(MeterEvent event) implements Verdict {}
 
-  /** The row cannot be sent and is kept for a person to decide. */
+  /** The row cannot be sent, and is kept for a person to decide. */
   record Keep(Reason reason, String detail) implements Verdict {}
 
-  /** Nothing is to be sent. */
+  /** The row need not be sent. */
   record Pass(Why why) implements Verdict {}
 
-  /** Why nothing is to be sent. */
+  /** Why a row need not be sent. */
   enum Why {
     NOT_BILLED("of clients and meters that are not billed"),
     NO_QUANTITY("without a quantity"),
     EARLIER("of windows before --since"),
-    REPEATED("that came again");
+    REPEATED("that were exported before");
 
     private final String shown;
 
@@ -102,15 +102,15 @@ final class RowJudge {
     if (time.isBefore(now.minus(MAX_AGE))) {
       return new Keep(
           Reason.TOO_OLD,
-          row.type() + " of " + time + ": Stripe takes no event older than 35 days");
+          row.type() + " of " + time + ": Stripe accepts no event older than 35 days");
     }
     return new Send(event);
   }
 
   /**
-   * Returns when the usage counts: the start of the window, by which it belongs to a billing
-   * period; for an adjustment the time at which it was made, so that it is on the next invoice if
-   * that of its window is out.
+   * Returns the time of the usage. For a FINAL row it is the start of the window, which selects the
+   * billing period. For an adjustment it is the time of the adjustment, so that a later invoice
+   * includes it if the window's invoice is already out.
    */
   private static long seconds(UsageRow row, Instant now) {
     long millis =

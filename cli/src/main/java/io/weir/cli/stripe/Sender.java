@@ -15,8 +15,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends batches of events. Those of one customer and meter are sent one after the other, since
- * Stripe takes one such call at a time; others at once. Not thread-safe.
+ * Sends batches of events. Events of one customer and meter are sent one after another, since
+ * Stripe accepts one such call at a time; others are sent concurrently. Not thread-safe.
  */
 final class Sender implements AutoCloseable {
   private final Stripe stripe;
@@ -36,10 +36,10 @@ final class Sender implements AutoCloseable {
   }
 
   /**
-   * Sends the events of a batch that has begun, and returns what became of each.
+   * Sends the events of a batch that has begun, and returns the result of each.
    *
-   * @throws ExportFailedException if Stripe does not answer, or takes no events; what is known of
-   *     the batch is in the state then
+   * @throws ExportFailedException if Stripe does not answer, or accepts no events; the state then
+   *     has the known results of the batch
    */
   Map<MeterEvent, Stripe.Answer> send(Collection<MeterEvent> events) throws ExportFailedException {
     Map<String, List<MeterEvent>> byLane = new LinkedHashMap<>();

@@ -19,12 +19,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lines of JSON that are on the disk when a method returns. Only the last line may be cut off, by
- * the end of the process; it is then passed over. One process at a time has the file. Not
- * thread-safe.
+ * A file of JSON lines, which are on disk when a method returns. Only the last line may be
+ * incomplete, if the process ended while writing; it is then ignored. Only one process at a time
+ * may use the file. Not thread-safe.
  */
 final class StateFile implements AutoCloseable {
-  /** From which size on lines that have been superseded are removed, in bytes. */
+  /** Size in bytes from which superseded lines are removed. */
   private static final long LARGE = 16L << 20;
 
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -36,10 +36,10 @@ final class StateFile implements AutoCloseable {
   private long replacedSize;
 
   /**
-   * Takes the file.
+   * Opens and locks the file.
    *
-   * @param isReadOnly whether nothing is to be changed: writes are passed over
-   * @throws ExportFailedException if another process has it, or the folder cannot be written to
+   * @param isReadOnly whether nothing may change: writes are ignored
+   * @throws ExportFailedException if another process uses it, or the folder cannot be written to
    */
   StateFile(Path path, boolean isReadOnly) throws ExportFailedException {
     this.path = path.toAbsolutePath();
@@ -52,10 +52,10 @@ final class StateFile implements AutoCloseable {
       lock =
           FileChannel.open(sibling(".lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
       if (lock.tryLock() == null) {
-        throw new ExportFailedException("another export has " + path + " (--state)");
+        throw new ExportFailedException("another export uses " + path + " (--state)");
       }
     } catch (OverlappingFileLockException ours) {
-      throw new ExportFailedException("another export has " + path + " (--state)", ours);
+      throw new ExportFailedException("another export uses " + path + " (--state)", ours);
     } catch (IOException failed) {
       throw failed(failed);
     }
@@ -65,7 +65,7 @@ final class StateFile implements AutoCloseable {
     return path.resolveSibling(path.getFileName() + suffix);
   }
 
-  /** Passes on the lines that are there; none if there is no file. */
+  /** Passes the lines of the file to a reader; none if there is no file. */
   void read(Consumer<JsonNode> visitor) throws IOException, ExportFailedException {
     if (!Files.exists(path)) {
       return;
@@ -80,9 +80,9 @@ final class StateFile implements AutoCloseable {
           if (following != null) {
             throw new ExportFailedException(
                 path
-                    + " (--state) is damaged, in the midst: restore it from a copy. What was sent"
-                    + " since the copy was made is sent again, and Stripe knows an event again for"
-                    + " 24 hours only: from an older copy it is billed twice",
+                    + " (--state) is damaged before its end: restore it from a copy. Rows that were sent since"
+                    + " the copy are sent again. Stripe recognizes a repeated event only for 24 hours: rows that"
+                    + " were sent earlier are billed twice",
                 notALine);
           }
         }
@@ -99,7 +99,7 @@ final class StateFile implements AutoCloseable {
     write(channel, line + "\n");
   }
 
-  /** Puts other lines in the place of all lines. */
+  /** Replaces all lines. */
   void replace(String lines) throws IOException {
     if (isReadOnly) {
       return;
@@ -117,12 +117,12 @@ final class StateFile implements AutoCloseable {
     write(channel, lines);
     Files.move(made, path, StandardCopyOption.ATOMIC_MOVE);
     try (FileChannel folder = FileChannel.open(path.resolveSibling("."))) {
-      folder.force(true); // else a power failure may undo the move
+      folder.force(true); // otherwise a power failure may undo the move
     }
     replacedSize = channel.size();
   }
 
-  /** Returns whether most of the file may have been superseded. */
+  /** Returns whether most of the file may be superseded. */
   boolean isLarge() throws IOException {
     return channel != null && channel.size() > LARGE + 2 * replacedSize;
   }
@@ -137,7 +137,7 @@ final class StateFile implements AutoCloseable {
 
   /** Returns the exception for a failure of the disk. */
   ExportFailedException failed(IOException failed) {
-    return new ExportFailedException(path + " (--state) cannot be kept: " + failed, failed);
+    return new ExportFailedException(path + " (--state) cannot be written: " + failed, failed);
   }
 
   @Override

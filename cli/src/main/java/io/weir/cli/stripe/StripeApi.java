@@ -14,8 +14,8 @@ import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Sends meter events, and tries again what may be tried again: no answer, 409 and 429 (Stripe takes
- * one call at a time of a customer and meter, and so many a second), and 5xx. Thread-safe.
+ * Sends meter events, and retries after these failures: no response, 409 and 429 (Stripe limits
+ * concurrent calls of a customer and meter, and calls a second), and 5xx. Thread-safe.
  */
 final class StripeApi implements Stripe {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -39,9 +39,9 @@ final class StripeApi implements Stripe {
    * Creates a client.
    *
    * @param base the API's address, without a path
-   * @param key the secret key; in no message
-   * @param patience how long an event is tried
-   * @param pace of all requests
+   * @param key the secret key, which no message contains
+   * @param patience maximum time to retry an event
+   * @param pace the pace of all requests
    */
   StripeApi(URI base, String key, Duration patience, Pace pace) {
     this.events = base.resolve(PATH);
@@ -72,13 +72,13 @@ final class StripeApi implements Stripe {
           return answer(status, response.body(), mayHave);
         }
         mayHave |= status >= 500;
-        trouble = "Stripe answers " + status + explained(response.body());
+        trouble = "Stripe returns " + status + explained(response.body());
         pause = Math.max(pause, retryAfterMillis(response));
       } catch (ConnectException unreachable) {
         trouble = "Stripe cannot be reached at " + events.getAuthority();
       } catch (IOException broken) {
         mayHave = true;
-        trouble = "no answer of Stripe at " + events.getAuthority() + ": " + broken;
+        trouble = "no response from Stripe at " + events.getAuthority() + ": " + broken;
       }
       if (System.nanoTime() + pause * 1_000_000 > end) {
         return new NoAnswer(trouble + "; tried for " + patience, mayHave);
@@ -91,7 +91,10 @@ final class StripeApi implements Stripe {
     return status == 409 || status == 429 || status >= 500;
   }
 
-  /** Returns a pause that doubles with each attempt, and is drawn so that callers do not agree. */
+  /**
+   * Returns a random pause whose bound doubles with each attempt, so that callers do not retry at
+   * the same time.
+   */
   private static long pauseMillis(int attempt) {
     long longest = Math.min(LONGEST_PAUSE_MILLIS, FIRST_PAUSE_MILLIS << Math.min(attempt, 10));
     return ThreadLocalRandom.current().nextLong(longest / 2, longest + 1);
@@ -110,19 +113,22 @@ final class StripeApi implements Stripe {
       return new Accepted(!mayHave); // else it may be an earlier try of this call
     }
     if (status == 401 || status == 403 || status == 404 || status < 400) {
-      return new NoAnswer("Stripe answers " + status + explained(body), mayHave);
+      return new NoAnswer("Stripe returns " + status + explained(body), mayHave);
     }
     return new Refused(status + explained(body), mayHave);
   }
 
-  /** The code is documented; answers with the sentence alone have been seen, too. */
+  /**
+   * Returns whether an error means that the event exists. The code is documented, but Stripe also
+   * sends responses with only the sentence.
+   */
   private static boolean isDuplicate(String body) {
     JsonNode error = error(body);
     return error.path("code").asText().equals("duplicate_meter_event")
         || error.path("message").asText().contains("already exists with identifier");
   }
 
-  /** Returns what an answer says, without the key, which Stripe repeats in part. */
+  /** Returns the error message of a response without the key, which Stripe repeats in part. */
   private String explained(String body) {
     String message = error(body).path("message").asText().replace(key, "***");
     if (message.isEmpty()) {

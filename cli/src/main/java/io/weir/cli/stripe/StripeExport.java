@@ -18,11 +18,11 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Exports the ledger to Stripe: each row once, or it is kept in a file. The process may be killed
+ * Exports the ledger to Stripe: each row is sent once, or kept in a file. The process may be killed
  * at any moment and run again. Not thread-safe.
  */
 public final class StripeExport {
-  /** Most rows of a batch, which is sent before the next one is read. */
+  /** Maximum number of rows in a batch, which is sent before the next one is read. */
   private static final int MAX_BATCH = 100;
 
   private final Settings settings;
@@ -31,16 +31,17 @@ public final class StripeExport {
   private final ExportCounts counts = new ExportCounts();
 
   /**
-   * What an export is to do.
+   * The parameters of an export.
    *
-   * @param kafka how to reach Kafka
+   * @param kafka the connection to Kafka
    * @param cluster id of the cluster
    * @param topicId id of the ledger topic (KIP-516)
-   * @param state the file of what was sent
+   * @param state the file that records the sent rows
    * @param kept the file of rows that cannot be sent
-   * @param since from which windows on rows are sent; null to take the state's
-   * @param follow whether to go on with the rows that come
-   * @param isDryRun whether nothing is to be sent and no file changed
+   * @param since rows of windows that start at or after this time are sent; null to use the state's
+   *     value
+   * @param follow whether to continue with new rows
+   * @param isDryRun whether nothing is sent and no file changes
    * @param acceptsGap whether rows may have expired before they were read
    * @param target Stripe
    */
@@ -57,22 +58,22 @@ public final class StripeExport {
       Target target) {}
 
   /**
-   * How Stripe is called.
+   * The parameters of Stripe's API.
    *
    * @param url its address
    * @param key the secret key
-   * @param parallel most calls at once
-   * @param rate most calls a second
-   * @param patience how long an event is tried
+   * @param parallel maximum number of concurrent calls
+   * @param rate maximum number of calls a second
+   * @param patience maximum time to retry an event
    */
   public record Target(URI url, String key, int parallel, int rate, Duration patience) {
     @Override
     public String toString() {
-      return url.toString(); // not the key
+      return url.toString(); // without the key
     }
   }
 
-  /** Is told what an export does. */
+  /** Receives the progress of an export. */
   public interface Watcher {
     /** An event that a dry run would send, as the members of its request. */
     void wouldSend(Map<String, String> event);
@@ -80,13 +81,13 @@ public final class StripeExport {
     /** The topic was recreated, and is read from its beginning. */
     void recreated();
 
-    /** A record is skipped, since it is no row of the ledger. */
+    /** A record is skipped, since it is not a ledger row. */
     void skipped(String reason, String place);
 
     /** A row is kept. */
     void kept(String reason, String detail, String place);
 
-    /** A batch is done with. */
+    /** A batch has ended. */
     void progress(long rowsDone, long rowsInAll);
   }
 
@@ -97,16 +98,16 @@ public final class StripeExport {
     this.watcher = watcher;
   }
 
-  /** Returns what was done so far. */
+  /** Returns the counts so far. */
   public ExportCounts counts() {
     return counts;
   }
 
   /**
-   * Exports the rows of the topic from where the last export ended, up to the topic's present end,
-   * or with {@code follow} until it is asked to stop.
+   * Exports the rows of the topic from the end of the last export to the topic's current end. With
+   * {@code follow} it continues until it must stop.
    *
-   * @throws ExportFailedException if it cannot go on
+   * @throws ExportFailedException if it cannot continue
    */
   public void exportTopic(BooleanSupplier isStopAsked) throws ExportFailedException {
     try (ExportState state = openState();
@@ -136,8 +137,8 @@ public final class StripeExport {
   /**
    * Exports rows that were kept.
    *
-   * @param resendsUncertain whether rows that were kept as UNCERTAIN are sent, too
-   * @throws ExportFailedException if it cannot go on
+   * @param resendsUncertain whether rows that were kept as UNCERTAIN are also sent
+   * @throws ExportFailedException if it cannot continue
    */
   public void exportKept(Path rows, boolean resendsUncertain) throws ExportFailedException {
     try (ExportState state = openState();
@@ -186,16 +187,19 @@ public final class StripeExport {
         throw new ExportFailedException(
             "rows of partition "
                 + each.getKey()
-                + " have expired that were not exported: the export is at offset "
+                + " expired before they were exported: the export is at offset "
                 + each.getValue()
-                + ", the topic begins at "
+                + ", but the topic begins at "
                 + begin
-                + "; bill them by a report, then go on with --accept-gap");
+                + "; bill them from a usage report, then continue with --accept-gap");
       }
     }
   }
 
-  /** Requires that no partition is shorter than before: a topic with the same id has lost rows. */
+  /**
+   * Requires that no partition is shorter than before. If it is, a topic with the same id has lost
+   * rows.
+   */
   static void requireSameTopic(Map<Integer, Long> next, Map<Integer, Long> ends)
       throws ExportFailedException {
     for (Map.Entry<Integer, Long> each : new TreeMap<>(next).entrySet()) {
@@ -206,10 +210,10 @@ public final class StripeExport {
                 + each.getKey()
                 + " of the ledger ends at offset "
                 + end
-                + ", and by --state it was read up to "
+                + ", but --state has read it up to "
                 + each.getValue()
-                + ": the topic was recreated, or has lost rows. Begin another --state, with --since"
-                + " a time up to which everything was sent");
+                + ": the topic was recreated, or has lost rows. Start with a new --state, and with --since"
+                + " the time up to which everything was sent");
       }
     }
   }

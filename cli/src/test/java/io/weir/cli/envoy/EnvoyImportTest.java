@@ -369,7 +369,7 @@ final class EnvoyImportTest {
                 + " own bucket",
             "f0: descriptors[0].descriptors[0].key is missing",
             "f0: descriptors[0].descriptors[0].value has a * before its end, which patterns"
-                + " cannot name",
+                + " cannot express",
             "f0: descriptors[1].shadow_mode must be true or false",
             "f0: descriptors[2] repeats key and value of a descriptor before it",
             "f0: descriptors[3].value must be a string; put it in quotes",

@@ -16,10 +16,10 @@ final class PromisesTest {
     "promised in one partition only,            0/1/2000 1/1/1999,                      may still",
     "went silent,                               0/1/1500,                               may still",
     "stopped in order,                          0/1/1500/departing,                     ''",
-    "was opened again after a goodbye,          0/1/1500/departing 0/1600/2000,         ''",
-    "said goodbye when it was opened again,     0/1/1500 0/1600/1600 0/1/1500/departing 0/1600/2000,  ''",
-    "was opened again without a goodbye,        0/1/1500 0/1600/2000,                   without a",
-    "was opened again before the range,         0/1/500 0/900/2000,                     ''",
+    "opened a new epoch after final heartbeat,   0/1/1500/departing 0/1600/2000,         ''",
+    "sent it when it opened a new epoch,         0/1/1500 0/1600/1600 0/1/1500/departing 0/1600/2000,  ''",
+    "opened a new epoch without final heartbeat, 0/1/1500 0/1600/2000,                   without a",
+    "opened a new epoch before the range,        0/1/500 0/900/2000,                     ''",
     "an older batch was sent again,             0/1/2000 0/1/1500,                      ''",
   })
   void range_isProvenByEachNode(String what, String heartbeats, String reason) {

@@ -41,11 +41,11 @@ final class MappingTest {
       delimiter = '|',
       value = {
         "[]| must be a mapping with customers and meters",
-        "{customers: {a: c}}| meters must be a mapping of names to names, with one entry at least",
+        "{customers: {a: c}}| meters must be a mapping of names to names, with at least one entry",
         "{customers: {a: 7}, meters: {m: e}}| customers.a must be a name",
         "{customers: {a: c}, meters: {m: e}, customer: {}}| customer is not known",
         "{customers: {a: c}, meters: {m: e}, not_billed: {client: [a]}}| not_billed.client is not",
-        "{customers: {a: c}, meters: {m: e}, not_billed: {clients: [a]}}| a stands in customers and",
+        "{customers: {a: c}, meters: {m: e}, not_billed: {clients: [a]}}| a is in customers and",
         "{customers: {a: c}, meters: {m: e}, not_billed: {meters: m}}| must be a list of names",
         "{customers: {a: c}, meters: {m: e}, negative: drop}| negative must be keep or send",
         "{customers: {a: c, a: d}, meters: {m: e}}| a"

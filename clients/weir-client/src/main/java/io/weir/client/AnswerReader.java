@@ -16,8 +16,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the answers of nodes; the only place that maps status codes to values. Members that are not
- * known are passed over, so that a node may be newer than the client. Thread-safe.
+ * Reads the responses of nodes. Only this class maps status codes to values. It ignores unknown
+ * members, so that a node may be newer than the client. Thread-safe.
  */
 final class AnswerReader {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -38,7 +38,7 @@ final class AnswerReader {
 
   private AnswerReader() {}
 
-  /** Reads the answer to a check. */
+  /** Reads the response to a check. */
   static Outcome<Decision> check(Answer answer, String id) {
     return decision(
         answer.statusCode(),
@@ -49,9 +49,9 @@ final class AnswerReader {
   }
 
   /**
-   * Reads the answer to a batch.
+   * Reads the response to a batch.
    *
-   * @param ids the ids of its calls, in their order
+   * @param ids the ids of its calls, in order
    * @return one outcome for each call, in the same order
    */
   static Outcome<List<Outcome<Decision>>> batch(Answer answer, List<String> ids) {
@@ -60,7 +60,8 @@ final class AnswerReader {
       return refused(answer.statusCode(), body);
     }
     if (!body.isArray() || body.size() != ids.size()) {
-      return new Outcome.Failed<>(Cause.FAULT, "the answer is no array of " + ids.size());
+      return new Outcome.Failed<>(
+          Cause.FAULT, "the response is not an array of length " + ids.size());
     }
     List<Outcome<Decision>> outcomes = new ArrayList<>();
     for (int i = 0; i < ids.size(); i++) {
@@ -99,7 +100,7 @@ final class AnswerReader {
     return refused(status, body);
   }
 
-  /** Returns whether an answer is one of the three kinds of verdict that the API has. */
+  /** Returns whether a response is one of the three kinds of verdict of the API. */
   private static boolean isVerdict(int status, JsonNode body) {
     JsonNode allowed = body.path("allowed");
     return allowed.isBoolean()
@@ -139,13 +140,13 @@ final class AnswerReader {
         fields);
   }
 
-  /** Returns the slot that an answer tells of; null if it tells of none. */
+  /** Returns the slot in a response; null if it has none. */
   private static @Nullable HeldSlot slot(JsonNode body) {
     String token = text(body, "slot");
     return token == null ? null : new HeldSlot(token, millis(body, "slot_expires_ms"));
   }
 
-  /** Reads the answer to a settlement. */
+  /** Reads the response to a settlement. */
   static Outcome<Settlement> settlement(Answer answer) {
     int status = answer.statusCode();
     JsonNode body = json(answer);
@@ -175,7 +176,7 @@ final class AnswerReader {
     };
   }
 
-  /** Reads the answer to the renewal of a slot. */
+  /** Reads the response to the renewal of a slot. */
   static Outcome<SlotRenewal> renewal(Answer answer) {
     JsonNode body = json(answer);
     HeldSlot slot = slot(body);
@@ -189,7 +190,7 @@ final class AnswerReader {
     };
   }
 
-  /** Reads the answer to the release of a slot. */
+  /** Reads the response to the release of a slot. */
   static Outcome<SlotRelease> release(Answer answer) {
     JsonNode body = json(answer);
     if (answer.statusCode() == 200 && body.path("released").isBoolean()) {
@@ -201,11 +202,11 @@ final class AnswerReader {
         : refused(answer.statusCode(), body);
   }
 
-  /** Maps what is no answer of the route. */
+  /** Maps a response that is not specific to the route. */
   private static <T> Outcome<T> refused(int status, JsonNode body) {
     String detail = status + " " + reason(body) + ": " + detail(body);
     if (status == 429) {
-      // not one of Weir's verdicts: something in front of the node holds requests back
+      // not one of Weir's verdicts: a proxy in front of the node limits requests
       return new Outcome.Failed<>(Cause.OVERLOADED, detail);
     }
     if (status == 408 || status < 400 || status >= 500) {
@@ -221,7 +222,7 @@ final class AnswerReader {
         new WeirRequestException(status, reason(body), text(body, "field"), detail(body)));
   }
 
-  /** Returns the body as JSON; a missing node if it is none, as of something that is not Weir. */
+  /** Returns the body as JSON; a missing node if it is not JSON, for example from a proxy. */
   private static JsonNode json(Answer answer) {
     try {
       return JSON.readTree(answer.body());
@@ -235,7 +236,7 @@ final class AnswerReader {
   }
 
   private static String detail(JsonNode body) {
-    return body.path("detail").asText("the answer has no detail");
+    return body.path("detail").asText("the response has no detail");
   }
 
   private static @Nullable String text(JsonNode body, String member) {
@@ -251,7 +252,7 @@ final class AnswerReader {
     return Duration.ofSeconds(answer.headers().firstValueAsLong(RETRY_AFTER).orElse(1));
   }
 
-  /** Returns the header fields that tell a caller about limits, by the names they are known by. */
+  /** Returns the header fields about limits, by name. */
   private static Map<String, String> fields(HttpHeaders headers) {
     Map<String, String> fields = new HashMap<>();
     for (String name : FIELDS) {
@@ -263,7 +264,7 @@ final class AnswerReader {
     return fields;
   }
 
-  /** Returns the field {@code Retry-After} of an element of a batch, rounded up to seconds. */
+  /** Returns the field {@code Retry-After} for an element of a batch, rounded up to seconds. */
   private static Map<String, String> fields(JsonNode element) {
     long waitMillis = element.path("retry_after_ms").asLong();
     return waitMillis == 0

@@ -12,8 +12,8 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /**
- * The tries of one request, one after another, until one is answered or the deadline has come. What
- * is sent is the same each time. Thread-safe.
+ * The sequential tries of one request, until one has a response or the deadline is reached. Each
+ * try sends the same request. Thread-safe.
  */
 final class Attempts<T> {
   private static final long FIRST_PAUSE_NANOS = 20_000_000;
@@ -28,19 +28,19 @@ final class Attempts<T> {
   private volatile Outcome.Failed<T> last;
 
   /**
-   * How long and how often a request is tried.
+   * The limits of the tries.
    *
-   * @param deadline until the request is answered, by a node or else by the fallback
-   * @param tryTimeout how long one try waits for its answer
-   * @param maxTries most tries, at least 1
+   * @param deadline time until the request has a result, from a node or from the fallback
+   * @param tryTimeout time that one try waits for its response
+   * @param maxTries maximum number of tries, at least 1
    */
   record Bounds(Duration deadline, Duration tryTimeout, int maxTries) {}
 
   /**
-   * Prepares the tries.
+   * Creates the tries without starting them.
    *
-   * @param request sends the request once, with the time that it may take
-   * @param fallback what to answer when no try has an answer
+   * @param request sends the request once, within the given time
+   * @param fallback returns the result if no try has a response
    */
   Attempts(
       Nodes nodes,
@@ -56,10 +56,10 @@ final class Attempts<T> {
     this.deadlineNanos = System.nanoTime() + bounds.deadline().toNanos();
     this.last =
         new Outcome.Failed<>(
-            Cause.TIMEOUT, "no answer within " + bounds.deadline().toMillis() + " ms");
+            Cause.TIMEOUT, "no response within " + bounds.deadline().toMillis() + " ms");
   }
 
-  /** Begins the first try. The result is completed when the deadline has come, at the latest. */
+  /** Starts the first try. The result is completed by the deadline at the latest. */
   CompletableFuture<T> begin() {
     Future<?> end = timer.schedule(this::giveUp, bounds.deadline().toNanos(), TimeUnit.NANOSECONDS);
     attempt(1);
@@ -73,7 +73,7 @@ final class Attempts<T> {
   private void attempt(int number) {
     long leftNanos = deadlineNanos - System.nanoTime();
     if (result.isDone() || leftNanos <= 0) {
-      return; // the timer answers
+      return; // the timer completes the result
     }
     Duration left = Duration.ofNanos(leftNanos);
     Duration most = left.compareTo(bounds.tryTimeout()) < 0 ? left : bounds.tryTimeout();
@@ -89,7 +89,7 @@ final class Attempts<T> {
                 });
   }
 
-  /** Sends the request once; what is thrown meanwhile ends the tries, as a failed answer does. */
+  /** Sends the request once. An exception ends the tries, like a failed future does. */
   private CompletableFuture<Outcome<T>> sent(Duration timeout) {
     try {
       return request.apply(timeout);
@@ -121,7 +121,7 @@ final class Attempts<T> {
     }
   }
 
-  /** Returns a random pause up to a bound that doubles with each try. */
+  /** Returns a random pause. Its upper bound doubles with each try. */
   private static long pauseNanos(int number) {
     long most = FIRST_PAUSE_NANOS << Math.min(number, 6);
     return ThreadLocalRandom.current().nextLong(most / 2, most);

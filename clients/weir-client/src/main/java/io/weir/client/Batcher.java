@@ -12,13 +12,13 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts checks that come within a short time into one request. Thread-safe.
+ * Combines checks that arrive within a short time into one request. Thread-safe.
  *
  * <p>A batch is sent when it is full, or when its first check has waited for the linger time. Each
- * check has its own outcome; what befalls the whole request befalls each of its checks.
+ * check has its own outcome; a failure of the request is the outcome of all its checks.
  */
 final class Batcher {
-  /** Most bytes of a batch, below the 1 MiB that a node takes. */
+  /** Maximum number of bytes of a batch, below the 1 MiB that a node accepts. */
   private static final int MAX_BYTES = 1_000_000;
 
   private final Transport transport;
@@ -29,10 +29,10 @@ final class Batcher {
   private int waitingBytes;
 
   /**
-   * Creates an empty one.
+   * Creates an empty batcher.
    *
-   * @param linger how long a check waits for others, above zero
-   * @param maxChecks most checks of a batch, 1 to 1,000
+   * @param linger time that a check waits for other checks, greater than zero
+   * @param maxChecks maximum number of checks in a batch, 1 to 1,000
    */
   Batcher(Transport transport, ScheduledExecutorService timer, Duration linger, int maxChecks) {
     this.transport = transport;
@@ -58,7 +58,7 @@ final class Batcher {
    * Adds a check to the next batch.
    *
    * @param json the check's body
-   * @param timeout how long its answer is waited for
+   * @param timeout maximum time to wait for its response
    */
   CompletableFuture<Outcome<Decision>> add(String id, byte[] json, Duration timeout) {
     Waiting added = new Waiting(id, json, timeout);
@@ -83,7 +83,7 @@ final class Batcher {
     return added.outcome;
   }
 
-  /** Sends what is waiting, without waiting for more. */
+  /** Sends the waiting checks now. */
   void flush() {
     List<Waiting> taken;
     synchronized (this) {
@@ -92,7 +92,7 @@ final class Batcher {
     send(taken);
   }
 
-  /** Sends a batch unless it was sent because it was full. */
+  /** Sends a batch, unless it was already sent because it was full. */
   private void flush(List<Waiting> begun) {
     synchronized (this) {
       if (waiting != begun) {
@@ -117,7 +117,7 @@ final class Batcher {
     }
     Duration timeout = latest(batch);
     if (batch.size() == 1) {
-      // alone it is answered with the header fields that a batch does not have
+      // the response to a single check has header fields that a batch's response does not have
       Waiting only = batch.get(0);
       var unused =
           transport

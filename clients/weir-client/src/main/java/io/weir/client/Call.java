@@ -8,20 +8,20 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call that Weir is asked about. The rules of each member, such as the length of names, are
- * those of the check API; a node that refuses one says which ({@link WeirRequestException}).
- * Immutable.
+ * One call to check. The check API defines the rules of each member, such as the length of names. A
+ * node that refuses a member names it in the {@link WeirRequestException}. Immutable.
  *
- * @param client the client's name; null if {@code apiKey} says whose call it is
- * @param apiKey a key of the client; null if {@code client} is given. Exactly one of both is given
+ * @param client the client's name; null if {@code apiKey} identifies the client
+ * @param apiKey an API key of the client; null if {@code client} is given. Exactly one of both is
+ *     required
  * @param endpoint the called endpoint as a template, such as {@code GET /v1/items/{id}}; null means
  *     none
- * @param meter what is counted; null means {@code calls}
+ * @param meter the meter that counts the call; null means {@code calls}
  * @param cost tokens taken and units billed, 1 to 2^53 − 1
- * @param id the idempotency key; null lets the client make a UUIDv7, which each of its retries uses
+ * @param id the idempotency key; if null, the client creates a UUIDv7 that all its retries use
  * @param ip the caller's IPv4 or IPv6 address; null means unknown
- * @param attributes what policies may look at: values are {@link String}, {@link Number} or {@link
- *     Boolean}
+ * @param attributes attributes that policies may match: values are {@link String}, {@link Number}
+ *     or {@link Boolean}
  */
 public record Call(
     @Nullable String client,
@@ -34,10 +34,10 @@ public record Call(
     Map<String, Object> attributes) {
   public Call {
     if ((client == null) == (apiKey == null)) {
-      throw new IllegalArgumentException("a call has a client or an API key, and not both");
+      throw new IllegalArgumentException("a call must have a client or an API key, but not both");
     }
     if (cost < 1) {
-      throw new IllegalArgumentException("cost must be at least 1, is " + cost);
+      throw new IllegalArgumentException("cost must be at least 1, but is " + cost);
     }
     requireText("client", client);
     requireText("apiKey", apiKey);
@@ -49,7 +49,7 @@ public record Call(
       Object value = attribute.getValue();
       if (!(value instanceof String || value instanceof Number || value instanceof Boolean)) {
         throw new IllegalArgumentException(
-            "attribute " + attribute.getKey() + " must be a text, a number or a boolean");
+            "attribute " + attribute.getKey() + " must be a string, a number or a boolean");
       }
       requireText("attributes", attribute.getKey());
       requireText("attribute " + attribute.getKey(), value.toString());
@@ -57,10 +57,10 @@ public record Call(
     attributes = Map.copyOf(attributes);
   }
 
-  /** Refuses half a surrogate pair, which would be sent as another name than is meant. */
+  /** Refuses an unpaired surrogate, which UTF-8 would replace by another character. */
   private static void requireText(String member, @Nullable String value) {
     if (value != null && !StandardCharsets.UTF_8.newEncoder().canEncode(value)) {
-      throw new IllegalArgumentException(member + " has half a surrogate pair");
+      throw new IllegalArgumentException(member + " has an unpaired surrogate");
     }
   }
 
@@ -70,7 +70,7 @@ public record Call(
         Objects.requireNonNull(client, "client"), null, null, null, 1, null, null, Map.of());
   }
 
-  /** Returns a call of the client that has an API key: cost 1, the default meter, no endpoint. */
+  /** Returns a call of the client with this API key: cost 1, the default meter, no endpoint. */
   public static Call ofApiKey(String apiKey) {
     return new Call(
         null, Objects.requireNonNull(apiKey, "apiKey"), null, null, 1, null, null, Map.of());
@@ -91,7 +91,7 @@ public record Call(
     return new Call(client, apiKey, endpoint, meter, other, id, ip, attributes);
   }
 
-  /** Returns this call with an idempotency key of the caller's own. */
+  /** Returns this call with the given idempotency key. */
   public Call withId(String other) {
     return new Call(client, apiKey, endpoint, meter, cost, other, ip, attributes);
   }
@@ -101,14 +101,14 @@ public record Call(
     return new Call(client, apiKey, endpoint, meter, cost, id, other, attributes);
   }
 
-  /** Returns this call with one more attribute, or with another value of it. */
+  /** Returns this call with one more attribute, or with a new value of it. */
   public Call withAttribute(String name, Object value) {
     Map<String, Object> more = new LinkedHashMap<>(attributes);
     more.put(name, value);
     return new Call(client, apiKey, endpoint, meter, cost, id, ip, more);
   }
 
-  /** Returns the call without its API key, which is a secret. */
+  /** Returns the members of the call without its API key, which is a secret. */
   @Override
   public String toString() {
     return "Call[client="

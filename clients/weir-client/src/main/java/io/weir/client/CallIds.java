@@ -6,8 +6,8 @@ import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Makes ids of calls: UUIDs of version 7 (RFC 9562 §5.7), of 48 bits of epoch milliseconds and 74
- * random bits. The time in them lets Weir find a call that is settled later. Thread-safe.
+ * Creates ids of calls: UUIDs of version 7 (RFC 9562 §5.7) with 48 bits of epoch milliseconds and
+ * 74 random bits. With the time in the id, Weir finds a call that is settled later. Thread-safe.
  */
 final class CallIds {
   private final Clock clock;

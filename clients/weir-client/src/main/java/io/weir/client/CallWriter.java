@@ -7,7 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Writes the bodies of requests, as JSON. Thread-safe. */
+/** Writes request bodies as JSON. Thread-safe. */
 final class CallWriter {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -16,7 +16,7 @@ final class CallWriter {
   /**
    * Returns the body of a check.
    *
-   * @param id the call's id, which this client may have made
+   * @param id the call's id, from the caller or created by this client
    */
   static byte[] check(Call call, String id) {
     Map<String, Object> members = new LinkedHashMap<>();
@@ -39,12 +39,12 @@ final class CallWriter {
     }
   }
 
-  /** Returns an object with these members. */
+  /** Returns a JSON object with these members. */
   static byte[] object(Map<String, Object> members) {
     try {
       return JSON.writeValueAsBytes(members);
     } catch (JsonProcessingException impossible) {
-      throw new IllegalStateException("texts and numbers can be written", impossible);
+      throw new IllegalStateException("strings and numbers can be written", impossible);
     }
   }
 }

@@ -3,9 +3,11 @@ package io.weir.client;
 
 import java.util.List;
 
-/** Whether a call may pass, and who has said so. Every case is immutable. */
+/**
+ * The result of a check: whether the call may pass, and who decided it. Every case is immutable.
+ */
 public sealed interface Decision {
-  /** Returns the call's id: the caller's own, or the one that the client has made. */
+  /** Returns the call's id: the caller's own, or the id that the client created. */
   String id();
 
   /** Returns whether the call may pass. */
@@ -14,7 +16,7 @@ public sealed interface Decision {
   /**
    * Weir has allowed the call and recorded it.
    *
-   * @param verdict what the node says of it
+   * @param verdict the node's verdict
    */
   record Allowed(Verdict verdict) implements Decision {
     @Override
@@ -31,12 +33,13 @@ public sealed interface Decision {
   /**
    * Weir has denied the call.
    *
-   * @param verdict what the node says of it
+   * @param verdict the node's verdict
    * @param status the HTTP status of the verdict: 429, or 503 with the reason {@code
    *     policy-fails-closed}
-   * @param reason why, as a word of the check API, such as {@code not-enough-tokens}
-   * @param detail why, in a sentence
-   * @param violatedPolicies names of the enforced policies whose bucket did not hold the cost
+   * @param reason the reason from the check API, such as {@code not-enough-tokens}
+   * @param detail a sentence that explains the reason
+   * @param violatedPolicies names of the enforced policies whose bucket had too few tokens for the
+   *     cost
    */
   record Denied(
       Verdict verdict, int status, String reason, String detail, List<String> violatedPolicies)
@@ -57,10 +60,10 @@ public sealed interface Decision {
   }
 
   /**
-   * No client has the API key of the call, or the key has expired. Nothing was decided or recorded.
+   * The API key of the call is unknown or has expired. Weir neither decided nor recorded the call.
    *
    * @param id the call's id
-   * @param detail why, in a sentence
+   * @param detail a sentence that explains the refusal
    */
   record KeyRefused(String id, String detail) implements Decision {
     @Override
@@ -70,33 +73,33 @@ public sealed interface Decision {
   }
 
   /**
-   * No node has decided the call in time, so the client has. The call may have been charged and
-   * recorded all the same, if an answer was lost.
+   * No node decided the call in time, so the client decided it. If a response was lost, a node may
+   * still have charged and recorded the call.
    *
    * @param id the call's id
-   * @param isAllowed what the client has decided: with {@link FailureMode#OPEN} true, unless the
-   *     cause is one that refuses the call in every mode
-   * @param cause why no node has decided
-   * @param detail what happened last, in a sentence
+   * @param isAllowed the client's decision: true with {@link FailureMode#OPEN}, unless the cause
+   *     refuses the call in every mode
+   * @param cause why no node decided the call
+   * @param detail a sentence about the last failure
    */
   record Undecided(String id, boolean isAllowed, Cause cause, String detail) implements Decision {}
 
-  /** Why no node has decided a call. */
+  /** Reason why no node decided a call. */
   enum Cause {
-    /** No answer came in time. */
+    /** No response came in time. */
     TIMEOUT(false),
-    /** No node could be reached, or the connection has ended before the answer. */
+    /** No node could be reached, or the connection ended before the response. */
     UNREACHABLE(false),
-    /** A node was stopping, or answered that it cannot decide because of a fault of its own. */
+    /** A node was stopping, or reported an internal fault. */
     FAULT(false),
     /**
-     * A node has answered that it is overloaded, or this client has too many calls under way. The
-     * call is refused in every mode, so that overload does not switch limits off.
+     * A node reported that it is overloaded, or this client has too many concurrent requests. The
+     * call is refused in every mode, so that overload does not disable limits.
      */
     OVERLOADED(true),
     /**
-     * A node has decided the call and could not record it. The call is refused in every mode, since
-     * it would not be billed.
+     * A node decided the call but could not record it. The call is refused in every mode, since it
+     * would not be billed.
      */
     NOT_RECORDED(true);
 
@@ -106,12 +109,12 @@ public sealed interface Decision {
       this.isRefusal = isRefusal;
     }
 
-    /** Returns whether the call was turned away, and not just left without an answer. */
+    /** Returns whether the cause refuses the call in every failure mode. */
     boolean isRefusal() {
       return isRefusal;
     }
 
-    /** Returns whether a call may pass for this cause. */
+    /** Returns whether a call with this cause may pass. */
     boolean passes(FailureMode mode) {
       return mode == FailureMode.OPEN && !isRefusal;
     }

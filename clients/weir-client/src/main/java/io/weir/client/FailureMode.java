@@ -2,11 +2,11 @@
 package io.weir.client;
 
 /**
- * What the client decides when no node of Weir has decided a call within its deadline. It is not
- * asked when a node has refused to decide: see {@link Decision.Cause}.
+ * The client's decision when no node has decided a call within its deadline. It does not apply when
+ * a node has refused to decide: see {@link Decision.Cause}.
  */
 public enum FailureMode {
-  /** The call may pass. It is neither limited nor, as a rule, recorded. */
+  /** The call may pass. It is not limited and usually not recorded. */
   OPEN,
   /** The call is refused. */
   CLOSED

@@ -4,9 +4,9 @@ package io.weir.client;
 import java.time.Duration;
 
 /**
- * A slot that a call holds while it is under way.
+ * A slot that a call holds while it is in progress.
  *
- * @param token what renews and releases the slot; opaque
- * @param expires for how long the slot is held without a renewal, from the answer on
+ * @param token opaque token that renews and releases the slot
+ * @param expires time from the response until the slot expires, unless it is renewed
  */
 public record HeldSlot(String token, Duration expires) {}

@@ -9,11 +9,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
- * The nodes of Weir that a client asks in turn. A node that has failed is left out for a while, as
- * long as another one is not. Thread-safe.
+ * The nodes of Weir, used in turn. A failed node is skipped for a while if another node is
+ * available. Thread-safe.
  */
 final class Nodes {
-  /** How long a node is left out: long enough to spare calls a wait, short enough to notice it. */
+  /**
+   * Time for which a failed node is skipped, 1 s: calls do not wait for it, and it soon gets a new
+   * try.
+   */
   static final long REST_NANOS = 1_000_000_000;
 
   private final List<Node> nodes;
@@ -23,8 +26,8 @@ final class Nodes {
   /**
    * Creates the nodes.
    *
-   * @param bases their addresses, at least one, each without a query
-   * @param nanos a clock as {@link System#nanoTime}
+   * @param bases their base URLs, at least one, each without a query
+   * @param nanos a clock like {@link System#nanoTime}
    */
   Nodes(List<URI> bases, LongSupplier nanos) {
     List<Node> made = new ArrayList<>();
@@ -38,18 +41,21 @@ final class Nodes {
   /**
    * One node.
    *
-   * @param base its address
-   * @param awakeFromNanos from when on it is asked again
+   * @param base its base URL
+   * @param awakeFromNanos time from which it is used again
    */
   record Node(URI base, AtomicLong awakeFromNanos) {
-    /** Returns the address of a route, such as {@code /v1/check}. */
+    /** Returns the URL of a route, such as {@code /v1/check}. */
     URI at(String route) {
       String text = base.toString();
       return URI.create((text.endsWith("/") ? text.substring(0, text.length() - 1) : text) + route);
     }
   }
 
-  /** Returns the next node in turn that does not rest, or the one whose rest ends first. */
+  /**
+   * Returns the next node in turn that is not skipped. If all are skipped, returns the one that
+   * becomes available first.
+   */
   Node next() {
     long now = nanos.getAsLong();
     int first = Math.floorMod(turn.getAndIncrement(), nodes.size());
@@ -66,12 +72,12 @@ final class Nodes {
     return best;
   }
 
-  /** Leaves a node out for a while. */
+  /** Skips a node for a while. */
   void rest(Node node) {
     node.awakeFromNanos().set(nanos.getAsLong() + REST_NANOS);
   }
 
-  /** Ends the rest of a node, which has answered. */
+  /** Makes a node available again after a response. */
   void wake(Node node) {
     long now = nanos.getAsLong();
     if (restNanos(node, now) > 0) {
@@ -79,7 +85,7 @@ final class Nodes {
     }
   }
 
-  /** Returns whether a node does not rest. */
+  /** Returns whether any node is available. */
   boolean isAnyAwake() {
     long now = nanos.getAsLong();
     return nodes.stream().anyMatch(node -> restNanos(node, now) <= 0);

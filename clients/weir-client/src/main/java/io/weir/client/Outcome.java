@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.client;
 
-/** What one try of a request has come to. */
+/** The outcome of one try of a request. */
 sealed interface Outcome<T> {
-  /** A node has answered. */
+  /** A node has responded. */
   record Answered<T>(T value) implements Outcome<T> {}
 
   /** A node has refused the request, and would refuse it again. */
   record Wrong<T>(WeirRequestException exception) implements Outcome<T> {}
 
   /**
-   * There is no answer; another try may have one.
+   * There is no response; another try may have one.
    *
-   * @param cause why
-   * @param detail why, in a sentence
+   * @param cause the cause
+   * @param detail a sentence about the failure
    */
   record Failed<T>(Decision.Cause cause, String detail) implements Outcome<T> {}
 }

@@ -10,19 +10,19 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings of a client, which are valid together. Immutable.
+ * The validated settings of a client. Immutable.
  *
- * @param failureMode what is decided when no node has decided in time
- * @param nodes addresses of the nodes, at least one
- * @param token gives the bearer token; null means none
- * @param http sends the requests; null means one of the client's own
- * @param deadline until a call is decided, by a node or else by the client
- * @param tryTimeout how long one try of a check waits; at most the deadline
- * @param settleDeadline until a settlement is answered
- * @param maxTries most tries of one request
- * @param batchLinger how long a check waits for others; zero means that no batches are made
- * @param batchSize most checks in a batch
- * @param maxUnderWay most requests that are not answered yet
+ * @param failureMode the decision when no node has decided in time
+ * @param nodes base URLs of the nodes, at least one
+ * @param token supplies the bearer token; null means none
+ * @param http sends the requests; null means that the client creates its own
+ * @param deadline time until a call is decided, by a node or by the client
+ * @param tryTimeout timeout of one try of a check; at most the deadline
+ * @param settleDeadline time until a settlement has a result
+ * @param maxTries maximum number of tries of one request
+ * @param batchLinger time that a check waits for others; zero means no batches
+ * @param batchSize maximum number of checks in a batch
+ * @param maxUnderWay maximum number of concurrent requests
  */
 record Settings(
     FailureMode failureMode,
@@ -36,7 +36,7 @@ record Settings(
     Duration batchLinger,
     int batchSize,
     int maxUnderWay) {
-  /** Longest of all times, so that a wrong unit is noticed. */
+  /** Maximum of all times, so that a wrong unit is noticed. */
   private static final Duration LONGEST = Duration.ofMinutes(10);
 
   private static final int MAX_BATCH = 1_000;
@@ -44,7 +44,7 @@ record Settings(
   Settings {
     nodes = List.copyOf(nodes);
     if (nodes.isEmpty()) {
-      throw new IllegalArgumentException("at least one node is needed");
+      throw new IllegalArgumentException("at least one node is required");
     }
     nodes.forEach(Settings::requireNode);
     requireTime("deadline", deadline);
@@ -52,7 +52,7 @@ record Settings(
     requireTime("settleDeadline", settleDeadline);
     if (tryTimeout.compareTo(deadline) > 0) {
       throw new IllegalArgumentException(
-          "tryTimeout must be at most the deadline, " + deadline + ", is " + tryTimeout);
+          "tryTimeout must be at most the deadline, " + deadline + ", but is " + tryTimeout);
     }
     requireAtLeastOne("maxTries", maxTries);
     requireAtLeastOne("maxUnderWay", maxUnderWay);
@@ -60,12 +60,12 @@ record Settings(
       throw new IllegalArgumentException(
           "batchLinger must be zero or more and below the deadline, "
               + deadline
-              + ", is "
+              + ", but is "
               + batchLinger);
     }
     if (batchSize < 1 || batchSize > MAX_BATCH) {
       throw new IllegalArgumentException(
-          "batchSize must be 1 to " + MAX_BATCH + ", is " + batchSize);
+          "batchSize must be 1 to " + MAX_BATCH + ", but is " + batchSize);
     }
   }
 
@@ -78,25 +78,25 @@ record Settings(
         || node.getRawFragment() != null
         || node.getRawUserInfo() != null) {
       throw new IllegalArgumentException(
-          "a node must be an address like http://host:8080, without a user or a query");
+          "a node must be a URL like http://host:8080, without a user or a query");
     }
   }
 
   /**
-   * Refuses a time that is not above zero, or is too long to be meant.
+   * Refuses a time that is not positive, or that exceeds {@link #LONGEST}.
    *
-   * @throws IllegalArgumentException if it is so; it begins with what the time is called
+   * @throws IllegalArgumentException if the time is refused; the message begins with {@code what}
    */
   static void requireTime(String what, Duration time) {
     if (time.isNegative() || time.isZero() || time.compareTo(LONGEST) > 0) {
       throw new IllegalArgumentException(
-          what + " must be above zero and at most " + LONGEST + ", is " + time);
+          what + " must be greater than zero and at most " + LONGEST + ", but is " + time);
     }
   }
 
   private static void requireAtLeastOne(String what, int value) {
     if (value < 1) {
-      throw new IllegalArgumentException(what + " must be at least 1, is " + value);
+      throw new IllegalArgumentException(what + " must be at least 1, but is " + value);
     }
   }
 
@@ -108,7 +108,10 @@ record Settings(
     return new Attempts.Bounds(until, tryTimeout, maxTries);
   }
 
-  /** A settlement waits for the counting, so each of its tries may take all of its time. */
+  /**
+   * Returns the limits of settlements. A settlement waits until the call is counted, so each try
+   * may take the whole time.
+   */
   Attempts.Bounds ofSettlements() {
     return new Attempts.Bounds(settleDeadline, settleDeadline, maxTries);
   }

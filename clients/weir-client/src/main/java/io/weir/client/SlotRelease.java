@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.client;
 
-/** What has come of giving a slot back. */
+/** The result of releasing a slot. */
 public enum SlotRelease {
   /** The slot is free. */
   RELEASED,
-  /** The slot was free already. */
+  /** The slot was already free. */
   ALREADY_FREE,
-  /** It is not known whether the slot is free; its lease ends by itself. */
+  /** It is unknown whether the slot is free; it becomes free when its lease ends. */
   UNAVAILABLE
 }

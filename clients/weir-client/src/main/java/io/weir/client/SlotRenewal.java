@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.client;
 
-/** What has come of holding a slot for another lease. Every case is immutable. */
+/** The result of renewing a slot. Every case is immutable. */
 public sealed interface SlotRenewal {
   /**
    * The slot is held for another lease.
    *
-   * @param slot what renews and releases it from now on
+   * @param slot the slot with its new token
    */
   record Renewed(HeldSlot slot) implements SlotRenewal {}
 
   /**
-   * The slot is not held any more.
+   * The slot is no longer held.
    *
-   * @param detail why, in a sentence
+   * @param detail a sentence that explains why
    */
   record Ended(String detail) implements SlotRenewal {}
 
   /**
-   * It is not known whether the slot was renewed; it is held until its lease ends at least.
+   * It is unknown whether the slot was renewed. It is held at least until its lease ends.
    *
-   * @param detail why, in a sentence
+   * @param detail a sentence that explains the failure
    */
   record Unavailable(String detail) implements SlotRenewal {}
 }

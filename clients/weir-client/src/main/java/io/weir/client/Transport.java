@@ -26,12 +26,12 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Sends one request to one node, and says how the node fares. Thread-safe. */
+/** Sends one request to one node, and tracks which nodes are available. Thread-safe. */
 final class Transport {
-  /** The route of one check. */
+  /** The path of a check. */
   static final String CHECK = "/v1/check";
 
-  /** The route of several checks. */
+  /** The path of a batch of checks. */
   static final String BATCH = "/v1/check/batch";
 
   private final HttpClient http;
@@ -40,19 +40,19 @@ final class Transport {
   private final ScheduledExecutorService timer;
 
   /**
-   * An answer.
+   * An HTTP response.
    *
    * @param statusCode its HTTP status
    * @param headers its header fields
-   * @param body its body, whole
+   * @param body its whole body
    */
   record Answer(int statusCode, HttpHeaders headers, String body) {}
 
   /**
-   * Creates it.
+   * Creates a transport.
    *
-   * @param token gives the bearer token of each request; null means none
-   * @param timer ends the wait for answers
+   * @param token supplies the bearer token of each request; null means none
+   * @param timer runs the timeouts
    */
   Transport(
       HttpClient http,
@@ -70,10 +70,10 @@ final class Transport {
    *
    * @param route a path, such as {@code /v1/check}
    * @param headers further header fields
-   * @param timeout how long to wait for the whole answer, above zero
-   * @param reader reads the answer
-   * @return the outcome; completed exceptionally only if the token cannot be had, the request not
-   *     be sent, or the answer not be read because of a fault of this client
+   * @param timeout maximum time to wait for the whole response, greater than zero
+   * @param reader reads the response
+   * @return the outcome. It completes exceptionally only if the token supplier fails, the request
+   *     cannot be sent, or this client fails to read the response
    */
   <T> CompletableFuture<Outcome<T>> post(
       String route,
@@ -88,10 +88,10 @@ final class Transport {
       HttpRequest request = request(node.at(route), headers, body);
       sent = http.sendAsync(request, info -> reading(info, reader, node, outcome));
     } catch (Throwable notSent) {
-      // also an Error, of the supplier of the token: who waits for the answer is told
+      // includes an Error of the token supplier, so that waiting callers get it
       return CompletableFuture.failedFuture(notSent);
     }
-    // an answer that was read has completed the outcome before
+    // if a response was read, the outcome is already completed
     var unused =
         sent.whenComplete(
             (answer, thrown) -> {
@@ -103,8 +103,8 @@ final class Transport {
   }
 
   /**
-   * Reads an answer on the thread on which it comes. The future of a request would be completed in
-   * the common pool of the JVM, where whatever else the program does may hold it up.
+   * Reads a response on the thread that receives it. The future of a request would complete in the
+   * common pool of the JVM, where the program's other tasks may delay it.
    */
   private <T> BodySubscriber<Void> reading(
       ResponseInfo info,
@@ -132,7 +132,7 @@ final class Transport {
     Future<?> end =
         timer.schedule(
             () -> {
-              String detail = node.base() + " gave no answer in time";
+              String detail = node.base() + " did not respond in time";
               complete(outcome, node, new Outcome.Failed<>(Cause.TIMEOUT, detail));
               sent.cancel(true);
             },
@@ -145,7 +145,7 @@ final class Transport {
     if (result.isDone()) {
       return;
     }
-    // before what depends on it, which may ask for the next node
+    // before the result completes, since its dependents may select the next node
     if (outcome instanceof Outcome.Failed) {
       nodes.rest(node);
     } else {

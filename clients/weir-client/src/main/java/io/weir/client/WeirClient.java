@@ -24,21 +24,21 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks Weir whether calls may pass. Thread-safe; one client serves a whole program.
+ * A client of Weir's check API, which checks whether calls may pass. Thread-safe; a program needs
+ * one client.
  *
- * <p>Each check is answered within its deadline: by a node, or else by the client in its {@link
- * FailureMode} ({@link Decision.Undecided}). A try that fails is repeated at the next node with the
- * same id, so that the call is counted once, though its buckets may be charged once for each try
- * that a node has decided. A mistake in a request is a {@link WeirRequestException}, and never a
- * decision.
+ * <p>Each check has a decision within its deadline: by a node, or by the client in its {@link
+ * FailureMode} ({@link Decision.Undecided}). A failed try is repeated at the next node with the
+ * same id, so that the call is counted once. Its buckets may be charged once for each try that a
+ * node decided. A mistake in a request is a {@link WeirRequestException}, never a decision.
  *
- * <p>Futures are completed by threads that the client shares among all calls, so what depends on
- * them must not block.
+ * <p>Threads that the client shares among all calls complete the futures, so dependent stages must
+ * not block.
  */
 public final class WeirClient implements AutoCloseable {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
 
-  /** Redis has 250 ms of it before a policy decides without Redis. */
+  /** Within this time Redis has 250 ms before a policy decides without Redis. */
   private static final Duration TRY_TIMEOUT = Duration.ofMillis(300);
 
   private final Settings settings;
@@ -48,11 +48,11 @@ public final class WeirClient implements AutoCloseable {
   private final @Nullable Batcher batcher;
   private final CallIds ids = new CallIds(Clock.systemUTC());
 
-  /** Calls that take a place; each gives it back before its caller is told. */
+  /** Number of calls in progress. Each is subtracted before its future completes. */
   private final AtomicInteger underWay = new AtomicInteger();
 
-  /** Calls whose callers are not told yet, for which the end of the client waits. */
-  private final AtomicInteger untold = new AtomicInteger();
+  /** Number of calls whose futures have not completed yet; {@link #close} waits for them. */
+  private final AtomicInteger uncompleted = new AtomicInteger();
 
   private final AtomicBoolean closed = new AtomicBoolean();
   private final CompletableFuture<Void> drained = new CompletableFuture<>();
@@ -62,7 +62,7 @@ public final class WeirClient implements AutoCloseable {
     this.nodes = new Nodes(settings.nodes(), System::nanoTime);
     this.timer = new ScheduledThreadPoolExecutor(1, WeirClient::timerThread);
     timer.setRemoveOnCancelPolicy(true);
-    // after the close only what belongs to an answered call is left to be refused
+    // after the close only timeouts of completed calls can be rejected
     timer.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
     HttpClient given = settings.http();
     this.transport =
@@ -91,18 +91,18 @@ public final class WeirClient implements AutoCloseable {
   }
 
   /**
-   * Begins the settings of a client.
+   * Creates a builder of a client.
    *
-   * @param failureMode what is decided when no node has decided in time; there is no default, since
-   *     either choice costs something: calls that are not limited, or calls that are refused
-   * @param nodes addresses of the nodes, such as {@code http://weir-1:8080}, at least one
+   * @param failureMode the decision when no node has decided in time. There is no default: either
+   *     choice has a price, calls without a limit or refused calls
+   * @param nodes base URLs of the nodes, such as {@code http://weir-1:8080}, at least one
    */
   public static Builder builder(FailureMode failureMode, URI... nodes) {
     return new Builder(failureMode, Arrays.asList(nodes));
   }
 
   /**
-   * Asks whether a call may pass, and waits for the decision, at most until the deadline of the
+   * Checks whether a call may pass, and waits for the decision, at most until the deadline of the
    * settings. An interrupt does not end the wait.
    *
    * @throws WeirRequestException if a node refuses the request as wrong
@@ -112,19 +112,19 @@ public final class WeirClient implements AutoCloseable {
     return await(checkAsync(call));
   }
 
-  /** Asks whether a call may pass, with the deadline of the settings. */
+  /** Checks whether a call may pass, with the deadline of the settings. */
   public CompletableFuture<Decision> checkAsync(Call call) {
     return checkAsync(call, settings.deadline());
   }
 
   /**
-   * Asks whether a call may pass.
+   * Checks whether a call may pass.
    *
-   * @param deadline until the call is decided, by a node or else by this client; at most 10 minutes
+   * @param deadline time until the call is decided, by a node or by this client; at most 10 minutes
    * @return the decision; completed with a {@link WeirRequestException} if a node refuses the
    *     request as wrong
-   * @throws IllegalArgumentException if the deadline is not above zero and above the linger time of
-   *     batches, or is above 10 minutes
+   * @throws IllegalArgumentException if the deadline is not greater than zero and than the linger
+   *     time of batches, or is greater than 10 minutes
    * @throws IllegalStateException if the client is closed
    */
   public CompletableFuture<Decision> checkAsync(Call call, Duration deadline) {
@@ -132,12 +132,15 @@ public final class WeirClient implements AutoCloseable {
     Duration linger = settings.batchLinger();
     if (deadline.compareTo(linger) <= 0) {
       throw new IllegalArgumentException(
-          "deadline must be above the linger time of batches, " + linger + ", is " + deadline);
+          "deadline must be greater than the linger time of batches, "
+              + linger
+              + ", but is "
+              + deadline);
     }
     String given = call.id();
     String id = given == null ? ids.next() : given;
     byte[] body = CallWriter.check(call, id);
-    return ask(
+    return submit(
         settings.ofChecks(deadline),
         timeout -> send(id, body, timeout),
         (cause, detail) ->
@@ -152,13 +155,13 @@ public final class WeirClient implements AutoCloseable {
   }
 
   /**
-   * Tells Weir what an allowed call turned out to cost; 0 voids it. A call is settled once, and a
-   * repetition is answered as the first time.
+   * Settles an allowed call at its actual cost; 0 voids it. A call is settled once; a repetition
+   * has the same result.
    *
-   * @param verdict of the call; its position makes the call quick to find
+   * @param verdict the call's verdict; its usage position makes the search for the call fast
    * @param actualCost the cost, at least 0
-   * @return what has come of it; completed with a {@link WeirRequestException} if a node refuses
-   *     the request as wrong
+   * @return the result; completed with a {@link WeirRequestException} if a node refuses the request
+   *     as wrong
    */
   public CompletableFuture<Settlement> settle(Verdict verdict, long actualCost) {
     String position = verdict.usagePosition();
@@ -170,8 +173,8 @@ public final class WeirClient implements AutoCloseable {
   }
 
   /**
-   * Tells Weir what an allowed call turned out to cost, as {@link #settle(Verdict, long)} does. The
-   * call is found by the time in its id, if the client or a node has made it.
+   * Settles an allowed call at its actual cost, like {@link #settle(Verdict, long)}. Weir searches
+   * for the call by the time in its id, if the client or a node created the id.
    */
   public CompletableFuture<Settlement> settle(String client, String id, long actualCost) {
     return settle(client, id, actualCost, Map.of());
@@ -180,11 +183,11 @@ public final class WeirClient implements AutoCloseable {
   private CompletableFuture<Settlement> settle(
       String client, String id, long actualCost, Map<String, String> headers) {
     if (actualCost < 0) {
-      throw new IllegalArgumentException("actualCost must be at least 0, is " + actualCost);
+      throw new IllegalArgumentException("actualCost must be at least 0, but is " + actualCost);
     }
     String segment = URLEncoder.encode(id, StandardCharsets.UTF_8).replace("+", "%20");
     byte[] body = CallWriter.object(Map.of("client", client, "actual_cost", actualCost));
-    return ask(
+    return submit(
         settings.ofSettlements(),
         timeout ->
             transport.post(
@@ -196,17 +199,17 @@ public final class WeirClient implements AutoCloseable {
         (cause, detail) -> new Settlement.Unavailable(detail, Duration.ofSeconds(1)));
   }
 
-  /** Holds a slot for another lease; use the slot of the answer from then on. */
+  /** Renews a slot for another lease. Use the returned slot from then on. */
   public CompletableFuture<SlotRenewal> renew(HeldSlot slot) {
-    return ask(
+    return submit(
         settings.ofChecks(settings.deadline()),
         timeout -> ofSlot("/v1/slots/renew", slot, timeout, AnswerReader::renewal),
         (cause, detail) -> new SlotRenewal.Unavailable(detail));
   }
 
-  /** Gives a slot back. Release a call's slot once, after its last try and its last renewal. */
+  /** Releases a slot. Release a call's slot once, after its last try and its last renewal. */
   public CompletableFuture<SlotRelease> release(HeldSlot slot) {
-    return ask(
+    return submit(
         settings.ofChecks(settings.deadline()),
         timeout -> ofSlot("/v1/slots/release", slot, timeout, AnswerReader::release),
         (cause, detail) -> SlotRelease.UNAVAILABLE);
@@ -221,39 +224,39 @@ public final class WeirClient implements AutoCloseable {
     return transport.post(route, Map.of(), body, timeout, reader);
   }
 
-  private <T> CompletableFuture<T> ask(
+  private <T> CompletableFuture<T> submit(
       Attempts.Bounds bounds,
       Function<Duration, CompletableFuture<Outcome<T>>> request,
       BiFunction<Cause, String, T> fallback) {
-    untold.incrementAndGet();
+    uncompleted.incrementAndGet();
     boolean hasPlace = underWay.incrementAndGet() <= settings.maxUnderWay();
     if (closed.get() || !hasPlace) {
       underWay.decrementAndGet();
-      told();
+      completed();
       if (closed.get()) {
         throw new IllegalStateException("the client is closed");
       }
       return CompletableFuture.completedFuture(
           fallback.apply(
               Cause.OVERLOADED,
-              "this client has " + settings.maxUnderWay() + " requests under way"));
+              "this client has " + settings.maxUnderWay() + " requests in progress"));
     }
     CompletableFuture<T> answer;
     try {
       answer = new Attempts<>(nodes, timer, bounds, request, fallback).begin();
     } catch (Throwable notBegun) {
       underWay.decrementAndGet();
-      told();
+      completed();
       throw notBegun;
     }
     CompletableFuture<T> handedOut =
         answer.whenComplete((value, thrown) -> underWay.decrementAndGet());
-    var unused = handedOut.whenComplete((value, thrown) -> told());
+    var unused = handedOut.whenComplete((value, thrown) -> completed());
     return handedOut;
   }
 
-  private void told() {
-    if (untold.decrementAndGet() == 0 && closed.get()) {
+  private void completed() {
+    if (uncompleted.decrementAndGet() == 0 && closed.get()) {
       drained.complete(null);
     }
   }
@@ -270,8 +273,8 @@ public final class WeirClient implements AutoCloseable {
   }
 
   /**
-   * Takes no more calls, and waits until those under way are answered, at most for the longest of
-   * their deadlines. May be called again.
+   * Accepts no more calls, and waits for the calls in progress, at most until the latest of their
+   * deadlines. May be called again.
    */
   @Override
   public void close() {
@@ -279,14 +282,14 @@ public final class WeirClient implements AutoCloseable {
     if (batcher != null) {
       batcher.flush();
     }
-    if (untold.get() == 0) {
+    if (uncompleted.get() == 0) {
       drained.complete(null);
     }
     drained.join();
     timer.shutdownNow();
   }
 
-  /** The settings of a client. Not thread-safe. */
+  /** Builds a client from settings. Not thread-safe. */
   public static final class Builder {
     private final FailureMode failureMode;
     private final List<URI> nodes;
@@ -311,56 +314,60 @@ public final class WeirClient implements AutoCloseable {
       return token(() -> value);
     }
 
-    /** Sends a bearer token that is asked for before each request, so that it may change. */
+    /**
+     * Sends a bearer token. The supplier is called before each request, so the token may change.
+     */
     public Builder token(Supplier<String> value) {
       this.token = Objects.requireNonNull(value, "token");
       return this;
     }
 
     /**
-     * Sends the requests by a client of the caller's, which has its certificates, proxy, version of
-     * HTTP and time to connect; by default by one of its own over HTTP/1.1.
+     * Uses the caller's HTTP client, with its certificates, proxy, HTTP version and connect
+     * timeout. By default the client creates its own for HTTP/1.1.
      */
     public Builder http(HttpClient value) {
       this.http = Objects.requireNonNull(value, "http");
       return this;
     }
 
-    /** Sets until when a call is decided, by a node or else by the client; 1 s by default. */
+    /** Sets the time until a call is decided, by a node or by the client; 1 s by default. */
     public Builder deadline(Duration value) {
       this.deadline = value;
       return this;
     }
 
     /**
-     * Sets how long one try of a check waits for its answer; 300 ms by default, or the deadline if
-     * that is shorter. Nodes that confirm each call in Kafka ({@code WEIR_DURABILITY=acked}) need
-     * more.
+     * Sets the timeout of one try of a check; 300 ms by default, or the deadline if that is
+     * shorter. Nodes that confirm each call in Kafka ({@code WEIR_DURABILITY=acked}) need more.
      */
     public Builder tryTimeout(Duration value) {
       this.tryTimeout = value;
       return this;
     }
 
-    /** Sets until when a settlement is answered; 15 s by default, since it waits to be counted. */
+    /**
+     * Sets the time until a settlement has a result; 15 s by default, since it waits until the call
+     * is counted.
+     */
     public Builder settleDeadline(Duration value) {
       this.settleDeadline = value;
       return this;
     }
 
-    /** Sets the most tries of one request, at least 1; 3 by default. */
+    /** Sets the maximum number of tries of one request, at least 1; 3 by default. */
     public Builder maxTries(int value) {
       this.maxTries = value;
       return this;
     }
 
     /**
-     * Puts checks that come within a short time into one request. By default each check is a
-     * request of its own, which adds no wait, and whose answer has the header fields that a batch's
-     * has not.
+     * Combines checks that arrive within a short time into one request. By default each check is
+     * its own request. That adds no wait, and its response has header fields that a batch's
+     * response lacks.
      *
-     * @param linger how long the first check of a batch waits for others; zero means no batches
-     * @param size most checks in a batch, 1 to 1,000
+     * @param linger time that the first check of a batch waits for others; zero means no batches
+     * @param size maximum number of checks in a batch, 1 to 1,000
      */
     public Builder batches(Duration linger, int size) {
       this.batchLinger = linger;
@@ -369,8 +376,8 @@ public final class WeirClient implements AutoCloseable {
     }
 
     /**
-     * Sets the most requests that are under way at a time, at least 1; 10,000 by default. Above it
-     * a check is {@link Decision.Undecided} at once, with {@link Cause#OVERLOADED}.
+     * Sets the maximum number of concurrent requests, at least 1; 10,000 by default. Above it a
+     * check is {@link Decision.Undecided} at once, with {@link Cause#OVERLOADED}.
      */
     public Builder maxUnderWay(int value) {
       this.maxUnderWay = value;
@@ -378,9 +385,9 @@ public final class WeirClient implements AutoCloseable {
     }
 
     /**
-     * Makes the client. Nothing is connected to before the first check.
+     * Creates the client. It does not connect before the first check.
      *
-     * @throws IllegalArgumentException if the settings are not valid together; it names the setting
+     * @throws IllegalArgumentException if the settings are invalid; the message names the setting
      */
     public WeirClient build() {
       Duration aTry = tryTimeout;

@@ -4,9 +4,9 @@ package io.weir.client;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A node has refused a request that no repetition mends: a member is wrong, or the token is not
- * accepted. It is a fault of the calling program or of its settings, so it is never turned into a
- * decision, whatever the failure mode.
+ * Thrown when a node refuses a request that would fail again: a member is wrong, or the token is
+ * not accepted. The calling program or its settings must change, so the failure mode does not
+ * apply.
  */
 public final class WeirRequestException extends RuntimeException {
   private static final long serialVersionUID = 1;
@@ -30,19 +30,19 @@ public final class WeirRequestException extends RuntimeException {
   }
 
   /**
-   * Returns the word of the check API that says what is wrong, such as {@code invalid-member};
-   * {@code unknown} if something else than a node of Weir has answered.
+   * Returns the reason from the check API, such as {@code invalid-member}. Returns {@code unknown}
+   * if the response is not from a node of Weir.
    */
   public String reason() {
     return reason;
   }
 
-  /** Returns the member, parameter or header field that is wrong; null if it is not one of them. */
+  /** Returns the wrong member, parameter or header field; null if none of them is wrong. */
   public @Nullable String field() {
     return field;
   }
 
-  /** Returns what is wrong, in a sentence. */
+  /** Returns a sentence that explains the reason. */
   public String detail() {
     return detail;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A client of Weir's check API. Depends on the JDK's HTTP client and Jackson alone, and on no other
+ * A client of Weir's check API. Depends only on the JDK's HTTP client and Jackson, and on no other
  * module of Weir.
  */
 @NullMarked

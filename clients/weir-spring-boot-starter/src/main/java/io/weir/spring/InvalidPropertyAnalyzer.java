@@ -4,14 +4,14 @@ package io.weir.spring;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Shows a missing or wrong property as one sentence, in place of a stack trace. */
+/** Reports a missing or wrong property as one sentence instead of a stack trace. */
 final class InvalidPropertyAnalyzer extends AbstractFailureAnalyzer<InvalidPropertyException> {
   @Override
   protected FailureAnalysis analyze(Throwable rootFailure, InvalidPropertyException cause) {
     return new FailureAnalysis(
         cause.getMessage(),
-        "Set the property in the application's configuration, or weir.enabled=false to leave Weir"
-            + " out.",
+        "Set the property in the application's configuration, or disable Weir with"
+            + " weir.enabled=false.",
         cause);
   }
 }

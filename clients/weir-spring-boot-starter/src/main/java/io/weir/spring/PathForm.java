@@ -5,25 +5,25 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The form in which servlet containers match a request's path, whichever way it is written.
+ * Normalizes request paths to the form that servlet containers match.
  *
  * <ol>
- *   <li>Of each segment, parameters are left out: all from its first semicolon on.
- *   <li>Empty segments are left out, and so is a slash at the end.
- *   <li>Dot segments are resolved, also those whose dots are percent-encoded; above the root there
- *       is nothing.
- *   <li>A percent sign that begins no encoded byte stands for itself: it becomes {@code %25}.
+ *   <li>Removes the parameters of each segment: the first semicolon and the text after it.
+ *   <li>Removes empty segments and a slash at the end.
+ *   <li>Resolves dot segments, also with percent-encoded dots. Segments above the root are dropped.
+ *   <li>Encodes a percent sign that does not begin an encoded byte as {@code %25}.
  * </ol>
  *
- * <p>Segments stay encoded otherwise, since whoever compares them decodes them, once. For example,
- * {@code //v1/x/%2e./it%65ms;v=1/7/} has the form {@code /v1/it%65ms/7}. Stateless and thread-safe.
+ * <p>Segments otherwise stay encoded, since the code that compares them decodes them once. For
+ * example, {@code //v1/x/%2e./it%65ms;v=1/7/} becomes {@code /v1/it%65ms/7}. Stateless and
+ * thread-safe.
  */
 final class PathForm {
   private static final int HEXADECIMAL = 16;
 
   private PathForm() {}
 
-  /** Returns the segments of a path in that form, whatever it holds. */
+  /** Returns the segments of the normalized path. Accepts any text. */
   static List<String> segments(String path) {
     List<String> segments = new ArrayList<>();
     for (String written : path.split("/", -1)) {
@@ -41,8 +41,8 @@ final class PathForm {
   }
 
   /**
-   * Returns the path that is matched within an application: that of the whole address, without as
-   * many segments at its beginning as the application's own path has.
+   * Returns the normalized path within an application. It is the whole path without its first
+   * segments, as many as the application's own path has.
    *
    * @param contextPath the application's path, empty if it is the root
    */
@@ -53,8 +53,8 @@ final class PathForm {
   }
 
   /**
-   * Returns a path as it is written, but for percent signs that begin no encoded byte, with which
-   * no path can be read.
+   * Returns the path with {@code %25} for each percent sign that does not begin an encoded byte.
+   * Such a sign would make the path unreadable.
    */
   static String decodable(String path) {
     if (path.indexOf('%') < 0) {
@@ -76,7 +76,7 @@ final class PathForm {
     return semicolon < 0 ? segment : segment.substring(0, semicolon);
   }
 
-  /** Returns whether a hexadecimal digit stands there; digits of other scripts are none. */
+  /** Returns whether the character at an index is an ASCII hexadecimal digit. */
   private static boolean isHexadecimal(String text, int at) {
     return at < text.length()
         && text.charAt(at) < 0x80

@@ -11,12 +11,12 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An answer to a request that may not pass, as a problem document (RFC 9457). Its {@code reason} is
- * a word of the check API. Immutable.
+ * A response to a refused request, as a problem document (RFC 9457). Its {@code reason} is a reason
+ * of the check API. Immutable.
  *
  * @param status the HTTP status
- * @param fields header fields besides those of a verdict
- * @param members what stands in the body besides the status
+ * @param fields header fields in addition to those of a verdict
+ * @param members members of the body
  */
 record ProblemAnswer(int status, Map<String, String> fields, Map<String, Object> members) {
   private static final ObjectMapper JSON = new ObjectMapper();

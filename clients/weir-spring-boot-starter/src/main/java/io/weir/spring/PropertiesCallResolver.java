@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Resolves calls as the properties {@code weir.filter.*} say. Thread-safe. */
+/** Resolves calls by the properties {@code weir.filter.*}. Thread-safe. */
 final class PropertiesCallResolver implements WeirCallResolver {
   private static final Logger LOG = LoggerFactory.getLogger(PropertiesCallResolver.class);
 
@@ -18,9 +18,9 @@ final class PropertiesCallResolver implements WeirCallResolver {
   private final RouteTemplates routes;
 
   /**
-   * Creates it.
+   * Creates a resolver.
    *
-   * @throws IllegalArgumentException if a route is not valid
+   * @throws IllegalArgumentException if a route is invalid
    */
   PropertiesCallResolver(WeirProperties.Filter properties) {
     this.properties = properties;
@@ -32,7 +32,7 @@ final class PropertiesCallResolver implements WeirCallResolver {
     }
   }
 
-  /** Returns what a request of an unknown caller lacks. */
+  /** Returns a description of what the request of an unknown caller lacks. */
   String missing() {
     if (properties.apiKeyHeader() != null) {
       return "the field "
@@ -69,7 +69,9 @@ final class PropertiesCallResolver implements WeirCallResolver {
     return name == null || name.isEmpty() ? null : Call.of(name);
   }
 
-  /** Returns the value of a field that stands once; of two values none is to be believed. */
+  /**
+   * Returns the value of a field that occurs once. If it occurs twice, neither value is trusted.
+   */
   private static @Nullable String only(HttpServletRequest request, String header) {
     List<String> values = Collections.list(request.getHeaders(header));
     return values.size() == 1 && !values.get(0).isEmpty() ? values.get(0) : null;

@@ -11,13 +11,13 @@ import org.springframework.web.util.pattern.PathPattern;
 import org.springframework.web.util.pattern.PathPatternParser;
 
 /**
- * The endpoints that calls are counted under, so that there are no more of them than templates and
- * methods, whatever paths callers invent. Immutable.
+ * Maps requests to endpoints. The number of endpoints is limited by the templates and methods,
+ * whatever paths callers send. Immutable.
  *
- * <p>No way of writing a request leads past its template: paths are compared in the form in which
- * containers match them ({@link PathForm}), and if they fit no template so, as Spring reads them,
- * which resolves no dot segments. A {@code HEAD} is served by what serves {@code GET}, so it has
- * the endpoint of {@code GET} unless a template names {@code HEAD}.
+ * <p>No spelling of a request can avoid its template. Paths are first compared in the form that
+ * containers match ({@link PathForm}). If no template matches, they are compared as Spring reads
+ * them, without resolving dot segments. The handler of {@code GET} also serves {@code HEAD}. So a
+ * {@code HEAD} has the endpoint of {@code GET} unless a template names {@code HEAD}.
  */
 final class RouteTemplates {
   private static final String OTHER = "other";
@@ -29,7 +29,7 @@ final class RouteTemplates {
 
   private final List<Template> templates = new ArrayList<>();
 
-  /** A template: its method, its path as it is shown, and what paths are compared with. */
+  /** A template: its method, its path as text, and its path as a pattern. */
   private record Template(String method, String shown, PathPattern path) {
     boolean isOf(String asked) {
       return method.equals(ANY)
@@ -41,8 +41,8 @@ final class RouteTemplates {
   /**
    * Reads templates.
    *
-   * @param routes each a method, or {@code *} for any, a space, and a path as Spring has patterns
-   * @throws IllegalArgumentException if one of them is not so; it names the route
+   * @param routes each a method (or {@code *} for any), a space, and a Spring path pattern
+   * @throws IllegalArgumentException if a route is malformed; the message names it
    */
   RouteTemplates(List<String> routes) {
     for (String route : routes) {
@@ -57,7 +57,7 @@ final class RouteTemplates {
               words[1],
               PathPatternParser.defaultInstance.parse(withoutSlashAtTheEnd(words[1]))));
     }
-    // the most specific path first, HEAD before GET, which stands for it too, and any method last
+    // the most specific path first; HEAD before GET, which also matches HEAD; any method last
     templates.sort(
         Comparator.comparing(Template::path, PathPattern.SPECIFICITY_COMPARATOR)
             .thenComparing(template -> template.method().equals(ANY))
@@ -67,7 +67,7 @@ final class RouteTemplates {
   /**
    * Returns the endpoint of a request: a method, and the template or {@code other}.
    *
-   * @param path its path within the application, percent-encoded as the request has it
+   * @param path its path within the application, percent-encoded as in the request
    */
   String endpoint(String method, String path) {
     return endpoint(method, "", path);
@@ -77,7 +77,7 @@ final class RouteTemplates {
    * Returns the endpoint of a request to an application.
    *
    * @param contextPath the application's path, empty if it is the root
-   * @param address the path of the whole request, percent-encoded as the request has it
+   * @param address the whole path of the request, percent-encoded as in the request
    */
   String endpoint(String method, String contextPath, String address) {
     String upper = method.toUpperCase(Locale.ROOT);

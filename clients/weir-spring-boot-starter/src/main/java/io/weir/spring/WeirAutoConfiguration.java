@@ -10,15 +10,15 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 
-/** Makes the client of an application, unless the application has made one. */
+/** Creates the client of an application, unless the application defines one. */
 @AutoConfiguration
 @ConditionalOnProperty(prefix = "weir", name = "enabled", matchIfMissing = true)
 @EnableConfigurationProperties(WeirProperties.class)
 public final class WeirAutoConfiguration {
   /**
-   * Returns the client that the properties describe; it is closed with the application.
+   * Returns the client that the properties describe. It is closed with the application.
    *
-   * @throws IllegalArgumentException if a property is missing or wrong; it names the property
+   * @throws IllegalArgumentException if a property is missing or wrong; the message names it
    */
   @Bean(destroyMethod = "close")
   @ConditionalOnMissingBean
@@ -50,7 +50,7 @@ public final class WeirAutoConfiguration {
     }
   }
 
-  /** Returns what counts requests by their outcome. */
+  /** Returns the counter of requests by outcome. */
   @Bean
   @ConditionalOnMissingBean
   public WeirStatistics weirStatistics() {

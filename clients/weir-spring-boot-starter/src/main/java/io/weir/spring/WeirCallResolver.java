@@ -6,11 +6,11 @@ import jakarta.servlet.http.HttpServletRequest;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells which call of Weir a request is: whose, of which endpoint, at which cost. An application
- * may give a bean of its own instead of what the properties describe. Must be thread-safe.
+ * Maps a request to the call that Weir checks: its client, its endpoint and its cost. An
+ * application may define its own bean instead of using the properties. Must be thread-safe.
  */
 @FunctionalInterface
 public interface WeirCallResolver {
-  /** Returns the call; null if it is not known whose it is, so that the request is refused. */
+  /** Returns the call; null if the client is unknown, so that the request is refused. */
   @Nullable Call resolve(HttpServletRequest request);
 }

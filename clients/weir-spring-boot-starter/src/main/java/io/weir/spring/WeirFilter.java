@@ -18,13 +18,14 @@ import java.util.Map;
 import org.springframework.web.filter.OncePerRequestFilter;
 
 /**
- * Asks Weir about each request, and answers those that may not pass: 429 with {@code Retry-After}
- * and the {@code RateLimit} fields, 401 if it is not known whose a call is, 503 if it could not be
- * decided. A request that passes has its {@link Decision} as the attribute {@link #DECISION}, and
- * gives the slot that it may hold back when it has been answered. Thread-safe.
+ * Checks each request with Weir, and answers those that may not pass. It answers with 429, {@code
+ * Retry-After} and the {@code RateLimit} fields after a denial. It answers with 401 if the client
+ * is unknown, and with 503 if no node decided the call. A request that passes has its {@link
+ * Decision} in the attribute {@link #DECISION}. If it holds a slot, the filter releases the slot
+ * after the response. Thread-safe.
  */
 public final class WeirFilter extends OncePerRequestFilter {
-  /** The request attribute that holds the {@link Decision} of a request that passes. */
+  /** Name of the request attribute with the {@link Decision} of a request that passes. */
   public static final String DECISION = "io.weir.decision";
 
   private final WeirClient client;
@@ -32,7 +33,7 @@ public final class WeirFilter extends OncePerRequestFilter {
   private final WeirStatistics statistics;
 
   /**
-   * Creates a filter that checks, through the client, the calls that the resolver returns.
+   * Creates a filter that uses the client to check the calls that the resolver returns.
    *
    * @param statistics counts the requests
    */
@@ -122,7 +123,7 @@ public final class WeirFilter extends OncePerRequestFilter {
     }
   }
 
-  /** Gives a slot back without a wait; should that fail, its lease ends by itself. */
+  /** Releases a slot without waiting. If the release fails, the slot's lease ends by itself. */
   private void release(HeldSlot slot) {
     var unused = client.release(slot);
   }
@@ -131,7 +132,7 @@ public final class WeirFilter extends OncePerRequestFilter {
     fields.forEach(response::setHeader);
   }
 
-  /** Gives a slot back when a request that is answered later has been answered. */
+  /** Releases a slot when an asynchronous request has its response. */
   private final class Releasing implements AsyncListener {
     private final HeldSlot slot;
 
@@ -146,12 +147,12 @@ public final class WeirFilter extends OncePerRequestFilter {
 
     @Override
     public void onTimeout(AsyncEvent event) {
-      // completed all the same
+      // onComplete follows
     }
 
     @Override
     public void onError(AsyncEvent event) {
-      // completed all the same
+      // onComplete follows
     }
 
     @Override

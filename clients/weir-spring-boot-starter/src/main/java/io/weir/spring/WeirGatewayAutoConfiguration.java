@@ -15,7 +15,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.http.HttpHeaders;
 import reactor.core.publisher.Mono;
 
-/** Gives Spring Cloud Gateway its limiter, before the gateway looks for one. */
+/** Defines the rate limiter of Spring Cloud Gateway, before the gateway searches for one. */
 @AutoConfiguration(
     after = WeirAutoConfiguration.class,
     beforeName = "org.springframework.cloud.gateway.config.GatewayAutoConfiguration")
@@ -24,7 +24,7 @@ import reactor.core.publisher.Mono;
 @ConditionalOnBean(WeirClient.class)
 @ConditionalOnProperty(prefix = "weir.gateway", name = "enabled", matchIfMissing = true)
 public final class WeirGatewayAutoConfiguration {
-  /** Returns the limiter. */
+  /** Returns the rate limiter. */
   @Bean
   @ConditionalOnMissingBean
   public WeirRateLimiter weirRateLimiter(
@@ -36,7 +36,7 @@ public final class WeirGatewayAutoConfiguration {
     return new WeirRateLimiter(client, keysAreApiKeys, statistics, configuration);
   }
 
-  /** Returns what reads API keys, if the properties name their field. */
+  /** Returns a resolver that reads API keys, if the properties name their header field. */
   @Bean
   @ConditionalOnMissingBean
   @ConditionalOnProperty(prefix = "weir.gateway", name = "api-key-header")
@@ -44,7 +44,8 @@ public final class WeirGatewayAutoConfiguration {
     String header = String.valueOf(properties.gateway().apiKeyHeader());
     return exchange -> {
       HttpHeaders headers = exchange.getRequest().getHeaders();
-      // of two values none is to be believed, and without any the gateway refuses the request
+      // if the field occurs twice, neither value is trusted; without a key the gateway refuses the
+      // request
       return headers.getOrEmpty(header).size() == 1
           ? Mono.justOrEmpty(headers.getFirst(header))
           : Mono.empty();

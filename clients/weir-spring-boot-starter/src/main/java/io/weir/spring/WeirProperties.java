@@ -12,15 +12,15 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * The properties {@code weir.*}. Immutable.
  *
- * @param enabled whether anything of Weir is set up
- * @param nodes addresses of the nodes, such as {@code http://weir-1:8080}; at least one
- * @param failureMode what is decided when no node has decided in time; required
+ * @param enabled whether Weir is configured at all
+ * @param nodes base URLs of the nodes, such as {@code http://weir-1:8080}; at least one
+ * @param failureMode the decision when no node has decided in time; required
  * @param token the bearer token; null means none
- * @param deadline until a call is decided, by a node or else by the failure mode
- * @param tryTimeout how long one node is waited for; at most the deadline
- * @param maxTries most tries of one call
+ * @param deadline time until a call is decided, by a node or by the failure mode
+ * @param tryTimeout timeout of one try; at most the deadline
+ * @param maxTries maximum number of tries of one call
  * @param filter the servlet filter
- * @param gateway the limiter of Spring Cloud Gateway
+ * @param gateway the rate limiter of Spring Cloud Gateway
  */
 @ConfigurationProperties("weir")
 public record WeirProperties(
@@ -41,13 +41,13 @@ public record WeirProperties(
    * The properties {@code weir.filter.*}.
    *
    * @param enabled whether a servlet application gets the filter
-   * @param urlPatterns the paths that are limited, as servlets have patterns
-   * @param order the filter's place among others; the default is behind those of Spring Security
-   * @param apiKeyHeader the field in which callers send an API key that Weir knows; null means none
-   * @param clientHeader the field in which a trusted proxy sends the client's name; null means
-   *     none. With neither of both the client is the name of the authenticated principal
-   * @param routes the application's endpoints, such as {@code GET /v1/items/{id}}; a call that fits
-   *     none has the endpoint {@code GET other}
+   * @param urlPatterns the limited paths, as servlet URL patterns
+   * @param order the filter's order; by default it follows the filters of Spring Security
+   * @param apiKeyHeader the header field in which callers send an API key of Weir; null means none
+   * @param clientHeader the header field in which a trusted proxy sends the client's name; null
+   *     means none. Without both fields the client is the name of the authenticated principal
+   * @param routes the application's endpoints, such as {@code GET /v1/items/{id}}. A call that
+   *     matches none has an endpoint like {@code GET other}
    */
   public record Filter(
       @DefaultValue("true") boolean enabled,
@@ -59,7 +59,7 @@ public record WeirProperties(
     public Filter {
       if (apiKeyHeader != null && clientHeader != null) {
         throw new InvalidPropertyException(
-            "weir.filter.api-key-header and weir.filter.client-header exclude each other");
+            "set only one of weir.filter.api-key-header and weir.filter.client-header");
       }
       urlPatterns = List.copyOf(urlPatterns);
       routes = List.copyOf(routes);
@@ -69,13 +69,13 @@ public record WeirProperties(
   /**
    * The properties {@code weir.gateway.*}.
    *
-   * @param enabled whether a gateway gets the limiter
-   * @param apiKeyHeader the field in which callers send an API key that Weir knows; null means that
-   *     the gateway's own {@code KeyResolver} tells the client's name
+   * @param enabled whether a gateway gets the rate limiter
+   * @param apiKeyHeader the header field in which callers send an API key of Weir; null means that
+   *     the gateway's own {@code KeyResolver} returns the client's name
    */
   public record Gateway(@DefaultValue("true") boolean enabled, @Nullable String apiKeyHeader) {}
 
-  /** Returns the properties that tell what is asked, without the token, which is a secret. */
+  /** Returns the nodes and the failure mode, without the token, which is a secret. */
   @Override
   public String toString() {
     return "WeirProperties[nodes=" + nodes + ", failureMode=" + failureMode + "]";

@@ -12,12 +12,12 @@ import org.springframework.cloud.gateway.support.ConfigurationService;
 import reactor.core.publisher.Mono;
 
 /**
- * Decides requests of Spring Cloud Gateway by Weir, for its filter {@code RequestRateLimiter}. The
- * key that the gateway resolves is the client's name, or an API key; the endpoint is the route's
- * id, unless the route says another one. Thread-safe.
+ * A rate limiter for Spring Cloud Gateway's filter {@code RequestRateLimiter}, which checks
+ * requests with Weir. The gateway's key is the client's name or an API key. The endpoint is the
+ * route's id, unless the route sets another. Thread-safe.
  */
 public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.Route> {
-  /** The name under which routes set this limiter's arguments. */
+  /** Prefix of this limiter's arguments in routes. */
   public static final String CONFIGURATION_PROPERTY_NAME = "weir-rate-limiter";
 
   private final WeirClient client;
@@ -27,8 +27,7 @@ public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.R
   /**
    * Creates a limiter.
    *
-   * @param keysAreApiKeys whether the gateway's keys are API keys that Weir knows, and not names of
-   *     clients
+   * @param keysAreApiKeys whether the gateway's keys are API keys of Weir instead of client names
    * @param statistics counts the requests
    * @param configuration reads the routes' arguments
    */
@@ -43,7 +42,7 @@ public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.R
     this.statistics = statistics;
   }
 
-  /** What a route may say of its calls. Filled by the gateway at its start. */
+  /** The arguments of a route. The gateway sets them at its start. */
   public static final class Route {
     private @Nullable String endpoint;
     private @Nullable String meter;
@@ -59,22 +58,22 @@ public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.R
       this.endpoint = value;
     }
 
-    /** Returns what the route's calls are counted in; null means {@code calls}. */
+    /** Returns the meter of the route's calls; null means {@code calls}. */
     public @Nullable String getMeter() {
       return meter;
     }
 
-    /** Sets what the route's calls are counted in. */
+    /** Sets the meter of the route's calls. */
     public void setMeter(@Nullable String value) {
       this.meter = value;
     }
 
-    /** Returns what each call of the route costs. */
+    /** Returns the cost of each call of the route. */
     public long getCost() {
       return cost;
     }
 
-    /** Sets what each call of the route costs, at least 1. */
+    /** Sets the cost of each call of the route, at least 1. */
     public void setCost(long value) {
       this.cost = value;
     }
@@ -109,7 +108,7 @@ public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.R
     return new Response(decision.isAllowed(), Map.of());
   }
 
-  /** A request that Weir calls wrong is refused, since no limit holds it. */
+  /** Refuses a request that Weir rejects as wrong, since no limit applies to it. */
   private Mono<Response> refused(WeirRequestException wrong) {
     statistics.add(wrong);
     return Mono.just(new Response(false, Map.of()));

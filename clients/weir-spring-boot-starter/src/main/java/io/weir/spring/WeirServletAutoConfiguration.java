@@ -13,21 +13,21 @@ import org.springframework.boot.web.servlet.FilterRegistrationBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.web.filter.OncePerRequestFilter;
 
-/** Puts the filter in front of a servlet application. */
+/** Installs the filter in a servlet application. */
 @AutoConfiguration(after = WeirAutoConfiguration.class)
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
 @ConditionalOnClass({Filter.class, OncePerRequestFilter.class})
 @ConditionalOnBean(WeirClient.class)
 @ConditionalOnProperty(prefix = "weir.filter", name = "enabled", matchIfMissing = true)
 public final class WeirServletAutoConfiguration {
-  /** Returns what tells whose calls requests are, by the properties. */
+  /** Returns the resolver of calls by the properties. */
   @Bean
   @ConditionalOnMissingBean
   public WeirCallResolver weirCallResolver(WeirProperties properties) {
     return new PropertiesCallResolver(properties.filter());
   }
 
-  /** Returns the filter in its place. */
+  /** Returns the registration of the filter with its URL patterns and order. */
   @Bean
   public FilterRegistrationBean<WeirFilter> weirFilter(
       WeirClient client,

@@ -34,13 +34,13 @@ public final class WeirStatistics {
     ALLOWED,
     /** Weir has denied it. */
     DENIED,
-    /** No client has its API key, or the key has expired. */
+    /** Its API key is unknown or has expired. */
     KEY_REFUSED,
     /** It has no API key, client or principal, so Weir did not check it. */
     CALLER_UNKNOWN,
-    /** No node has decided it, and the failure mode let it pass. */
+    /** No node decided it, and the failure mode let it pass. */
     UNDECIDED_PASSED,
-    /** No node has decided it, and it was refused. */
+    /** No node decided it, and it was refused. */
     UNDECIDED_REFUSED,
     /** Weir refused to check it, because a token, a name or a key is invalid. */
     NOT_ASKED;

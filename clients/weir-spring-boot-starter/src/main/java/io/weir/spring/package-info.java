@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Weir in applications on Spring Boot: auto-configuration, a servlet filter, a limiter of Spring
- * Cloud Gateway. Depends on {@code weir-client} and Spring; what belongs to servlets or to the
- * gateway is used only by applications that have it.
+ * Weir for Spring Boot applications: auto-configuration, a servlet filter, and a rate limiter for
+ * Spring Cloud Gateway. Depends on {@code weir-client} and Spring. The classes for servlets and for
+ * the gateway are used only by applications that have these libraries.
  */
 @NullMarked
 package io.weir.spring;

@@ -111,7 +111,7 @@ final class WeirAutoConfigurationTest {
             "weir.nodes", new String[] {"weir.failure-mode=open"},
             "weir.failure-mode", new String[] {NODE},
             "tryTimeout", new String[] {NODE, "weir.failure-mode=open", "weir.deadline=1ms"},
-            "exclude each other",
+            "set only one of",
                 new String[] {
                   NODE,
                   "weir.failure-mode=open",
@@ -164,7 +164,7 @@ final class WeirAutoConfigurationTest {
     assertRefused("weir.failure-mode", NODE, "weir.failure-mode=ajar");
     assertRefused("tryTimeout", NODE, "weir.failure-mode=open", "weir.deadline=1ms");
     assertRefused(
-        "exclude each other",
+        "set only one of",
         NODE,
         "weir.failure-mode=open",
         "weir.filter.api-key-header=a",

@@ -19,9 +19,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A folder that belongs to one process at a time. Two brokers over one folder corrupt its metadata
- * log, so the lock is taken before anything else; the operating system releases it when the process
- * ends, however it ends.
+ * A folder that only one process at a time uses. Two brokers in one folder corrupt its metadata
+ * log, so the lock is taken before any server starts. The operating system releases it when the
+ * process ends, in whatever way.
  */
 public final class DataFolder implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(DataFolder.class);
@@ -39,7 +39,7 @@ public final class DataFolder implements AutoCloseable {
   }
 
   /**
-   * Creates the folder if it is missing, closes it to other users, and locks it.
+   * Creates the folder if it is missing, denies access to other users, and locks it.
    *
    * @throws ServerStartException if another process holds the lock or the folder cannot be written
    */
@@ -73,8 +73,8 @@ public final class DataFolder implements AutoCloseable {
   }
 
   /**
-   * Creates the folder if it is missing, and takes the rights on it from group and others. That
-   * hides every file below it, whatever the file's own mode. A folder of another user keeps its
+   * Creates the folder if it is missing, and removes the permissions of group and others. That
+   * protects every file in it, whatever the file's own mode. A folder of another user keeps its
    * mode, since only its owner can change it.
    */
   private static void createPrivate(Path folder) throws IOException {

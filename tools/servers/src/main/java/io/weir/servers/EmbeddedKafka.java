@@ -24,19 +24,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A KRaft broker in this JVM, either alone or as part of a cluster, over a folder on which it can
- * be started again, also after a {@code kill -9}. Loopback only; for a laptop, a demo and tests.
+ * A KRaft broker in this JVM, either alone or as a node of a cluster. It can be restarted with the
+ * same folder, also after a {@code kill -9}. It listens on loopback only; for a laptop, a demo and
+ * tests.
  */
 public final class EmbeddedKafka implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedKafka.class);
   private static final int FREE_PORT_ATTEMPTS = 5;
 
   /**
-   * Longest time for a stop: a broker whose disk is full, or that is alone, may never complete it.
+   * Maximum time for a stop. A broker whose disk is full, or a node without the rest of its
+   * cluster, may never stop.
    */
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(20);
 
-  /** Why a broker of this JVM asked to end the process; empty if none did. */
+  /** The reason why a broker of this JVM requested the exit of the process; empty if none did. */
   private static volatile String lastFailure = "";
 
   private static final String USER = "weir";
@@ -55,9 +57,9 @@ public final class EmbeddedKafka implements AutoCloseable {
   /**
    * Starts a single broker.
    *
-   * @param folder its data; formatted if empty
+   * @param folder folder of its data; formatted if empty
    * @param port the port on which it listens; 0 selects any free one
-   * @throws ServerStartException if the port is taken or the broker does not start
+   * @throws ServerStartException if the port is in use or the broker does not start
    */
   public static EmbeddedKafka start(Path folder, int port) throws IOException {
     return start(folder, port, null);
@@ -66,11 +68,11 @@ public final class EmbeddedKafka implements AutoCloseable {
   /**
    * Starts a single broker. Other users of this machine can connect, but need the password.
    *
-   * @param folder its data; formatted if empty
+   * @param folder folder of its data; formatted if empty
    * @param port the port on which it listens; 0 selects any free one
    * @param password password of the clients, letters and digits; null if all users may use the
    *     broker
-   * @throws ServerStartException if the port is taken or the broker does not start
+   * @throws ServerStartException if the port is in use or the broker does not start
    */
   public static EmbeddedKafka start(Path folder, int port, @Nullable String password)
       throws IOException {
@@ -98,7 +100,7 @@ public final class EmbeddedKafka implements AutoCloseable {
   /**
    * Starts a node of a cluster. Returns when most of the cluster's nodes run, including this one.
    *
-   * @param folder its data; formatted if empty
+   * @param folder folder of its data; formatted if empty
    * @throws ServerStartException if the node does not start
    */
   public static EmbeddedKafka start(Path folder, KafkaNode node) throws IOException {
@@ -106,9 +108,9 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Starts a node of a cluster with a clock of its own, as on a machine whose clock is wrong.
+   * Starts a node of a cluster with its own clock, which simulates a machine with a wrong clock.
    *
-   * @param folder its data; formatted if empty
+   * @param folder folder of its data; formatted if empty
    * @param clock timestamps records and expires sessions; thread-safe
    * @throws ServerStartException if the node does not start
    */
@@ -117,9 +119,10 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Starts a node of a cluster with settings of Kafka that override its own, such as an authorizer.
+   * Starts a node of a cluster with Kafka settings that override those of the node, such as an
+   * authorizer.
    *
-   * @param folder its data; formatted if empty
+   * @param folder folder of its data; formatted if empty
    * @throws ServerStartException if the node does not start
    */
   public static EmbeddedKafka start(Path folder, KafkaNode node, Map<String, String> others)
@@ -139,13 +142,14 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Turns Kafka's exit of the JVM, on a port clash or a broken log, into an exception of its caller
-   * and a {@link #failure}.
+   * Handles Kafka's attempt to exit the JVM, after a port clash or with a broken log. It throws an
+   * exception to the caller and sets {@link #failure}.
    */
   private static void refuseToEndTheProcess(int status, @Nullable String message) {
-    String said = message == null ? "its log says why" : message;
-    lastFailure = "it asked to end the process (" + status + "): " + said;
-    throw new IllegalStateException("Kafka asked to end the process (" + status + "): " + said);
+    String said = message == null ? "its log has the reason" : message;
+    lastFailure = "it requested the exit of the process (" + status + "): " + said;
+    throw new IllegalStateException(
+        "Kafka requested the exit of the process (" + status + "): " + said);
   }
 
   private static KafkaRaftServer startOnce(
@@ -180,8 +184,8 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Refuses data of a newer Kafka: a broker that reads them asks to end the process and names
-   * another cause.
+   * Refuses data of a newer Kafka. A broker that reads them requests the exit of the process and
+   * reports another cause.
    */
   private static void refuseDataOfNewerKafka(Path folder) throws Exception {
     int written =
@@ -197,7 +201,8 @@ public final class EmbeddedKafka implements AutoCloseable {
 
   /**
    * Returns why the broker no longer works, such as a full disk; empty while it works. Kafka does
-   * not report which broker is affected, so if a JVM runs several, each returns the failure of any.
+   * not report which broker is affected. So if a JVM runs several brokers, each of them returns the
+   * failure of any.
    */
   public String failure() {
     return lastFailure;
@@ -251,9 +256,9 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Stops the broker in order; its data remain. In a cluster it hands its partitions over first,
-   * and waits for most of the nodes. Returns after at most 20 s: what has not ended by then, as in
-   * a broker whose disk is full, ends with the process, as after a {@code kill -9}.
+   * Stops the broker in order; its data remain. A node of a cluster first transfers its partitions,
+   * and waits for most of the nodes. Returns after at most 20 s. A broker that has not stopped by
+   * then, for example because its disk is full, ends with the process, as after a {@code kill -9}.
    */
   @Override
   public void close() {

@@ -8,20 +8,21 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The configuration of one node of a KRaft cluster, which is both broker and controller. Loopback
- * only. With three nodes or more, every topic has three replicas, including Kafka's own, and a
- * write is acknowledged when two of them have it; with fewer nodes, topics have one replica.
- * Immutable.
+ * The configuration of one node of a KRaft cluster, which is both broker and controller. It listens
+ * on loopback only. With at least three nodes, every topic has three replicas, including Kafka's
+ * own topics, and a write is acknowledged when two replicas have it. With fewer nodes, topics have
+ * one replica. Immutable.
  *
- * @param id from 1
+ * @param id the node's id, from 1
  * @param clusterId a Kafka {@code Uuid}, the same for every node of a cluster
  * @param controllerPorts the ports on which the controllers of node 1, node 2, … listen
- * @param listeners the listeners for clients, at least one; brokers use the first among themselves
+ * @param listeners the listeners for clients, at least one; brokers use the first one among
+ *     themselves
  */
 public record KafkaNode(
     int id, String clusterId, List<Integer> controllerPorts, List<Listener> listeners) {
   /**
-   * A restart after a kill waits until the broker's last session has expired; a short timeout keeps
+   * A restart after a kill waits until the broker's last session has expired. A short timeout keeps
    * this wait short.
    */
   private static final int SESSION_TIMEOUT_MILLIS = 3_000;
@@ -31,12 +32,12 @@ public record KafkaNode(
   private static final int HANDLER_THREADS = 2;
 
   /**
-   * A listener of a broker. Clients that connect through a listener are told the address of the
-   * listener of the same name of every broker.
+   * A listener of a broker. A client that connects through a listener receives each broker's
+   * address of the listener with the same name.
    *
    * @param name upper case, the same on every node; not {@code CONTROLLER}
    * @param port the port on which the broker listens
-   * @param advertisedPort the port that clients are told: the same port, or that of a proxy
+   * @param advertisedPort the port that clients receive: the same port, or the port of a proxy
    */
   public record Listener(String name, int port, int advertisedPort) {}
 
@@ -52,7 +53,7 @@ public record KafkaNode(
     }
   }
 
-  /** Returns a node that is a cluster by itself. */
+  /** Returns the only node of a cluster. */
   static KafkaNode alone(String clusterId, int port, int controllerPort) {
     return new KafkaNode(
         1, clusterId, List.of(controllerPort), List.of(new Listener("PLAINTEXT", port, port)));
@@ -101,7 +102,7 @@ public record KafkaNode(
     properties.put("broker.heartbeat.interval.ms", Integer.toString(SESSION_TIMEOUT_MILLIS / 3));
     properties.put("log.cleaner.dedupe.buffer.size", Integer.toString(8 * 1024 * 1024));
     if (listeners.size() > 1) {
-      properties.put("num.network.threads", "1"); // of each listener
+      properties.put("num.network.threads", "1"); // for each listener
     }
     return properties;
   }

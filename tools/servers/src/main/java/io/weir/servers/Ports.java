@@ -21,11 +21,11 @@ public final class Ports {
   private Ports() {}
 
   /**
-   * Returns a port from 10,000 to 14,999 on which nothing listens at this moment: a different one
-   * each time until all were returned, and none that {@link #requireFree} has reserved. The range
-   * lies below the ports that systems assign to outgoing connections (from 32,768 on Linux, from
-   * 49,152 elsewhere), so that none of these takes the port before it is bound; another process
-   * may.
+   * Returns a port from 10,000 to 14,999 on which no process listens at this moment. Returns a
+   * different port each time until all were returned, and none that {@link #requireFree} has
+   * reserved. The range is below the ports of outgoing connections (from 32,768 on Linux, from
+   * 49,152 elsewhere). So an outgoing connection cannot take the port before it is bound, but
+   * another process can.
    *
    * @throws IOException if no port is free
    */
@@ -34,10 +34,10 @@ public final class Ports {
   }
 
   /**
-   * Returns a port as {@link #free} does, but from 15,000 to 19,999, which {@code free} never
-   * returns. A broker that was killed and starts again looks for itself at its former address until
-   * the cluster knows the new one; if its controller's port were that address, the broker would
-   * connect to the controller from then on, and markers of transactions would never be written.
+   * Returns a port like {@link #free}, but from 15,000 to 19,999, which {@code free} never returns.
+   * A killed broker that starts again connects to its former address until the cluster knows the
+   * new one. If its controller had that port, the broker would stay connected to the controller,
+   * and transaction markers would never be written.
    *
    * @throws IOException if no port is free
    */
@@ -45,7 +45,7 @@ public final class Ports {
     return CONTROLLERS.free();
   }
 
-  /** Returns whether nothing listens on a loopback port at this moment. */
+  /** Returns whether no process listens on a loopback port at this moment. */
   public static boolean isFree(int port) {
     try {
       bind(port).close();

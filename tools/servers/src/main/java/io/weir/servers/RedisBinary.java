@@ -10,9 +10,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Finds a redis-server to run: the one on PATH, otherwise the one inside the embedded-redis jar.
- */
+/** Finds a redis-server executable: on PATH, otherwise in the embedded-redis jar. */
 final class RedisBinary {
   private RedisBinary() {}
 
@@ -52,7 +50,7 @@ final class RedisBinary {
         throw new ServerStartException(
             "no redis-server on PATH, and none is bundled for this machine ("
                 + resource
-                + "); install Redis, or set WEIR_REDIS to one that runs");
+                + "); install Redis, or set WEIR_REDIS to a running server");
       }
       Files.createDirectories(folder);
       Path unpacked = Files.createTempFile(folder, "redis-server", ".new");

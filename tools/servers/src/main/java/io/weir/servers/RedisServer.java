@@ -19,17 +19,17 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A real redis-server beside this process, over a folder on which it can be started again. Loopback
- * only; with an append-only file, so that buckets survive a restart; never evicts.
+ * A redis-server in a child process. It can be restarted with the same folder. It listens on
+ * loopback only, keeps an append-only file so that buckets survive a restart, and never evicts.
  *
- * <p>The server never outlives this process: it runs under a shell that holds the other end of a
+ * <p>The server never outlives this process. It runs under a shell that holds the other end of a
  * pipe, and the pipe closes when this process ends, even by {@code kill -9}.
  */
 public final class RedisServer implements AutoCloseable {
   /**
-   * Options of a server that other users of this machine can reach. No client may administrate it:
-   * {@code CONFIG SET dir} would write files with the rights of the server's user. Reading its
-   * configuration stays allowed.
+   * Options of a server that other users of this machine can reach. No client may change its
+   * configuration, since {@code CONFIG SET dir} would write files with the permissions of the
+   * server's user. Reading the configuration is allowed.
    */
   private static final List<String> NO_ADMINISTRATION =
       List.of("~*", "&*", "+@all", "-@admin", "+config|get");
@@ -41,9 +41,9 @@ public final class RedisServer implements AutoCloseable {
   private static final long MAX_LOG_BYTES = 10L << 20;
 
   /**
-   * Starts the server, prints its process id, and ends it when standard input closes. Ctrl-C
-   * reaches every process of the terminal, but must not reach this server before its owner has
-   * stopped, so the server has a session of its own on machines that support it.
+   * The command that starts the server, prints its process id, and ends it when standard input
+   * closes. Ctrl-C reaches every process of the terminal, but must not reach this server before its
+   * owner has stopped. So the server gets its own session on machines that support it.
    */
   private static final String SUPERVISOR =
       "trap '' INT; exec 3<&0; $(command -v setsid) \"$@\" </dev/null >>\"$WEIR_REDIS_LOG\" 2>&1 & pid=$!; echo $pid; "
@@ -65,10 +65,10 @@ public final class RedisServer implements AutoCloseable {
   /**
    * Starts a server and waits until it answers.
    *
-   * @param folder its data and log
+   * @param folder folder of its data and log
    * @param port the port on which it listens; 0 selects any free one
-   * @param options further options, as on redis-server's command line
-   * @throws ServerStartException if the port is taken or the server does not answer
+   * @param options further options of redis-server's command line
+   * @throws ServerStartException if the port is in use or the server does not answer
    */
   public static RedisServer start(Path folder, int port, String... options) throws IOException {
     if (port != 0) {
@@ -93,13 +93,13 @@ public final class RedisServer implements AutoCloseable {
   }
 
   /**
-   * Starts a server that no client can administrate, for a machine that other users share.
+   * Starts a server whose configuration no client can change, for a machine with several users.
    *
-   * @param folder its data and log
+   * @param folder folder of its data and log
    * @param port the port on which it listens; 0 selects any free one
    * @param passwordSha256 the SHA-256, in hexadecimal digits, of the password that clients must
    *     send; null if all users may use the server
-   * @throws ServerStartException if the port is taken or the server does not answer
+   * @throws ServerStartException if the port is in use or the server does not answer
    */
   public static RedisServer startLockedDown(Path folder, int port, @Nullable String passwordSha256)
       throws IOException {
@@ -113,10 +113,10 @@ public final class RedisServer implements AutoCloseable {
   /**
    * Starts a sentinel and waits until it answers.
    *
-   * @param folder its log
+   * @param folder folder of its log
    * @param config its configuration file, which it rewrites
    * @param port the port on which it listens
-   * @throws ServerStartException if the port is taken or the sentinel does not answer
+   * @throws ServerStartException if the port is in use or the sentinel does not answer
    */
   public static RedisServer startSentinel(Path folder, Path config, int port) throws IOException {
     List<String> arguments = new ArrayList<>(List.of(config.toString(), "--sentinel"));
@@ -159,7 +159,7 @@ public final class RedisServer implements AutoCloseable {
     return server;
   }
 
-  /** Renames the log if it has grown too large; every start appends to it. */
+  /** Renames the log if it is too large, since every start appends to it. */
   private static void boundLog(Path log) throws IOException {
     if (Files.exists(log) && Files.size(log) > MAX_LOG_BYTES) {
       Files.move(log, log.resolveSibling(LOG_FILE + ".1"), StandardCopyOption.REPLACE_EXISTING);
@@ -188,7 +188,7 @@ public final class RedisServer implements AutoCloseable {
       out.flush();
       InputStream in = socket.getInputStream();
       String answer = new String(in.readNBytes(7), StandardCharsets.US_ASCII);
-      // one that still loads its file answers -LOADING
+      // a server that is still loading its file answers -LOADING
       return answer.startsWith("+PONG") || answer.equals("-NOAUTH");
     } catch (IOException notYet) {
       return false;
@@ -209,7 +209,7 @@ public final class RedisServer implements AutoCloseable {
     return supervisor.isAlive();
   }
 
-  /** Returns the address, {@code redis://127.0.0.1:port}. */
+  /** Returns the URI, {@code redis://127.0.0.1:port}. */
   public String uri() {
     return "redis://127.0.0.1:" + port;
   }
