@@ -7,10 +7,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where in the data of an event a value is: names of members, from the outermost on, written {@code
- * tokens}, {@code usage.tokens} or, as OpenMeter writes it, {@code $.usage.tokens}.
+ * The path of a value in the data of an event: names of members, from the outermost one, written
+ * {@code tokens}, {@code usage.tokens} or, as in OpenMeter, {@code $.usage.tokens}.
  *
- * @param text as it is written
+ * @param text the path as written
  * @param members at least one
  */
 record DataPath(String text, List<String> members) {
@@ -20,7 +20,7 @@ record DataPath(String text, List<String> members) {
     members = List.copyOf(members);
   }
 
-  /** Returns a path; null if the text is none. */
+  /** Returns a path; null if the text is not a path. */
   static @Nullable DataPath parse(String text) {
     String names = text.startsWith("$.") ? text.substring(2) : text;
     List<String> members = List.of(names.split("\\.", -1));
@@ -40,7 +40,7 @@ record DataPath(String text, List<String> members) {
     return value;
   }
 
-  /** Returns the name under which problems tell it. */
+  /** Returns the path in the form that problems show. */
   String shown() {
     return "data." + String.join(".", members);
   }

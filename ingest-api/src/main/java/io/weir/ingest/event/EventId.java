@@ -8,13 +8,13 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /**
- * The id of a call line for an event, made of the event's {@code source} and {@code id}, which
- * together identify it. Two events have the same id only if both are the same: {@code ce:} and the
- * number of characters of the source say where it ends. What does not fit into a name is replaced
- * by its SHA-256 (FIPS 180-4).
+ * Creates the id of a call line for an event from the event's {@code source} and {@code id}, which
+ * together identify it. Two events have the same id only if both parts are equal: the prefix {@code
+ * ce:} and the length of the source mark where the source ends. An id longer than the maximum of a
+ * name is replaced by its SHA-256 (FIPS 180-4).
  */
 final class EventId {
-  /** Most bytes of UTF-8 of a source, and of an event's id. */
+  /** Maximum number of bytes of UTF-8 of a source, and of an event's id. */
   static final int MAX_PART_BYTES = 2_048;
 
   private static final String PREFIX = "ce:";
@@ -22,7 +22,9 @@ final class EventId {
 
   private EventId() {}
 
-  /** Returns the id; both parts must be {@linkplain Names#violation names but for their length}. */
+  /**
+   * Returns the id; both parts must be {@linkplain Names#violation names}, except for their length.
+   */
   static String of(String source, String id) {
     String whole = PREFIX + source.length() + ":" + source + ":" + id;
     return Names.violation(whole) == null ? whole : HASHED + sha256(whole);

@@ -10,30 +10,30 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How events of a type are counted.
+ * The rule by which events of one type are counted.
  *
- * @param meter what is counted
- * @param endpoint of what
- * @param value where the quantity is; null if each event counts 1
+ * @param meter the meter that counts the events
+ * @param endpoint how the endpoint is determined
+ * @param value the path of the quantity; null if each event counts 1
  * @param scale the quantity is the value times 10^{@code scale}, 0 to {@value #MAX_SCALE}
  */
 record EventRule(String meter, Endpoint endpoint, @Nullable DataPath value, int scale) {
   static final int MAX_SCALE = 9;
 
-  /** Longest text that is read as a number. */
+  /** Maximum length of a text that is read as a number. */
   private static final int MAX_NUMBER_CHARS = 40;
 
-  /** Numbers that {@link BigDecimal} reads, but with ASCII digits only. */
+  /** The numbers that {@link BigDecimal} reads, with ASCII digits only. */
   private static final Pattern NUMBER =
       Pattern.compile("[+-]?(\\d+(\\.\\d*)?|\\.\\d+)([eE][+-]?\\d+)?");
 
-  /** Which endpoint an event is of. */
+  /** How the endpoint of an event is determined. */
   sealed interface Endpoint {
-    /** The same for every event. */
+    /** The same endpoint for every event. */
     record Fixed(String name) implements Endpoint {}
 
     /**
-     * A text in the data, if it is among those that are allowed.
+     * A text in the data, if it is one of the permitted values.
      *
      * @param other the endpoint of all other events; null if they are refused
      */
@@ -44,7 +44,7 @@ record EventRule(String meter, Endpoint endpoint, @Nullable DataPath value, int 
     }
   }
 
-  /** Returns whether an event's data need be looked at. */
+  /** Returns whether the rule needs an event's data. */
   boolean readsData() {
     return value != null || endpoint instanceof Endpoint.Property;
   }
@@ -81,16 +81,16 @@ record EventRule(String meter, Endpoint endpoint, @Nullable DataPath value, int 
           return quantity;
         }
       } catch (ArithmeticException neitherWholeNorSmallEnough) {
-        // refused below, in the same words
+        // refused below, with the same message
       }
     }
     throw new RefusedEventException(
         value.shown(),
-        "must be a number, or a text that is one, from 0 to "
+        "must be a number, or a string with a number, from 0 to "
             + BigDecimal.valueOf(CallEvent.MAX_QUANTITY, scale).toPlainString()
             + " with at most "
             + scale
-            + " decimal places; nothing is rounded");
+            + " decimal places; Weir does not round");
   }
 
   private static @Nullable BigDecimal number(JsonNode found) {

@@ -14,11 +14,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rules by which events become usage: the client is the event's {@code subject}, the meter is
- * that of its {@code type}. Immutable and thread-safe.
+ * The rules that convert events to usage. The client is the event's {@code subject}; the {@code
+ * type} determines the meter. Immutable and thread-safe.
  */
 public final class EventRules {
-  /** How far ahead of the node's clock an event may be dated; clocks differ. */
+  /** Maximum time by which an event may be ahead of the node's clock; clocks differ. */
   static final Duration MAX_AHEAD = Duration.ofMinutes(1);
 
   private final Map<String, EventRule> byType;
@@ -28,8 +28,8 @@ public final class EventRules {
   /**
    * Creates rules.
    *
-   * @param otherTypes the rule of types without one; null if their events are refused
-   * @param maxAge how old an event may be
+   * @param otherTypes the rule for types without their own rule; null if their events are refused
+   * @param maxAge maximum age of an event
    */
   EventRules(Map<String, EventRule> byType, @Nullable EventRule otherTypes, Duration maxAge) {
     this.byType = Map.copyOf(byType);
@@ -37,26 +37,26 @@ public final class EventRules {
     this.maxAgeMillis = maxAge.toMillis();
   }
 
-  /** Returns rules by which every event is refused, since no type has a meter. */
+  /** Returns rules that refuse every event, because no type has a meter. */
   public static EventRules none() {
     return new EventRules(Map.of(), null, Duration.ZERO);
   }
 
-  /** Returns an event's data as JSON. */
+  /** Provides an event's data as JSON. */
   public interface Data {
     /**
      * Returns the data.
      *
-     * @return null if there is none, or it is no JSON
+     * @return null if there is none, or it is not JSON
      */
     @Nullable JsonNode json();
   }
 
   /**
-   * Returns what an event says was used.
+   * Returns the usage that an event reports.
    *
-   * @param data asked for only if the rule of the type looks at it
-   * @param nowEpochMillis the present time, which is that of an event without {@code time}
+   * @param data read only if the rule of the type needs it
+   * @param nowEpochMillis the current time, which applies to an event without {@code time}
    * @throws RefusedEventException if the event cannot be counted
    */
   public Usage usage(CloudEvent event, Data data, long nowEpochMillis)
@@ -115,7 +115,7 @@ public final class EventRules {
     if (time == null) {
       return nowEpochMillis;
     }
-    // a year far away has more milliseconds than fit
+    // a year far in the past or future exceeds the range of milliseconds
     long oldestSecond = (nowEpochMillis - maxAgeMillis) / 1_000;
     long newestSecond = (nowEpochMillis + MAX_AHEAD.toMillis()) / 1_000;
     if (time.toEpochSecond() < oldestSecond || time.toEpochSecond() < 0) {

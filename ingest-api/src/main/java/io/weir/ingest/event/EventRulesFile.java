@@ -14,11 +14,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file of the rules by which events are counted. A file with one wrong rule is refused as a
+ * A file with the rules by which events are counted. A file with one invalid rule is refused as a
  * whole, with every problem named. Not thread-safe; used once.
  */
 public final class EventRulesFile {
-  /** Most types, and most endpoints of one type. */
+  /** Maximum number of types, and of endpoints of one type. */
   static final int MAX_ENTRIES = 1_000;
 
   private static final String TYPES = "types";
@@ -40,7 +40,10 @@ public final class EventRulesFile {
     /** The rules. */
     record Valid(EventRules rules) implements Content {}
 
-    /** Why the file is refused: each names the place in the file and the rule; at least one. */
+    /**
+     * The reasons why the file is refused; at least one. Each names the place in the file and the
+     * rule.
+     */
     record Invalid(List<String> problems) implements Content {
       public Invalid {
         problems = List.copyOf(problems);
@@ -51,7 +54,7 @@ public final class EventRulesFile {
   /**
    * Parses a file's text.
    *
-   * @param maxAge how old an event may be
+   * @param maxAge maximum age of an event
    */
   public static Content parse(String yaml, Duration maxAge) {
     JsonNode root;
@@ -94,7 +97,7 @@ public final class EventRulesFile {
     DataPath value = node.has(VALUE) ? path(node, path, VALUE) : null;
     boolean isScaled = node.has(SCALE);
     if (isScaled && !node.has(VALUE)) {
-      fields.problem(FieldReader.at(path, SCALE) + " needs a value beside it");
+      fields.problem(FieldReader.at(path, SCALE) + " needs the field value");
     }
     int scale = isScaled ? (int) fields.integer(node, path, SCALE, 0, EventRule.MAX_SCALE) : 0;
     return new EventRule(fields.name(node, path, METER), endpoint(node, path), value, scale);
@@ -121,7 +124,7 @@ public final class EventRulesFile {
   private Set<String> values(JsonNode list, String place) {
     Set<String> values = new HashSet<>();
     if (!list.isArray() || list.isEmpty() || list.size() > MAX_ENTRIES) {
-      fields.problem(place + " must list the 1 to " + MAX_ENTRIES + " endpoints that there may be");
+      fields.problem(place + " must list the 1 to " + MAX_ENTRIES + " permitted endpoints");
       return values;
     }
     for (JsonNode value : list) {

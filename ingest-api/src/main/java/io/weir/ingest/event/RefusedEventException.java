@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.event;
 
-/** Thrown if an event cannot be counted: an attribute or its data is not what the rules ask for. */
+/** Thrown if an event cannot be counted, because an attribute or its data violates the rules. */
 public final class RefusedEventException extends Exception {
   private static final long serialVersionUID = 1L;
   private final String field;
@@ -13,12 +13,12 @@ public final class RefusedEventException extends Exception {
     this.rule = rule;
   }
 
-  /** Returns the attribute, or the member of the data, that is wrong. */
+  /** Returns the invalid attribute, or the invalid member of the data. */
   public String field() {
     return field;
   }
 
-  /** Returns what it must be, worded to follow its name. */
+  /** Returns the violated rule, worded to follow the field's name. */
   public String rule() {
     return rule;
   }

@@ -8,32 +8,32 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
-/** Waits for records that are in flight to the log, without keeping other readers from reading. */
+/** Waits for records that are in flight to the log, without blocking other readers. */
 final class Arrival {
   /**
-   * How long to wait for a call that is not in the log: another node may have answered it and hold
-   * it in its journal for some tens of milliseconds.
+   * How long to wait for a call that is not in the log: another node may have answered it, and its
+   * journal may hold it for some tens of milliseconds.
    */
-  static final Duration PATIENCE = Duration.ofSeconds(2);
+  static final Duration TIMEOUT = Duration.ofSeconds(2);
 
   /** The first pause between two reads; each further pause is twice as long. */
   private static final long FIRST_PAUSE_MILLIS = 20;
 
-  /** Longest pause, and so the longest delay until an arrived call is noticed. */
-  private static final long LONGEST_PAUSE_MILLIS = 250;
+  /** Maximum pause, and so the maximum delay until an arrived call is noticed. */
+  private static final long MAX_PAUSE_MILLIS = 250;
 
   private Arrival() {}
 
   /**
    * Examines records as they arrive.
    *
-   * @param from the first offset that has not been examined
-   * @param isIt whether a record is the awaited one
-   * @return false if the record did not arrive in time
+   * @param from the first offset that was not examined
+   * @param isIt returns whether a record is the awaited one
+   * @return false if the record did not arrive within the timeout
    */
   static boolean await(PartitionReader reader, long from, Predicate<CallsRecord> isIt)
       throws Spent, InterruptedException {
-    long deadlineNanos = System.nanoTime() + PATIENCE.toNanos();
+    long deadlineNanos = System.nanoTime() + TIMEOUT.toNanos();
     long offset = from;
     long pauseMillis = FIRST_PAUSE_MILLIS;
     while (true) {
@@ -50,7 +50,7 @@ final class Arrival {
         return false;
       }
       TimeUnit.MILLISECONDS.sleep(pauseMillis);
-      pauseMillis = Math.min(LONGEST_PAUSE_MILLIS, 2 * pauseMillis);
+      pauseMillis = Math.min(MAX_PAUSE_MILLIS, 2 * pauseMillis);
     }
   }
 }

@@ -18,7 +18,7 @@ final class CallLines {
   private @Nullable Found denied;
 
   /**
-   * Creates a selection that holds no line yet.
+   * Creates an empty selection.
    *
    * @param partition the client's partition
    */
@@ -28,7 +28,7 @@ final class CallLines {
     this.search = new CallSearch(query.id());
   }
 
-  /** Examines every line of a batch; a record that is not a batch has none. */
+  /** Examines every line of a batch; ignores a record that is not a batch. */
   void take(CallsRecord record) {
     BatchHeader header = record.header();
     if (header != null && !header.isHeartbeat()) {
@@ -69,14 +69,16 @@ final class CallLines {
   }
 
   /**
-   * Returns whether an allowed call was found. A denied call does not end a search, since it may
-   * have been retried successfully.
+   * Returns whether an allowed call was found. A denied call does not end a search, because a retry
+   * may have been allowed.
    */
   boolean hasAllowed() {
     return allowed != null;
   }
 
-  /** Returns an allowed call if one was found, otherwise a denied one, or null if neither was. */
+  /**
+   * Returns an allowed call if one was found, otherwise a denied one, or null if there is neither.
+   */
   @Nullable Found found() {
     return allowed != null ? allowed : denied;
   }

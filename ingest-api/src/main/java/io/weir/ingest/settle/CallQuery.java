@@ -5,10 +5,10 @@ import io.weir.topics.model.UsagePosition;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Identifies the call to find.
+ * The identification of the call to find.
  *
  * @param client the client of the call
  * @param id the call's id
- * @param position the position returned with the call's answer; null if not known
+ * @param position the position in the call's answer; null if unknown
  */
 public record CallQuery(String client, String id, @Nullable UsagePosition position) {}

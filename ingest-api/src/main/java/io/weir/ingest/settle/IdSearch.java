@@ -6,27 +6,29 @@ import io.weir.topics.log.CallsReader.Slice;
 import io.weir.topics.log.CallsRecord;
 
 /**
- * Finds a call by its id alone, by reading the log: first around the time contained in the id, then
- * backwards from the end of the log in growing parts. Once during the search it waits at the end of
- * the log for a call that is in flight. Not thread-safe.
+ * Finds a call by its id alone, by reading the log. Reads first around the time in the id, then
+ * backwards from the end of the log in growing parts. Once per search it waits at the end of the
+ * log for a call that is in flight. Not thread-safe.
  */
 final class IdSearch {
-  /** A call is recorded close to the time in its id: clocks differ, and batches are delayed. */
+  /** Tolerance around the time in an id: clocks differ, and batches are delayed. */
   private static final long NEAR_MILLIS = 250;
 
-  /** Largest difference between the clocks of nodes, callers and the broker. */
+  /** Maximum difference between the clocks of nodes, callers and the broker. */
   private static final long SLACK_MILLIS = 5_000;
 
   /**
-   * How long after the id's time a call is searched for: it may be a retry, or may have been held
-   * in a journal.
+   * How long after the id's time a call is searched: it may be a retry, or a journal may have
+   * delayed it.
    */
   private static final long BEHIND_HINT_MILLIS = 600_000;
 
-  /** Most bytes read after the id's time, and again before it. */
+  /** Maximum number of bytes read after the id's time, and again before it. */
   private static final long HINT_BYTES = 8L << 20;
 
-  /** Most bytes read backwards; the rest of a search's maximum is kept for a call in flight. */
+  /**
+   * Maximum number of bytes read backwards; the rest of a search's maximum is for a call in flight.
+   */
   private static final long BACK_BYTES = 24L << 20;
 
   /** Number of records in the newest part; each earlier part has four times as many. */
@@ -40,7 +42,7 @@ final class IdSearch {
   private final long nowMillis;
   private boolean hasWaited;
 
-  /** Everything from this time on has been read. */
+  /** The time from which on the log was read completely. */
   private long readFromMillis;
 
   private boolean hasReadAll;
@@ -55,23 +57,23 @@ final class IdSearch {
     this.readFromMillis = nowMillis;
   }
 
-  /** Returns the earliest time from which on everything was read. */
+  /** Returns the earliest time from which on the log was read completely. */
   long readFromEpochMillis() {
     return readFromMillis;
   }
 
   /**
-   * Returns whether no allowed call of the id can be in the unread part of the log: everything from
-   * the time in the id on, or from the beginning of the log, was read.
+   * Returns whether the unread part of the log can contain no allowed call with the id. This is so
+   * if the log was read completely from the time in the id, or from its beginning.
    */
   boolean hasReadAll() {
     return hasReadAll;
   }
 
   /**
-   * Searches until an allowed call is found or the permitted part of the log has been read.
+   * Searches until an allowed call is found or the permitted part of the log was read.
    *
-   * @param hintMillis the time in the id; −1 if it has none
+   * @param hintMillis the time in the id; −1 for none
    * @param horizonMillis how far back to search
    */
   void run(long hintMillis, long horizonMillis) throws Spent, InterruptedException {
@@ -152,9 +154,9 @@ final class IdSearch {
   /**
    * Reads a part of the log until an allowed call is found.
    *
-   * @param maxBytes most bytes to read
+   * @param maxBytes maximum number of bytes to read
    * @param toMillis the latest append time, by the broker's clock, of batches to examine
-   * @return the offset after the last record that was read
+   * @return the offset after the last record read
    */
   private long scan(long from, long to, long maxBytes, long toMillis)
       throws Spent, InterruptedException {

@@ -18,22 +18,21 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Finds calls in the client's partition of the calls topic: at the position that the caller gives,
- * otherwise by reading the log for the id. Searches share a few consumers. Each consumer is used
- * for one request at a time, in rotation of the clients. The bytes read are bounded per search and
- * per client, so that requests for ids that do not exist slow down only their own client's
- * searches.
+ * or else by searching the log for the id. Searches share a few consumers. Each consumer serves one
+ * request at a time, and the clients in rotation. The bytes read are bounded per search and per
+ * client. So requests for ids that do not exist slow down only the searches of the same client.
  */
 public final class KafkaCallFinder implements CallFinder {
-  /** Most bytes that one search may read. */
+  /** Maximum number of bytes that one search may read. */
   static final long MAX_SEARCH_BYTES = 32L << 20;
 
-  /** A call is recorded close to the time in its id: clocks differ, and batches are delayed. */
+  /** Tolerance around the time in an id: clocks differ, and batches are delayed. */
   private static final long NEAR_MILLIS = 250;
 
-  /** The time in an id is ignored if it is further ahead of the clock than this. */
+  /** Maximum lead of the time in an id over the clock; beyond it, the time is ignored. */
   private static final long MAX_AHEAD_MILLIS = 5_000;
 
-  /** Without a time in the id, this many of the newest records are read first. */
+  /** Number of the newest records that are read first if the id contains no time. */
   private static final long NEWEST_RECORDS = 16;
 
   private static final Logger LOG = LoggerFactory.getLogger(KafkaCallFinder.class);
@@ -48,11 +47,11 @@ public final class KafkaCallFinder implements CallFinder {
   private final LongAdder bytesRead = new LongAdder();
 
   /**
-   * Creates a finder. Does not contact Kafka yet.
+   * Creates a finder. Does not yet contact Kafka.
    *
    * @param partitions number of partitions of the calls topic
-   * @param horizon how far back calls are searched for if their id does not contain their time
-   * @param maxSearches most searches in progress at once, of which a single client may have a
+   * @param horizon how far back calls are searched if their id does not contain their time
+   * @param maxSearches maximum number of concurrent searches, of which a single client may have a
    *     quarter; each occupies a thread of the node
    * @param clockEpochMillis a clock near the broker's
    */
@@ -83,7 +82,7 @@ public final class KafkaCallFinder implements CallFinder {
       LongSupplier clockEpochMillis,
       SearchTimes times,
       LongSupplier budgetNanos) {
-    this.consumers = new LogConsumers(kafka, node, times.question());
+    this.consumers = new LogConsumers(kafka, node, times.request());
     this.maxTime = times.search();
     this.budgets = new ReadBudgets(budgetNanos);
     this.partitions = partitions;
@@ -116,8 +115,8 @@ public final class KafkaCallFinder implements CallFinder {
           places.leave(query.client());
         }
       }
-      case CLIENT_HAS_TOO_MANY -> new Exhausted(1);
-      case FULL -> new Unknown("too many calls are being settled at once");
+      case CLIENT_AT_LIMIT -> new Exhausted(1);
+      case FULL -> new Unknown("the node is at its limit of concurrent settlements");
     };
   }
 
@@ -134,7 +133,7 @@ public final class KafkaCallFinder implements CallFinder {
       return new Unknown("the node is stopping");
     } catch (KafkaException unavailable) {
       LOG.warn("audit log not readable, a call cannot be settled", unavailable);
-      return new Unknown("the audit log cannot be read at present");
+      return new Unknown("the audit log is currently not readable");
     }
   }
 
@@ -154,7 +153,7 @@ public final class KafkaCallFinder implements CallFinder {
       if (position != null && position.partition() == partition) {
         PositionSearch byPosition = new PositionSearch(reader, lines, position);
         if (byPosition.run(guess(reader, hint)) == PositionSearch.Result.TO_COME) {
-          return new Unknown("the call's node has not sent it yet");
+          return new Unknown("the call's node has not sent the call to Kafka yet");
         }
         Found there = lines.found();
         if (there != null) {
@@ -164,14 +163,13 @@ public final class KafkaCallFinder implements CallFinder {
       }
       byId.run(hint, horizonMillis);
     } catch (Spent spent) {
-      // a search that was cut short and found nothing does not prove that the call is not in the
-      // log
+      // an incomplete search without a result does not prove that the call is not in the log
       if (!lines.hasAllowed() && !reader.hasReadItsPart()) {
         return isLate.getAsBoolean()
             ? new Unknown(
                 "the call was not found within "
                     + maxTime.toSeconds()
-                    + " s; its Usage-Position tells where to look")
+                    + " s; give its Usage-Position, which locates it")
             : new Exhausted(reader.secondsToSearchFurther());
       }
     }
@@ -190,7 +188,7 @@ public final class KafkaCallFinder implements CallFinder {
   /**
    * Returns an offset at or before which the call is expected.
    *
-   * @param hintMillis the time in its id; −1 if it has none
+   * @param hintMillis the time in its id; −1 for none
    */
   private static long guess(PartitionReader reader, long hintMillis) throws InterruptedException {
     return hintMillis < 0
@@ -206,7 +204,7 @@ public final class KafkaCallFinder implements CallFinder {
     return isBelieved ? time : -1;
   }
 
-  /** A partition as it is read for one client. */
+  /** A partition, read for one client. */
   private final class Log implements PartitionReader {
     private final String client;
     private final int partition;

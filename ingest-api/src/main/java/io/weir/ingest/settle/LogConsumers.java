@@ -16,19 +16,22 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.common.errors.TimeoutException;
 
 /**
- * A few consumers shared by all searches. A search holds a consumer for a single request to Kafka,
- * which takes some milliseconds, and then waits for its next turn. A client has one request in
- * progress at a time, and waiting clients are served in rotation. The consumers belong to no group.
+ * A few consumers shared by all searches. A search holds a consumer for one request to Kafka, which
+ * takes some milliseconds, and then waits for its next turn. A client has at most one request in
+ * progress, and waiting clients are served in rotation. The consumers belong to no group.
  * Thread-safe.
  */
 final class LogConsumers implements AutoCloseable {
-  /** Most requests to Kafka at once. */
+  /** Maximum number of concurrent requests to Kafka. */
   static final int MAX_CONSUMERS = 4;
 
-  /** Most bytes that one request returns, unless a single record is larger. */
+  /** Maximum number of bytes that one request returns, unless a single record is larger. */
   static final int SLICE_BYTES = 256 << 10;
 
-  /** A consumer prefetches; at the end of the log that must not delay the next request. */
+  /**
+   * Maximum wait of a fetch. A consumer prefetches; at the log's end that must not delay the next
+   * request.
+   */
   private static final int MAX_FETCH_WAIT_MILLIS = 10;
 
   private static final Duration POLL = Duration.ofMillis(100);
@@ -43,7 +46,7 @@ final class LogConsumers implements AutoCloseable {
   /**
    * Creates the pool; no consumer is open yet.
    *
-   * @param timeout longest wait for a turn, and for Kafka's answer to one request
+   * @param timeout maximum wait for a consumer, and for Kafka's reply to one request
    */
   LogConsumers(KafkaConnection kafka, String node, Duration timeout) {
     this.kafka = kafka;
@@ -78,14 +81,14 @@ final class LogConsumers implements AutoCloseable {
       }
       if (System.nanoTime() - deadlineNanos > 0) {
         throw new TimeoutException(
-            "no record of partition " + partition + " from " + offset + " on came");
+            "received no record of partition " + partition + " from offset " + offset);
       }
     }
   }
 
   private <T> T ask(String client, Function<CallsReader, T> question) throws InterruptedException {
     if (!turns.acquire(client, TimeUnit.MILLISECONDS.toNanos(timeoutMillis))) {
-      throw new TimeoutException("no turn to ask Kafka came in time");
+      throw new TimeoutException("timed out while waiting for a Kafka consumer");
     }
     CallsReader log = null;
     boolean isGood = false;

@@ -6,12 +6,12 @@ import java.util.function.BooleanSupplier;
 
 /**
  * Charges the requests of one search to its client's budget, and ends the search if it reads too
- * much. Each request costs {@link #QUESTION_BYTES}, and each read also the bytes that it returns.
+ * much. Each request costs {@link #REQUEST_BYTES}, and each read also the bytes that it returns.
  * Not thread-safe.
  */
 final class MeteredReader implements PartitionReader {
-  /** Cost of a request to Kafka, also of one that returns no record. */
-  static final long QUESTION_BYTES = 16 << 10;
+  /** Cost of a request to Kafka, even of one that returns no record. */
+  static final long REQUEST_BYTES = 16 << 10;
 
   private final PartitionReader log;
   private final ReadBudgets budgets;
@@ -25,8 +25,8 @@ final class MeteredReader implements PartitionReader {
   /**
    * Creates the reader of one search.
    *
-   * @param maxBytes most bytes that the search may read
-   * @param isLate returns whether the search has taken too long
+   * @param maxBytes maximum number of bytes that the search may read
+   * @param isLate returns whether the search has exceeded its time
    */
   MeteredReader(
       PartitionReader log,
@@ -41,35 +41,35 @@ final class MeteredReader implements PartitionReader {
     this.isLate = isLate;
   }
 
-  /** Returns whether the search has read as much as a single search may. */
+  /** Returns whether the search has read the maximum of a single search. */
   boolean hasReadItsPart() {
     return bytes >= maxBytes;
   }
 
   /**
-   * Returns how many seconds pass until the client may read twice as much as this search has read,
+   * Returns the number of seconds until the client may read twice as much as this search has read,
    * at least 1, so that a repeated search gets further.
    */
   long secondsToSearchFurther() {
-    long further = Math.min(maxBytes, Math.max(ReadBudgets.LEAST_BYTES, 2 * charged));
+    long further = Math.min(maxBytes, Math.max(ReadBudgets.MIN_BYTES, 2 * charged));
     return Math.max(1, budgets.secondsToWait(client, further));
   }
 
   @Override
   public long begin() throws InterruptedException {
-    charge(QUESTION_BYTES);
+    charge(REQUEST_BYTES);
     return log.begin();
   }
 
   @Override
   public long end() throws InterruptedException {
-    charge(QUESTION_BYTES);
+    charge(REQUEST_BYTES);
     return log.end();
   }
 
   @Override
   public long offsetAt(long epochMillis) throws InterruptedException {
-    charge(QUESTION_BYTES);
+    charge(REQUEST_BYTES);
     return log.offsetAt(epochMillis);
   }
 
@@ -79,7 +79,7 @@ final class MeteredReader implements PartitionReader {
       throw new Spent();
     }
     readings++;
-    charge(QUESTION_BYTES);
+    charge(REQUEST_BYTES);
     Slice slice = log.read(offset);
     bytes += slice.bytes();
     charge(slice.bytes());
@@ -87,12 +87,12 @@ final class MeteredReader implements PartitionReader {
   }
 
   /**
-   * Credits back all but {@link #QUESTION_BYTES} per read: the search has found its call at the
-   * given position, and the budget is meant for searches that miss.
+   * Credits back all but {@link #REQUEST_BYTES} per read. The search has found its call at the
+   * given position, and the budget is meant for searches that fail.
    */
   void hasFoundByPosition() {
-    budgets.payBack(client, charged - readings * QUESTION_BYTES);
-    charged = readings * QUESTION_BYTES;
+    budgets.payBack(client, charged - readings * REQUEST_BYTES);
+    charged = readings * REQUEST_BYTES;
   }
 
   private void charge(long cost) {

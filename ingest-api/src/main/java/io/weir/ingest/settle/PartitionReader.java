@@ -3,9 +3,9 @@ package io.weir.ingest.settle;
 
 import io.weir.topics.log.CallsReader.Slice;
 
-/** Reads one partition of the calls topic for one search, a slice at a time. Not thread-safe. */
+/** Reads one partition of the calls topic for one search, one slice at a time. Not thread-safe. */
 interface PartitionReader {
-  /** Returns the offset of the oldest record that is kept. */
+  /** Returns the offset of the oldest retained record. */
   long begin() throws InterruptedException;
 
   /** Returns the offset after the newest record. */
@@ -18,18 +18,18 @@ interface PartitionReader {
   long offsetAt(long epochMillis) throws InterruptedException;
 
   /**
-   * Reads the records of one fetch from an offset before the end on; at least one record.
+   * Reads the records of one fetch from an offset that is before the end; at least one record.
    *
-   * @throws Spent if this search may read no more
+   * @throws Spent if this search may not read more
    */
   Slice read(long offset) throws Spent, InterruptedException;
 
-  /** Thrown if a search may read no more, because it has read too much or has taken too long. */
+  /** Thrown if a search may not read more, because it has read too much or taken too long. */
   final class Spent extends Exception {
     private static final long serialVersionUID = 1L;
 
     Spent() {
-      super("no more may be read for this search", null, false, false);
+      super("the search has used up its bytes or its time", null, false, false);
     }
   }
 }

@@ -8,28 +8,29 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.UsagePosition;
 
 /**
- * Finds the batch that holds a position. The lines of a journal are in the log in their order, so
- * any batch of the journal tells on which side of it the line is. The first probe is guessed from
- * the time in the id, which is nearly always right; after that the search is binary. The amount
- * read grows with the logarithm of the log's size, not with the traffic. Not thread-safe.
+ * Finds the batch that contains a position. The lines of a journal are in the log in order, so any
+ * batch of the journal shows on which side of it the line is. The first probe is guessed from the
+ * time in the id, which is nearly always right; then the search is binary. The amount read grows
+ * with the logarithm of the log's size, not with the traffic. Not thread-safe.
  */
 final class PositionSearch {
-  /** Largest difference between the clocks of nodes and the broker. */
+  /** Maximum difference between the clocks of nodes and the broker. */
   private static final long SLACK_MILLIS = 5_000;
 
-  /** Most bytes read after a guess: half a second of a busy partition. */
+  /** Maximum number of bytes read after a guess: half a second of a busy partition. */
   private static final long GUESS_BYTES = 4L << 20;
 
-  /** Most bytes read until a batch of the journal is found. */
+  /** Maximum number of bytes read until a batch of the journal is found. */
   private static final long PROBE_BYTES = 2L << 20;
 
   /**
-   * Most bytes read after a heartbeat of a newer epoch in search of older lines: a node publishes
-   * the first heartbeat of its new epoch just before it sends the remaining lines of the old ones.
+   * Maximum number of bytes read after a heartbeat of a newer epoch in search of older lines. A
+   * node sends the first heartbeat of its new epoch just before the remaining lines of the old
+   * epochs.
    */
-  private static final long HELLO_BYTES = 512 << 10;
+  private static final long FIRST_HEARTBEAT_BYTES = 512 << 10;
 
-  /** A range of at most this many records is read in one pass. */
+  /** Maximum number of records that are read in one pass. */
   private static final long NEAR_RECORDS = 32;
 
   private final PartitionReader reader;
@@ -41,10 +42,10 @@ final class PositionSearch {
   /** The outcome of the search for the line. */
   enum Result {
     /** The line was found and examined. */
-    LOOKED_AT,
-    /** The journal is known but has not published the line yet. */
+    EXAMINED,
+    /** The journal exists in the log, but has not published the line yet. */
     TO_COME,
-    /** The line is not where its journal would have it, if there is such a journal. */
+    /** The line is not at its place in the journal, or there is no such journal. */
     NOWHERE
   }
 
@@ -53,7 +54,7 @@ final class PositionSearch {
     BEFORE,
     HERE,
     BEHIND,
-    /** Behind the line, unless lines of older epochs follow. */
+    /** After the line, unless lines of older epochs follow. */
     PERHAPS_BEHIND,
     UNKNOWN,
     /** The line is between two adjacent batches of its journal. */
@@ -87,7 +88,7 @@ final class PositionSearch {
     while (low < high) {
       Look look = look(probe, high, skipBytes);
       if (look.side() == Side.HERE || look.side() == Side.BETWEEN) {
-        return look.side() == Side.HERE ? Result.LOOKED_AT : Result.NOWHERE;
+        return look.side() == Side.HERE ? Result.EXAMINED : Result.NOWHERE;
       }
       if (look.side() == Side.BEFORE) {
         low = look.next();
@@ -102,14 +103,14 @@ final class PositionSearch {
       return Result.NOWHERE;
     }
     return Arrival.await(reader, end, batch -> side(batch) == Side.HERE)
-        ? Result.LOOKED_AT
+        ? Result.EXAMINED
         : Result.TO_COME;
   }
 
   /**
-   * Reads on until a record determines on which side the line is.
+   * Reads on until a record shows on which side the line is.
    *
-   * @param skipBytes most bytes to read on while the line is further behind
+   * @param skipBytes maximum number of bytes to read on while the line is further behind
    */
   private Look look(long from, long to, long skipBytes) throws Spent, InterruptedException {
     Look before = new Look(Side.UNKNOWN, from);
@@ -144,7 +145,7 @@ final class PositionSearch {
     if (seen == Side.BEFORE) {
       return skipBytes;
     }
-    return seen == Side.PERHAPS_BEHIND ? HELLO_BYTES : PROBE_BYTES;
+    return seen == Side.PERHAPS_BEHIND ? FIRST_HEARTBEAT_BYTES : PROBE_BYTES;
   }
 
   private Side side(CallsRecord batch) {
@@ -163,7 +164,7 @@ final class PositionSearch {
       return Side.HERE;
     }
     if (!isOfJournal && header.linesEnd() == header.linesBeforeEpoch()) {
-      // the epoch has published no line: an older line may still be in flight, unless it was lost
+      // the epoch has published no line: an older line may still be in flight, or was lost
       isPassed |= header.linesBeforeEpoch() < at.line();
       return Side.PERHAPS_BEHIND;
     }

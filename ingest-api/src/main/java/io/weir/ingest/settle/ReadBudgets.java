@@ -7,25 +7,25 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * Bounds how much of the log is read for each client's searches, as a leaky bucket: the bytes read
- * recently are credited back at a steady rate, and a client that has read too much must wait.
- * Thread-safe.
+ * Bounds how much of the log is read for each client's searches, as a leaky bucket. Bytes are
+ * credited back at a steady rate, and a client that has read too much must wait. Thread-safe.
  *
  * <p>Example: a client whose searches have read 128 MiB may start its next search half a second
  * later, when 1 MiB has been credited back.
  */
 final class ReadBudgets {
-  /** Most bytes that may be read for one client at once. */
+  /** Maximum number of bytes that may be read for one client at once. */
   static final long CAPACITY_BYTES = 128L << 20;
 
   /** Bytes credited back per second. */
-  static final long PAID_BACK_PER_SECOND = 2L << 20;
+  static final long CREDITED_PER_SECOND = 2L << 20;
 
-  /** A search starts only if at least this many bytes may be read. */
-  static final long LEAST_BYTES = 1L << 20;
+  /** Minimum number of readable bytes for a search to start. */
+  static final long MIN_BYTES = 1L << 20;
 
   /**
-   * Most clients kept; the least recently active one is discarded and starts with a full budget.
+   * Maximum number of clients; the least recently active one is removed and restarts with a full
+   * budget.
    */
   private static final int MAX_CLIENTS = 10_000;
 
@@ -55,17 +55,17 @@ final class ReadBudgets {
     }
     double seconds =
         (double) (clockNanos.getAsLong() - level.atNanos()) / TimeUnit.SECONDS.toNanos(1);
-    return Math.max(0, level.bytes() - (long) (seconds * PAID_BACK_PER_SECOND));
+    return Math.max(0, level.bytes() - (long) (seconds * CREDITED_PER_SECOND));
   }
 
-  /** Returns whether nothing may be read for a client now. */
+  /** Returns whether the client may currently read nothing. */
   boolean isSpent(String client) {
     return level(client) >= CAPACITY_BYTES;
   }
 
   /** Returns the seconds until a search may start, rounded up; 0 if it may start now. */
   long secondsToWait(String client) {
-    return secondsToWait(client, LEAST_BYTES);
+    return secondsToWait(client, MIN_BYTES);
   }
 
   /**
@@ -76,7 +76,7 @@ final class ReadBudgets {
    */
   long secondsToWait(String client, long bytes) {
     long excess = level(client) + bytes - CAPACITY_BYTES;
-    return excess <= 0 ? 0 : (excess + PAID_BACK_PER_SECOND - 1) / PAID_BACK_PER_SECOND;
+    return excess <= 0 ? 0 : (excess + CREDITED_PER_SECOND - 1) / CREDITED_PER_SECOND;
   }
 
   /** Records that bytes were read for a client. */

@@ -15,8 +15,8 @@ final class SearchPlaces {
   enum Place {
     /** A place was free and is now taken. */
     TAKEN,
-    /** The client already has as many places as it may have. */
-    CLIENT_HAS_TOO_MANY,
+    /** The client is at its limit of places. */
+    CLIENT_AT_LIMIT,
     /** All places are taken. */
     FULL
   }
@@ -26,10 +26,10 @@ final class SearchPlaces {
     this.ofOneClient = ofOneClient;
   }
 
-  /** Takes a place, if possible; a taken place must be left. */
+  /** Takes a place if one is free; the caller must leave a taken place. */
   synchronized Place take(String client) {
     if (taken.getOrDefault(client, 0) >= ofOneClient) {
-      return Place.CLIENT_HAS_TOO_MANY;
+      return Place.CLIENT_AT_LIMIT;
     }
     if (takenByAll >= all) {
       return Place.FULL;

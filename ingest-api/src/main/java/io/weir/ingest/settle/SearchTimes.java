@@ -6,10 +6,10 @@ import java.time.Duration;
 /**
  * Time limits of searches.
  *
- * @param search longest duration of one search
- * @param question longest duration of one request to Kafka, and of the wait for the turn to send it
+ * @param search maximum duration of one search
+ * @param request maximum duration of one request to Kafka, and of the wait for a consumer
  */
-record SearchTimes(Duration search, Duration question) {
-  /** The longest time that a caller should wait, and the part of it granted to Kafka. */
+record SearchTimes(Duration search, Duration request) {
+  /** The maximum time that a caller should wait, and the part of it for a request to Kafka. */
   static final SearchTimes DEFAULT = new SearchTimes(Duration.ofSeconds(10), Duration.ofSeconds(5));
 }

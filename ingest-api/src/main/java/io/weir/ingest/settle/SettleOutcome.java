@@ -10,12 +10,12 @@ import org.jspecify.annotations.Nullable;
 public sealed interface SettleOutcome {
 
   /**
-   * The call is billed at the requested cost, as the aggregator has confirmed.
+   * The call is billed at the requested cost; the aggregator has confirmed it.
    *
    * @param call the call that was found
-   * @param actualCost the cost at which it is billed
+   * @param actualCost the billed cost
    * @param changed whether this request changed the bill; false if the call was already billed so
-   * @param durability how durable the record is now
+   * @param durability current durability of the record
    * @param position the position that a report must have reached to include it
    */
   record Settled(
@@ -27,12 +27,12 @@ public sealed interface SettleOutcome {
       implements SettleOutcome {}
 
   /**
-   * The settlement is recorded, but the aggregator's verdict is not known yet. Repeating the
+   * The settlement is recorded, but the aggregator's verdict is not yet known. Repeating the
    * request returns the verdict and does not settle the call again.
    *
    * @param call the call that was found
-   * @param actualCost the cost at which it is billed if this settlement stands
-   * @param durability how durable the record is now
+   * @param actualCost the billed cost if the aggregator accepts this settlement
+   * @param durability current durability of the record
    * @param position the position that a report must have reached to include it
    */
   record Pending(CallEvent call, long actualCost, Durability durability, UsagePosition position)
@@ -41,16 +41,16 @@ public sealed interface SettleOutcome {
   /**
    * No such call is in the part of the log that was read.
    *
-   * @param fromEpochMillis the earliest time from which on everything was read
+   * @param fromEpochMillis the earliest time from which the log was read completely
    * @param toEpochMillis the time at which the search began
    */
   record NotFound(long fromEpochMillis, long toEpochMillis) implements SettleOutcome {}
 
   /**
-   * Only a denied try of the call is in the part of the log that was read; whether another try was
-   * allowed is not known.
+   * Only a denied attempt of the call is in the part of the log that was read; it is unknown
+   * whether another attempt was allowed.
    *
-   * @param fromEpochMillis the earliest time from which on everything was read
+   * @param fromEpochMillis the earliest time from which the log was read completely
    * @param toEpochMillis the time at which the search began
    */
   record OnlyDeniedTry(long fromEpochMillis, long toEpochMillis) implements SettleOutcome {}
@@ -59,7 +59,7 @@ public sealed interface SettleOutcome {
   record Denied() implements SettleOutcome {}
 
   /**
-   * The call was settled before at another cost, which stands.
+   * The call is already settled at another cost; the first settlement stands.
    *
    * @param actualCost that cost; null if the aggregator no longer knows it
    */
@@ -68,14 +68,14 @@ public sealed interface SettleOutcome {
   /**
    * The aggregator refused the settlement: the call was never billed, or the bill cannot accept it.
    *
-   * @param reason why, in words
+   * @param reason the reason, as text
    */
   record Refused(String reason) implements SettleOutcome {}
 
   /**
-   * The client's searches have read so much of the log that it must wait.
+   * The client's searches have used up its budget, so it must wait.
    *
-   * @param retryAfterSeconds how long to wait, at least 1
+   * @param retryAfterSeconds time to wait, at least 1
    */
   record Exhausted(long retryAfterSeconds) implements SettleOutcome {}
 

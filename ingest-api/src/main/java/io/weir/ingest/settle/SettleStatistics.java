@@ -17,7 +17,7 @@ final class SettleStatistics {
       counters.put(
           each,
           Counter.builder("weir.settlements")
-              .description("requests to settle a call")
+              .description("requests to settle a call, by result")
               .tag("result", each.name().toLowerCase(Locale.ROOT).replace('_', '-'))
               .register(registry));
     }
@@ -31,13 +31,13 @@ final class SettleStatistics {
     PENDING,
     /** The call was already billed at this cost. */
     UNCHANGED,
-    /** The part of the log that was read holds no such call, or only a denied try of it. */
+    /** The part of the log that was read contains no such call, or only a denied attempt. */
     NOT_FOUND,
-    /** The call was denied, was not billed, or was settled before at another cost. */
+    /** The call was denied, was not billed, or is already settled at another cost. */
     CONFLICT,
-    /** The client's searches have read too much. */
+    /** The client's searches have used up its budget. */
     EXHAUSTED,
-    /** The call could not be searched for, or the settlement could not be recorded. */
+    /** The search failed, or the settlement could not be recorded. */
     UNAVAILABLE
   }
 

@@ -24,8 +24,8 @@ import java.util.function.BiConsumer;
 
 /**
  * Settles calls: finds the call, records its actual cost, and waits for the aggregator's verdict.
- * The aggregator decides, since it knows which calls it billed and which settlement of a call came
- * first. Nothing is recorded for a call that was not found. Thread-safe.
+ * The aggregator decides, because it knows which calls it billed and which settlement of a call
+ * came first. Records nothing for a call that was not found. Thread-safe.
  */
 public final class Settler {
   private final CallFinder finder;
@@ -41,9 +41,9 @@ public final class Settler {
   }
 
   /**
-   * A call of this node that is to be settled, of which everything is known.
+   * A call of this node to be settled, for which no search is needed.
    *
-   * @param call the call as it was recorded, which was allowed
+   * @param call the allowed call, as recorded
    * @param position the position at which it was recorded
    * @param actualCost the cost at which to bill it, 0 to {@link CallEvent#MAX_QUANTITY}
    */
@@ -66,17 +66,18 @@ public final class Settler {
   }
 
   /**
-   * Records settlements of calls that need not be searched for, and returns without waiting. The
-   * aggregator judges them as those of {@link #settle}: of each call the first settlement counts.
+   * Records settlements of calls that need no search, and returns without waiting. The aggregator
+   * treats them like those of {@link #settle}: for each call the first settlement counts.
    *
    * @param calls at most {@value CallLog#MAX_CALLS}
-   * @param told called with each call and the aggregator's verdict on it, by a thread that must not
-   *     be blocked; not called for one that was not recorded, nor if the verdict does not arrive
-   * @return completed with one result per call in the same order, by a thread that must not be
-   *     blocked; the settlements are kept or refused together
+   * @param onVerdict receives each call and the aggregator's verdict on it, on a thread that must
+   *     not be blocked. Not called for a call that was not recorded, nor if the verdict does not
+   *     arrive
+   * @return completes with one result per call in the same order, on a thread that must not be
+   *     blocked; the log accepts or refuses the settlements together
    */
   public CompletableFuture<List<Recorded>> submit(
-      List<KnownCall> calls, BiConsumer<KnownCall, SettlementVerdict> told) {
+      List<KnownCall> calls, BiConsumer<KnownCall, SettlementVerdict> onVerdict) {
     Ticket ticket = log.begin();
     List<CallEvent> lines = new ArrayList<>(calls.size());
     try {
@@ -97,7 +98,8 @@ public final class Settler {
               for (int i = 0; i < results.size(); i++) {
                 KnownCall call = calls.get(i);
                 if (results.get(i) instanceof Recorded.Durable durable) {
-                  verdicts.whenTold(durable.position(), verdict -> told.accept(call, verdict));
+                  verdicts.onVerdict(
+                      durable.position(), verdict -> onVerdict.accept(call, verdict));
                 }
               }
               return results;
@@ -121,7 +123,7 @@ public final class Settler {
 
   private SettleOutcome record(Found found, long actualCost) {
     CallEvent call = found.call();
-    // obtained after the search, since a ticket holds the windows of all reports open
+    // obtained after the search, because a ticket keeps the windows of all reports open
     Ticket ticket = log.begin();
     Settlement how = new Settlement(actualCost, ticket.begunAtEpochMillis(), found.position());
     Recorded recorded = log.record(ticket, call.settledAt(how));

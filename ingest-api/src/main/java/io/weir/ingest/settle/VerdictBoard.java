@@ -15,11 +15,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes verdicts to the threads that wait for them, and to those who are to be called. A verdict
- * that arrives before it is asked for is kept, so that either may come first. Thread-safe.
+ * Passes verdicts to waiting threads and to registered callbacks. A verdict that arrives before its
+ * requester is kept, so that the order does not matter. Thread-safe.
  */
 final class VerdictBoard {
-  /** Most verdicts that are kept or waited for; beyond it the oldest is discarded. */
+  /** Maximum number of verdicts that are kept or awaited; beyond it the oldest is discarded. */
   private static final int MAX_KEPT = 10_000;
 
   private final Semaphore places;
@@ -48,28 +48,28 @@ final class VerdictBoard {
   /**
    * Creates an empty board.
    *
-   * @param maxWaiting most threads that may wait at once; each is a thread of the node
+   * @param maxWaiting maximum number of threads that may wait at once; each is a thread of the node
    */
   VerdictBoard(int maxWaiting) {
     this.places = new Semaphore(maxWaiting);
   }
 
-  /** Publishes a verdict to the one who asks for it, now or later. */
-  void tell(SettlementVerdict verdict) {
-    Consumer<SettlementVerdict> told;
+  /** Publishes a verdict to its current or later requester. */
+  void publish(SettlementVerdict verdict) {
+    Consumer<SettlementVerdict> callback;
     synchronized (this) {
-      told = toBeCalled.remove(verdict.position());
-      if (told == null) {
+      callback = toBeCalled.remove(verdict.position());
+      if (callback == null) {
         of(verdict.position()).complete(verdict);
       }
     }
-    if (told != null) {
-      told.accept(verdict);
+    if (callback != null) {
+      callback.accept(verdict);
     }
   }
 
-  /** Calls someone with a verdict: at once if it has arrived, else when it arrives. */
-  void whenTold(UsagePosition settlement, Consumer<SettlementVerdict> told) {
+  /** Calls the callback with a verdict: immediately if it has arrived, else when it arrives. */
+  void onVerdict(UsagePosition settlement, Consumer<SettlementVerdict> callback) {
     SettlementVerdict arrived = null;
     synchronized (this) {
       CompletableFuture<SettlementVerdict> known = kept.get(settlement);
@@ -77,21 +77,21 @@ final class VerdictBoard {
         kept.remove(settlement);
         arrived = known.join();
       } else {
-        toBeCalled.put(settlement, told);
+        toBeCalled.put(settlement, callback);
       }
     }
     if (arrived != null) {
-      told.accept(arrived);
+      callback.accept(arrived);
     }
   }
 
-  /** Waits for a verdict. Returns null if it does not arrive in time or too many threads wait. */
-  @Nullable SettlementVerdict await(UsagePosition settlement, Duration patience) {
+  /** Waits for a verdict. Returns null after the timeout or if too many threads wait. */
+  @Nullable SettlementVerdict await(UsagePosition settlement, Duration timeout) {
     if (!places.tryAcquire()) {
       return null;
     }
     try {
-      return of(settlement).get(patience.toMillis(), TimeUnit.MILLISECONDS);
+      return of(settlement).get(timeout.toMillis(), TimeUnit.MILLISECONDS);
     } catch (TimeoutException late) {
       return null;
     } catch (InterruptedException interrupted) {

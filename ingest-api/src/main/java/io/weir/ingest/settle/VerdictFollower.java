@@ -30,14 +30,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A thread that reads the settlements topic from its end on and passes on the verdicts on this
- * node's settlements. It reads the verdicts of all nodes; there are as many as settlements,
- * whatever the traffic. A failure of Kafka closes the consumer, and a new one continues at the same
- * offsets. Thread-safe.
+ * A thread that reads the settlements topic from its end, and passes on the verdicts on this node's
+ * settlements. It reads the verdicts of all nodes, which are as many as the settlements. After a
+ * failure of Kafka it closes the consumer, and a new one continues at the same offsets.
+ * Thread-safe.
  */
 public final class VerdictFollower implements Verdicts, AutoCloseable {
   /** How long a settlement waits for its verdict, which usually arrives within about 200 ms. */
-  static final Duration PATIENCE = Duration.ofSeconds(3);
+  static final Duration TIMEOUT = Duration.ofSeconds(3);
 
   private static final Duration POLL = Duration.ofMillis(500);
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
@@ -45,8 +45,8 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   private static final int API_TIMEOUT_MILLIS = 5_000;
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
 
-  /** Shortest time between two log lines about a lasting failure. */
-  private static final long COMPLAINT_NANOS = 30_000_000_000L;
+  /** Minimum time between two log lines about a lasting failure. */
+  private static final long LOG_NANOS = 30_000_000_000L;
 
   private static final Logger LOG = LoggerFactory.getLogger(VerdictFollower.class);
 
@@ -77,7 +77,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
    * Starts to follow the topic. Does not require Kafka to be reachable.
    *
    * @param partitions number of partitions of the topic
-   * @param maxWaiting most settlements that may wait at once; each occupies a thread of the node
+   * @param maxWaiting maximum number of settlements that may wait at once; each occupies a thread
    * @param registry receives the metrics of the Kafka consumer
    */
   public static VerdictFollower start(
@@ -89,15 +89,15 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
 
   @Override
   public @Nullable SettlementVerdict await(UsagePosition settlement) {
-    return board.await(settlement, PATIENCE);
+    return board.await(settlement, TIMEOUT);
   }
 
   @Override
-  public void whenTold(UsagePosition settlement, Consumer<SettlementVerdict> told) {
-    board.whenTold(settlement, told);
+  public void onVerdict(UsagePosition settlement, Consumer<SettlementVerdict> callback) {
+    board.onVerdict(settlement, callback);
   }
 
-  /** Follows the topic with one consumer after another. */
+  /** Follows the topic, with a new consumer after each failure. */
   private final class Following implements SupervisedThread.Work {
     @Override
     public void run() {
@@ -109,12 +109,12 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
       if (failure instanceof KafkaException unreachable) {
         complain(unreachable);
       } else {
-        LOG.error("verdicts on settlements not read, tried again", failure);
+        LOG.error("reading verdicts on settlements failed; Weir retries", failure);
       }
       return PAUSE_MILLIS;
     }
 
-    /** The consumer is woken up only in order to stop. */
+    /** Wakes the consumer up; this happens only in order to stop. */
     @Override
     public void wakeUp(Thread worker) {
       KafkaConsumer<byte[], byte[]> current = consumer;
@@ -127,7 +127,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   private void complain(KafkaException failed) {
     long now = System.nanoTime();
     if (now - nextComplaintNanos >= 0) {
-      nextComplaintNanos = now + COMPLAINT_NANOS;
+      nextComplaintNanos = now + LOG_NANOS;
       LOG.warn(
           "verdicts_not_readable detail=\"{}\"; settlements are answered as pending",
           KafkaRefusal.explain(failed, "Read", failed.toString()));
@@ -152,7 +152,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
       while (!thread.isClosing()) {
         for (ConsumerRecord<byte[], byte[]> each : opened.poll(POLL)) {
           next.put(new TopicPartition(each.topic(), each.partition()), each.offset() + 1);
-          tell(each);
+          passOn(each);
         }
       }
     } finally {
@@ -161,7 +161,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
     }
   }
 
-  private void tell(ConsumerRecord<byte[], byte[]> settled) {
+  private void passOn(ConsumerRecord<byte[], byte[]> settled) {
     byte[] value = settled.value();
     String kind = HeaderValues.text(settled.headers(), BatchHeaderCodec.TYPE_HEADER);
     if (value == null || !SettlementVerdictCodec.TYPE.equals(kind)) {
@@ -170,7 +170,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
     try {
       SettlementVerdict verdict = SettlementVerdictCodec.decode(value);
       if (verdict.position().node().equals(node)) {
-        board.tell(verdict);
+        board.publish(verdict);
       }
     } catch (MalformedRecordException malformed) {
       LOG.warn(
@@ -195,7 +195,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
             API_TIMEOUT_MILLIS));
   }
 
-  /** Stops following. Threads that still wait run into their timeouts. */
+  /** Stops following the topic. Threads that still wait get their timeouts. */
   @Override
   public void close() {
     thread.close(STOP_PATIENCE);

@@ -6,24 +6,25 @@ import io.weir.topics.model.UsagePosition;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Returns the aggregator's verdicts on settlements. Thread-safe. */
+/** Provides the aggregator's verdicts on settlements. Thread-safe. */
 @FunctionalInterface
 public interface Verdicts {
   /**
    * Waits, for a bounded time, for the verdict on a settlement of this node.
    *
-   * @param settlement its position
-   * @return the verdict, or null if it does not arrive in time or too many threads wait already
+   * @param settlement the settlement's position
+   * @return the verdict, or null after the timeout or if too many threads already wait
    */
   @Nullable SettlementVerdict await(UsagePosition settlement);
 
   /**
-   * Passes on the verdict on a settlement of this node when it arrives, and returns without waiting
-   * for it.
+   * Passes the verdict on a settlement of this node to a callback when it arrives, and returns
+   * without waiting.
    *
-   * @param settlement its position
-   * @param told called at most once, by a thread that must not be blocked; never, if the verdict
-   *     does not arrive before 10,000 others are awaited in this way, or verdicts are not followed
+   * @param settlement the settlement's position
+   * @param callback called at most once, on a thread that must not be blocked. Never called if the
+   *     verdict does not arrive before 10,000 others are awaited this way, or if verdicts are not
+   *     followed
    */
-  default void whenTold(UsagePosition settlement, Consumer<SettlementVerdict> told) {}
+  default void onVerdict(UsagePosition settlement, Consumer<SettlementVerdict> callback) {}
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Settling: finds a call in the audit log, records its actual cost, and waits for the aggregator's
- * verdict. Depends on the topics, the gate's port of the call log, the Kafka clients and a logger.
+ * Settles calls: finds a call in the audit log, records its actual cost, and waits for the
+ * aggregator's verdict. Depends on the topics, the gate's port of the call log, the Kafka clients
+ * and a logger.
  */
 @NullMarked
 package io.weir.ingest.settle;

@@ -9,8 +9,8 @@ import io.opentelemetry.sdk.trace.SpanProcessor;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Hands ended spans on while there is room for them, and counts the others. A span is held until
- * the collector has taken it, or has not. Thread-safe; never blocks.
+ * Passes ended spans on while there is room for them, and counts the others. A span occupies its
+ * room until the collector has accepted or refused it. Thread-safe; never blocks.
  */
 final class BoundedSpans implements SpanProcessor {
   private final SpanProcessor next;
@@ -21,8 +21,8 @@ final class BoundedSpans implements SpanProcessor {
   /**
    * Creates a bound.
    *
-   * @param next given the spans for which there is room
-   * @param held number of spans that are held; lowered by who sends them
+   * @param next receives the spans for which there is room
+   * @param held number of spans in memory; the exporter lowers it
    */
   BoundedSpans(SpanProcessor next, AtomicInteger held, int maxHeld, TraceStatistics statistics) {
     this.next = next;

@@ -24,10 +24,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The spans of the steps of one call, or of the calls of a batch, below the span of their request.
- * Passed from thread to thread with the call; what is told out of turn is passed over.
+ * Passed with the call between threads. Events that arrive out of order are ignored.
  */
 final class CallSpans implements CallTrace {
-  /** Most names of policies in an attribute; a call has no more that are evaluated. */
+  /**
+   * Maximum number of policy names in an attribute; a call has at most as many evaluated policies.
+   */
   private static final int MAX_POLICIES = 16;
 
   private final Tracer tracer;
@@ -42,14 +44,14 @@ final class CallSpans implements CallTrace {
   private volatile long recordingEpochNanos;
 
   /**
-   * Creates the spans of a call, of which none has begun.
+   * Creates the spans of a call; none has begun.
    *
    * @param request the context whose span is that of the request
-   * @param index which of the calls of the request it is; −1 if it is the only one, or the spans
-   *     are those of all of them
-   * @param alsoDescribed a span that is told the verdict, too; null for none
+   * @param index index of the call in the request; −1 if it is the only one, or if the spans are
+   *     those of all calls
+   * @param alsoDescribed a span that also receives the verdict; null for none
    * @param awaited number of traced calls whose acknowledgement by Kafka is awaited
-   * @param maxAwaited bound on it: beyond, nothing is held that waits for Kafka
+   * @param maxAwaited bound on that number; beyond it, no spans wait for Kafka
    */
   CallSpans(
       Tracer tracer,
@@ -186,7 +188,7 @@ final class CallSpans implements CallTrace {
 
   @Override
   public void recorded(List<Recorded> results) {
-    Recorded result = results.get(0); // they are kept or refused together
+    Recorded result = results.get(0); // the log accepts or refuses them together
     if (!(result instanceof Recorded.Durable)) {
       stopAwaiting();
     }
@@ -214,8 +216,9 @@ final class CallSpans implements CallTrace {
   }
 
   /**
-   * The request has its answer, or its caller is gone: steps that have not ended have failed. What
-   * waits for Kafka still does, and still counts, since the log holds it.
+   * Ends the spans when the request has its answer or its caller has disconnected. Steps that have
+   * not ended have failed. Spans that wait for Kafka continue to wait and to count, because the log
+   * holds them.
    */
   void end() {
     fail(deciding);

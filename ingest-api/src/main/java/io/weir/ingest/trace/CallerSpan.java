@@ -8,20 +8,23 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the caller's span from {@code traceparent} and {@code tracestate} (W3C Trace Context). What
- * is malformed counts as absent, and is never an error.
+ * Reads the caller's span from {@code traceparent} and {@code tracestate} (W3C Trace Context).
+ * Malformed values count as absent and are never an error.
  */
 final class CallerSpan {
   private static final String TRACEPARENT = "traceparent";
 
-  /** A longer state is passed over: so much of it every receiver should keep (§3.3.1.5). */
+  /**
+   * Maximum length of a state, which every receiver should support (§3.3.1.5); longer ones are
+   * ignored.
+   */
   private static final int MAX_STATE_CHARACTERS = 512;
 
   private CallerSpan() {}
 
   /**
-   * Returns a context whose span is the caller's; the root context if the request names none, names
-   * several, or names one in a way that is not valid.
+   * Returns a context whose span is the caller's; the root context if the request names no span,
+   * several spans, or an invalid one.
    */
   static Context read(RequestHeaders headers) {
     return W3CTraceContextPropagator.getInstance()
@@ -33,12 +36,12 @@ final class CallerSpan {
     return Span.fromContext(context).getSpanContext().isValid();
   }
 
-  /** Returns whether the caller has its span recorded. */
+  /** Returns whether the caller's span is recorded. */
   static boolean isSampled(Context context) {
     return Span.fromContext(context).getSpanContext().isSampled();
   }
 
-  /** Gives the library a field, if it is unambiguous and short enough. */
+  /** Returns a field for the library, if it is unambiguous and short enough. */
   private static @Nullable String field(@Nullable RequestHeaders headers, String name) {
     List<String> values = headers == null ? List.of() : headers.values(name);
     if (values.isEmpty()) {

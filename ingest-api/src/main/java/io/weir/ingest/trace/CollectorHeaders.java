@@ -14,9 +14,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Reads the file of the header fields that a collector is sent, such as its token: a name, a colon
- * and a value on each line; empty lines and those that begin with {@code #} are passed over. What
- * the file holds is secret, so messages tell lines by their numbers.
+ * Reads the file of header fields for the collector, such as a token. Each line has a name, a colon
+ * and a value; empty lines and lines that begin with {@code #} are ignored. The content is secret,
+ * so messages identify lines by their numbers.
  */
 final class CollectorHeaders {
   private static final int MAX_BYTES = 16 * 1024;
@@ -44,7 +44,7 @@ final class CollectorHeaders {
    * Reads a file.
    *
    * @return the values by the fields' names
-   * @throws InvalidSettingException if the file cannot be read, or a line is no header field
+   * @throws InvalidSettingException if the file cannot be read, or a line is not a header field
    */
   static Map<String, String> read(Path file) {
     List<String> lines;
@@ -65,14 +65,14 @@ final class CollectorHeaders {
       String where = "line " + (i + 1) + " of the file ";
       Matcher field = FIELD.matcher(line);
       if (!field.matches()) {
-        throw wrong(where + "is no header field; it is a name, a colon and a value");
+        throw wrong(where + "is not a header field; it must be a name, a colon and a value");
       }
       String name = field.group(1).toLowerCase(Locale.ROOT);
       if (OF_THE_SENDER.contains(name)) {
         throw wrong(where + "sets a field that the node sets itself");
       }
       if (fields.put(name, field.group(2)) != null) {
-        throw wrong(where + "sets a field that an earlier line has set");
+        throw wrong(where + "sets a field that an earlier line already sets");
       }
     }
     return fields;

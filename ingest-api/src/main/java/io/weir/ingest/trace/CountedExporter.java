@@ -13,7 +13,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Counts what becomes of spans that are sent, and logs the beginning and the end of an outage of
+ * Counts spans by the result of sending them, and logs the beginning and the end of an outage of
  * the collector. Thread-safe.
  */
 final class CountedExporter implements SpanExporter {
@@ -29,7 +29,7 @@ final class CountedExporter implements SpanExporter {
    * Creates an exporter.
    *
    * @param endpoint the collector's address, for the log
-   * @param ended told the number of spans that are no longer held, whether they were taken or not
+   * @param ended receives the number of spans that are no longer held, accepted or not
    */
   CountedExporter(
       SpanExporter exporter, URI endpoint, TraceStatistics statistics, IntConsumer ended) {
@@ -41,7 +41,7 @@ final class CountedExporter implements SpanExporter {
 
   @Override
   public CompletableResultCode export(Collection<SpanData> spans) {
-    int count = spans.size(); // the collection is emptied by its owner
+    int count = spans.size(); // its owner empties the collection later
     CompletableResultCode result;
     try {
       result = exporter.export(spans);
@@ -64,7 +64,7 @@ final class CountedExporter implements SpanExporter {
     statistics.failed.increment(count);
     if (isAway.compareAndSet(false, true)) {
       LOG.warn(
-          "traces_not_sent endpoint={} spans={} detail=\"{}\"; calls are answered all the same",
+          "traces_not_sent endpoint={} spans={} detail=\"{}\"; calls are not affected",
           endpoint,
           count,
           detail(result.getFailureThrowable()));
@@ -76,7 +76,7 @@ final class CountedExporter implements SpanExporter {
     while (cause != null && cause.getCause() != null) {
       cause = cause.getCause();
     }
-    return cause == null ? "the collector did not take them" : cause.toString();
+    return cause == null ? "the collector did not accept the spans" : cause.toString();
   }
 
   @Override

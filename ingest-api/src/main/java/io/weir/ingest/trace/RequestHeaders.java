@@ -5,6 +5,6 @@ import java.util.List;
 
 /** The header fields of a request, or its metadata. */
 public interface RequestHeaders {
-  /** Returns the values of all fields of a name, which is in lower case; in their order. */
+  /** Returns the values of all fields of a name, in order; the name is in lower case. */
   List<String> values(String name);
 }

@@ -13,14 +13,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The trace of one request: its span, which has begun with its arrival, and those of its calls.
- * Carried with the request from thread to thread. Thread-safe; never blocks.
+ * The trace of one request: its span, which began with its arrival, and the spans of its calls.
+ * Passed with the request between threads. Thread-safe; never blocks.
  */
 public final class RequestTrace {
-  /** Most calls of a request with spans of their own. */
+  /** Maximum number of calls of a request that have their own spans. */
   static final int MAX_CALLS = 8;
 
-  /** The first status of HTTP that tells a failure of the server. */
+  /** The minimum HTTP status that means a failure of the server. */
   private static final int FIRST_FAILURE = 500;
 
   private final Tracer tracer;
@@ -40,8 +40,8 @@ public final class RequestTrace {
   }
 
   /**
-   * Returns the trace of the request's only call, or of its calls together: what they are told is
-   * an attribute of the request's span, too.
+   * Returns the trace of the request's only call, or of all its calls together. Its events also
+   * become attributes of the request's span.
    */
   public CallTrace ofAllCalls() {
     return add(new CallSpans(tracer, context, -1, span, awaited, maxAwaited));
@@ -50,9 +50,9 @@ public final class RequestTrace {
   /**
    * Returns the trace of one of the request's calls.
    *
-   * @param index which one, from 0
-   * @param count how many the request has
-   * @return null from the ninth call on: it has no spans of its own
+   * @param index index of the call, from 0
+   * @param count number of calls of the request
+   * @return null from the ninth call on, which has no own spans
    */
   public @Nullable CallTrace ofCall(int index, int count) {
     if (count == 1) {
@@ -71,7 +71,7 @@ public final class RequestTrace {
     return spans;
   }
 
-  /** Ends the trace with the status of the answer over HTTP; once, later words are passed over. */
+  /** Ends the trace with the status of the HTTP answer; further invocations are ignored. */
   public void endHttp(int status) {
     if (!isEnded.compareAndSet(false, true)) {
       return;
@@ -85,10 +85,10 @@ public final class RequestTrace {
   }
 
   /**
-   * Ends the trace with the status of the answer over gRPC; once, later words are passed over.
+   * Ends the trace with the status of the gRPC answer; further invocations are ignored.
    *
-   * @param status the status code's name, {@code OK}
-   * @param isFailure whether it tells a failure of the server
+   * @param status the name of the status code, such as {@code OK}
+   * @param isFailure whether it means a failure of the server
    */
   public void endRpc(String status, boolean isFailure) {
     if (!isEnded.compareAndSet(false, true)) {

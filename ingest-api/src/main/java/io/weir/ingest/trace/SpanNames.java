@@ -5,8 +5,8 @@ import io.opentelemetry.api.common.AttributeKey;
 import java.util.List;
 
 /**
- * The names of spans and of their attributes. Names without {@code weir} are those of
- * OpenTelemetry's semantic conventions. No attribute tells who a call is of, or what it is for.
+ * The names of spans and their attributes. Names without {@code weir} are those of OpenTelemetry's
+ * semantic conventions. No attribute contains the client or the endpoint of a call.
  */
 final class SpanNames {
   /** The span of a request: from its arrival to its answer. */
@@ -37,13 +37,13 @@ final class SpanNames {
   static final AttributeKey<String> MESSAGING_DESTINATION =
       AttributeKey.stringKey("messaging.destination.name");
 
-  /** What became of the call: allowed, denied, shed or key-refused. */
+  /** The verdict: allowed, denied, shed or key-refused. */
   static final AttributeKey<String> VERDICT = AttributeKey.stringKey("weir.verdict");
 
-  /** Who has decided, by the word in the record. */
+  /** The deciding component, named as in the record. */
   static final AttributeKey<String> DECIDED_BY = AttributeKey.stringKey("weir.decided_by");
 
-  /** Names of the policies whose state the decision tells. */
+  /** Names of the policies whose state the decision contains. */
   static final AttributeKey<List<String>> POLICIES = AttributeKey.stringArrayKey("weir.policies");
 
   /** Name of the policy that decided, or that is nearest to its limit. */
@@ -61,10 +61,10 @@ final class SpanNames {
   /** Number of calls of a batch that were denied. */
   static final AttributeKey<Long> DENIED = AttributeKey.longKey("weir.calls.denied");
 
-  /** Which of the calls of a request this is, from 0. */
+  /** The index of this call in its request, from 0. */
   static final AttributeKey<Long> CALL = AttributeKey.longKey("weir.call.index");
 
-  /** What became of the record: journaled, acked, dropped or refused. */
+  /** The result of recording: journaled, acked, dropped or refused. */
   static final AttributeKey<String> RECORDED = AttributeKey.stringKey("weir.recorded");
 
   private SpanNames() {}

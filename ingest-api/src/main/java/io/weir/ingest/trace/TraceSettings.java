@@ -11,32 +11,32 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where traces are sent to, and how many. Immutable.
+ * The destination and the rate of traces. Immutable.
  *
  * @param endpoint address of the collector with the path for traces, without credentials; null if
- *     nothing is traced
- * @param sampling share of the requests without a parent that are traced, 0 to 1
- * @param maxRate most requests that are traced in a second, 1 to {@value #MAX_RATE}; after a pause
- *     as many at once
- * @param headers header fields that each request to the collector has, by name; secret
+ *     tracing is off
+ * @param sampling share of the requests without a parent span that are traced, 0 to 1
+ * @param maxRate maximum number of requests traced per second, 1 to {@value #MAX_RATE}; after a
+ *     pause as many at once
+ * @param headers header fields of each request to the collector, by name; secret
  */
 public record TraceSettings(
     @Nullable URI endpoint, double sampling, int maxRate, Map<String, String> headers) {
-  /** Sets the address of the collector. */
+  /** The variable with the address of the collector. */
   public static final String ENDPOINT = "WEIR_TRACES_ENDPOINT";
 
-  /** Sets the share of requests without a parent. */
+  /** The variable with the share of requests without a parent span. */
   public static final String SAMPLING = "WEIR_TRACES_SAMPLING";
 
-  /** Sets the bound on traced requests. */
+  /** The variable with the bound on traced requests. */
   public static final String RATE = "WEIR_TRACES_MAX_RATE";
 
-  /** Names the file of the header fields. */
+  /** The variable with the file of the header fields. */
   public static final String HEADERS_FILE = "WEIR_TRACES_HEADERS_FILE";
 
   static final double DEFAULT_SAMPLING = 0.01;
 
-  /** Some ten thousand spans a minute, which small collectors take. */
+  /** Default rate: about 10,000 spans a minute, which small collectors can process. */
   static final int DEFAULT_RATE = 100;
 
   static final int MAX_RATE = 10_000;
@@ -44,7 +44,7 @@ public record TraceSettings(
   /** A decimal fraction without sign or exponent. */
   private static final Pattern SHARE = Pattern.compile("[0-9]{1,3}(\\.[0-9]{1,18})?");
 
-  /** Nothing is traced. */
+  /** Settings with tracing off. */
   public static final TraceSettings OFF =
       new TraceSettings(null, DEFAULT_SAMPLING, DEFAULT_RATE, Map.of());
 
@@ -55,8 +55,8 @@ public record TraceSettings(
   /**
    * Reads the settings, and the file of header fields if one is named.
    *
-   * @throws InvalidSettingException if a variable or the file is wrong; the message names it, and
-   *     holds nothing of the file
+   * @throws InvalidSettingException if a variable or the file is invalid; the message names it, but
+   *     does not contain the file's content
    */
   public static TraceSettings of(Settings settings) {
     String file = settings.text(HEADERS_FILE, "");
@@ -75,14 +75,14 @@ public record TraceSettings(
     try {
       uri = new URI(text);
     } catch (URISyntaxException malformed) {
-      // the value may hold a password
-      throw new InvalidSettingException(ENDPOINT + " is no address of a collector");
+      // the value may contain a password
+      throw new InvalidSettingException(ENDPOINT + " is not an address of a collector");
     }
     boolean hasUser = String.valueOf(uri.getRawAuthority()).contains("@");
     if (hasUser || uri.getRawQuery() != null || uri.getRawFragment() != null) {
       throw new InvalidSettingException(
           ENDPOINT
-              + " must have no user, query or fragment; what the collector is to be shown goes into "
+              + " must have no user, query or fragment; put credentials for the collector into "
               + HEADERS_FILE);
     }
     boolean isHttp = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
@@ -102,12 +102,12 @@ public record TraceSettings(
     double share = SHARE.matcher(text).matches() ? Double.parseDouble(text) : -1;
     if (share < 0 || share > 1) {
       throw new InvalidSettingException(
-          SAMPLING + " must be a number from 0 to 1, such as 0.01, is '" + text + "'");
+          SAMPLING + " must be a number from 0 to 1, such as 0.01, but is '" + text + "'");
     }
     return share;
   }
 
-  /** Returns the settings in one line, without what the header fields hold. */
+  /** Returns the settings in one line, without the values of the header fields. */
   @Override
   public String toString() {
     return endpoint == null

@@ -5,23 +5,23 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 
 /**
- * What is told of traces. Of the spans that have ended, <b>ended = sent + failed + dropped + held
- * in memory</b>. Thread-safe.
+ * Metrics of traces. Of the spans that have ended, <b>ended = sent + failed + dropped + held in
+ * memory</b>. Thread-safe.
  */
 final class TraceStatistics {
-  /** Requests that are traced. */
+  /** Traced requests. */
   final Counter traced;
 
-  /** Requests that were to be traced, and are not since there are too many. */
+  /** Requests selected for tracing but not traced, because there were too many. */
   final Counter overRate;
 
-  /** Spans that the collector has taken. */
+  /** Spans that the collector accepted. */
   final Counter sent;
 
-  /** Spans that the collector has not taken. */
+  /** Spans that the collector did not accept. */
   final Counter failed;
 
-  /** Spans for which there was no room. */
+  /** Spans dropped for lack of room. */
   final Counter dropped;
 
   TraceStatistics(MeterRegistry registry) {
@@ -34,14 +34,15 @@ final class TraceStatistics {
 
   private static Counter requests(MeterRegistry registry, String outcome) {
     return Counter.builder("weir.traces.requests")
-        .description("requests that are traced, and that are not since too many were to be")
+        .description("requests that are traced, or not traced because of the maximum rate")
         .tag("outcome", outcome)
         .register(registry);
   }
 
   private static Counter spans(MeterRegistry registry, String outcome) {
     return Counter.builder("weir.traces.spans")
-        .description("spans that the collector has taken, has not taken, or for which was no room")
+        .description(
+            "spans that the collector accepted or refused, or that were dropped for lack of room")
         .tag("outcome", outcome)
         .register(registry);
   }

@@ -31,18 +31,18 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides which requests are traced, begins their traces, and sends the spans to a collector
- * (OpenTelemetry's protocol over HTTP). A request whose caller names a span is traced if the caller
- * has that recorded, others by chance; in both cases at most as many in a second as is set. Spans
- * that the collector does not take in time are dropped and counted: no request waits for it, and
- * none fails. Thread-safe.
+ * (OpenTelemetry's protocol over HTTP). A request with a caller's span is traced if that span is
+ * recorded; other requests are selected at random. In both cases the rate per second is bounded.
+ * Spans that the collector does not accept in time are dropped and counted: no request waits for
+ * it, and none fails. Thread-safe.
  */
 public final class Traces implements AutoCloseable {
-  /** Most spans that are held in memory, of about 1 KB each. */
+  /** Maximum number of spans held in memory, about 1 KB each. */
   static final int MAX_HELD_SPANS = 2_048;
 
   /**
-   * Most traced calls that wait for Kafka, as many as two batches may have; while it is away,
-   * further ones are not waited for. Each holds its line, of some hundred bytes.
+   * Maximum number of traced calls that wait for Kafka, as many as two batches may have. While
+   * Kafka is unavailable, further calls are not awaited. Each holds its line of some hundred bytes.
    */
   static final int MAX_AWAITED = 2_000;
 
@@ -59,13 +59,13 @@ public final class Traces implements AutoCloseable {
 
   private static final String SERVICE_NAME = "weir-ingest";
 
-  /** Methods of RFC 9110 §9 and of RFC 5789; others are told as {@code _OTHER}. */
+  /** Methods of RFC 9110 §9 and RFC 5789; others are reported as {@code _OTHER}. */
   private static final Set<String> METHODS =
       Set.of("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE");
 
   /**
-   * The library's own log, which would go to the console at each failure; failures are counted and
-   * logged here. Kept, since loggers that nobody keeps lose their levels.
+   * The library's own log, which would write each failure to the console; this class counts and
+   * logs failures instead. A strong reference, because unreferenced loggers lose their levels.
    */
   private static final Logger LIBRARY_LOG = Logger.getLogger("io.opentelemetry");
 
@@ -87,11 +87,11 @@ public final class Traces implements AutoCloseable {
   }
 
   /**
-   * Creates the traces of a node; none is begun before {@link #begin()}. Does not wait for the
+   * Creates the traces of a node; none begins before {@link #begin()}. Does not wait for the
    * collector.
    *
-   * @param node name of the node, which the collector is told
-   * @param registry receives the metrics, also if nothing is traced
+   * @param node name of the node, which is sent to the collector
+   * @param registry receives the metrics, even if tracing is off
    */
   public static Traces create(TraceSettings settings, String node, MeterRegistry registry) {
     TraceStatistics statistics = new TraceStatistics(registry);
@@ -106,7 +106,7 @@ public final class Traces implements AutoCloseable {
             exporter(endpoint, settings), endpoint, statistics, count -> held.addAndGet(-count));
     BatchSpanProcessor batches =
         BatchSpanProcessor.builder(exporter)
-            .setMaxQueueSize(2 * MAX_HELD_SPANS) // never full: the bound before it is lower
+            .setMaxQueueSize(2 * MAX_HELD_SPANS) // never full: the number of held spans is lower
             .setMaxExportBatchSize(SPANS_OF_A_REQUEST)
             .setScheduleDelay(LINGER)
             .setExporterTimeout(SEND_LIMIT.multipliedBy(2))
@@ -115,7 +115,7 @@ public final class Traces implements AutoCloseable {
     SdkTracerProvider provider =
         SdkTracerProvider.builder()
             .setResource(Resource.getDefault().merge(Resource.create(about(node))))
-            .setSampler(Sampler.alwaysOn()) // of what is begun here, all is traced
+            .setSampler(Sampler.alwaysOn()) // every span that begins here is traced
             .setSpanLimits(
                 SpanLimits.builder()
                     .setMaxNumberOfAttributes(MAX_ATTRIBUTES)
@@ -151,12 +151,12 @@ public final class Traces implements AutoCloseable {
     return tracer != null;
   }
 
-  /** Requests are traced from now on: those before were of the node itself. */
+  /** Begins to trace requests; earlier requests came from the node itself. */
   public void begin() {
     isOn = tracer != null;
   }
 
-  /** Returns whether requests are traced. Costs nothing. */
+  /** Returns whether requests are traced. Very cheap. */
   public boolean isOn() {
     return isOn;
   }
@@ -164,11 +164,11 @@ public final class Traces implements AutoCloseable {
   /**
    * Begins the trace of a request over HTTP.
    *
-   * @param method the request's method, as it was sent
+   * @param method the request's method, as sent
    * @param route the path of the route
-   * @param isSecure whether it came over TLS
-   * @param arrivedNanos when its header fields were complete, as {@link System#nanoTime}
-   * @return null if it is not traced
+   * @param isSecure whether it arrived over TLS
+   * @param arrivedNanos {@link System#nanoTime} when its header fields were complete
+   * @return null if the request is not traced
    */
   public @Nullable RequestTrace beginHttp(
       RequestHeaders headers, String method, String route, boolean isSecure, long arrivedNanos) {
@@ -185,8 +185,8 @@ public final class Traces implements AutoCloseable {
    * Begins the trace of a request over gRPC.
    *
    * @param method the full name of the method
-   * @param arrivedNanos when its metadata was read, as {@link System#nanoTime}
-   * @return null if it is not traced
+   * @param arrivedNanos {@link System#nanoTime} when its metadata was read
+   * @return null if the request is not traced
    */
   public @Nullable RequestTrace beginRpc(RequestHeaders headers, String method, long arrivedNanos) {
     SpanBuilder span = sample(headers, arrivedNanos);
@@ -197,7 +197,7 @@ public final class Traces implements AutoCloseable {
                 .setAttribute(SpanNames.RPC_METHOD, method));
   }
 
-  /** Returns the span of a request that is to be traced, before it is started; else null. */
+  /** Returns the span, not yet started, of a request that must be traced; else null. */
   private @Nullable SpanBuilder sample(RequestHeaders headers, long arrivedNanos) {
     Tracer ofNode = tracer;
     if (ofNode == null || !isOn) {
@@ -228,12 +228,12 @@ public final class Traces implements AutoCloseable {
   private RequestTrace start(SpanBuilder span) {
     Tracer ofNode = tracer;
     if (ofNode == null) {
-      throw new IllegalStateException("nothing is traced");
+      throw new IllegalStateException("tracing is off");
     }
     return new RequestTrace(ofNode, span.startSpan(), awaited, MAX_AWAITED);
   }
 
-  /** Sends the spans that are held, for at most some seconds; the others are lost. Idempotent. */
+  /** Sends the held spans for at most some seconds; the rest is lost. Idempotent. */
   @Override
   public void close() {
     isOn = false;

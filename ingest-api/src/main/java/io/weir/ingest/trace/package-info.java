@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Traces of checks, sent to a collector of OpenTelemetry: which requests are traced, their spans,
- * and how these are sent without ever delaying a call. The only package that knows OpenTelemetry;
- * knows neither HTTP servers nor gRPC.
+ * Traces of checks, sent to an OpenTelemetry collector: selects the requests, creates their spans,
+ * and sends them without ever delaying a call. Only this package depends on OpenTelemetry. It
+ * depends neither on HTTP servers nor on gRPC.
  */
 @NullMarked
 package io.weir.ingest.trace;

@@ -182,7 +182,7 @@ final class EventRulesTest {
         "{types: {}, colour: red}                       | colour is not known here",
         "types: {a: b}                                  | types.a must be a mapping with 'meter'",
         "types: {a: {}}                                 | types.a.meter is missing",
-        "types: {a: {meter: m, scale: 2}}               | types.a.scale needs a value beside it",
+        "types: {a: {meter: m, scale: 2}}               | types.a.scale needs the field value",
         "types: {a: {meter: m, value: v, scale: 10}}    | types.a.scale must be an integer from 0 to 9",
         "types: {a: {meter: m, value: '$.a[0]'}}        | types.a.value must name a member",
         "types: {a: {meter: m, endpoint: {property: p}}} | types.a.endpoint.values must list the 1 to",

@@ -59,13 +59,13 @@ final class MeteredReaderTest {
     reader.begin();
     reader.end();
     reader.offsetAt(T);
-    assertEquals(3 * MeteredReader.QUESTION_BYTES, budgets.level("acme"));
+    assertEquals(3 * MeteredReader.REQUEST_BYTES, budgets.level("acme"));
 
     reader.read(0);
-    assertEquals(4 * MeteredReader.QUESTION_BYTES + BATCH_BYTES, budgets.level("acme"));
+    assertEquals(4 * MeteredReader.REQUEST_BYTES + BATCH_BYTES, budgets.level("acme"));
 
     reader.hasFoundByPosition();
-    assertEquals(MeteredReader.QUESTION_BYTES, budgets.level("acme"));
+    assertEquals(MeteredReader.REQUEST_BYTES, budgets.level("acme"));
   }
 
   @Test

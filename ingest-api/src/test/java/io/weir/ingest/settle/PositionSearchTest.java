@@ -50,7 +50,7 @@ final class PositionSearchTest {
 
   private void assertFound(String id, UsagePosition at, long guess) throws Exception {
     CallLines lines = lines(id);
-    assertEquals(PositionSearch.Result.LOOKED_AT, search(at, lines, guess), id + " from " + guess);
+    assertEquals(PositionSearch.Result.EXAMINED, search(at, lines, guess), id + " from " + guess);
     assertNotNull(lines.found());
   }
 

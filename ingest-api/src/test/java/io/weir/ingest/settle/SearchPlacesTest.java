@@ -14,7 +14,7 @@ final class SearchPlacesTest {
   void take_clientAtItsShare_isRefused_andOthersGetTheRest() {
     assertEquals(Place.TAKEN, places.take("a"));
     assertEquals(Place.TAKEN, places.take("a"));
-    assertEquals(Place.CLIENT_HAS_TOO_MANY, places.take("a"));
+    assertEquals(Place.CLIENT_AT_LIMIT, places.take("a"));
     assertEquals(Place.TAKEN, places.take("b"));
     assertEquals(Place.FULL, places.take("c"));
     places.leave("a");

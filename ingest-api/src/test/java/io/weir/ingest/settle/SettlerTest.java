@@ -176,7 +176,7 @@ final class SettlerTest {
           }
 
           @Override
-          public void whenTold(UsagePosition settlement, Consumer<SettlementVerdict> told) {
+          public void onVerdict(UsagePosition settlement, Consumer<SettlementVerdict> told) {
             told.accept(Objects.requireNonNull(judge));
           }
         },

@@ -20,12 +20,12 @@ final class VerdictBoardTest {
 
   @Test
   void await_verdictBeforeOrAfterTheWaitBegins_isReturned() {
-    board.tell(verdict(1));
+    board.publish(verdict(1));
     assertEquals(verdict(1), board.await(at(1), Duration.ZERO));
 
     var waiting = CompletableFuture.supplyAsync(() -> board.await(at(2), Await.PATIENCE));
-    board.tell(verdict(3));
-    board.tell(verdict(2));
+    board.publish(verdict(3));
+    board.publish(verdict(2));
     assertEquals(verdict(2), waiting.join());
   }
 
@@ -37,41 +37,41 @@ final class VerdictBoardTest {
   @Test
   void await_tooManyWaiters_isRefused_andThePlaceIsFreedAfterwards() {
     VerdictBoard none = new VerdictBoard(0);
-    none.tell(verdict(1));
+    none.publish(verdict(1));
     assertNull(none.await(at(1), Await.PATIENCE));
 
     assertNull(board.await(at(1), Duration.ZERO));
-    board.tell(verdict(2));
+    board.publish(verdict(2));
     assertEquals(verdict(2), board.await(at(2), Duration.ZERO));
   }
 
   @Test
-  void whenTold_verdictBeforeOrAfterwards_isPassedOnOnce() {
+  void onVerdict_verdictBeforeOrAfterwards_isPassedOnOnce() {
     List<SettlementVerdict> told = new ArrayList<>();
-    board.tell(verdict(1));
-    board.whenTold(at(1), told::add);
+    board.publish(verdict(1));
+    board.onVerdict(at(1), told::add);
     assertEquals(List.of(verdict(1)), told);
 
-    board.whenTold(at(2), told::add);
-    board.tell(verdict(3));
+    board.onVerdict(at(2), told::add);
+    board.publish(verdict(3));
     assertEquals(List.of(verdict(1)), told);
-    board.tell(verdict(2));
-    board.tell(verdict(2));
+    board.publish(verdict(2));
+    board.publish(verdict(2));
     assertEquals(List.of(verdict(1), verdict(2)), told);
   }
 
   /** Verdicts that are passed on take no room of those that threads wait for. */
   @Test
-  void whenTold_forVeryMany_passesOnTheNewestTenThousand_andLeavesWaitersAlone() {
+  void onVerdict_forVeryMany_passesOnTheNewestTenThousand_andLeavesWaitersAlone() {
     List<SettlementVerdict> told = new ArrayList<>();
     var waiting = CompletableFuture.supplyAsync(() -> board.await(at(20_000), Await.PATIENCE));
     for (long line = 1; line <= 10_001; line++) {
-      board.whenTold(at(line), told::add);
+      board.onVerdict(at(line), told::add);
     }
     for (long line = 2; line <= 10_001; line++) {
-      board.tell(verdict(line));
+      board.publish(verdict(line));
     }
-    board.tell(verdict(20_000));
+    board.publish(verdict(20_000));
 
     assertEquals(10_000, told.size());
     assertEquals(verdict(20_000), waiting.join());
