@@ -8,7 +8,7 @@ import io.weir.ingest.policy.log.PolicyEditor;
 import io.weir.ingest.policy.log.PolicyEdits;
 import io.weir.ingest.policy.log.PolicyEntry;
 import io.weir.ingest.policy.log.PolicyKey;
-import io.weir.ingest.policy.log.PolicyState;
+import io.weir.ingest.policy.log.PolicyLogState;
 import io.weir.limits.Names;
 import io.weir.limits.policy.ClientSettings;
 import java.io.PrintWriter;
@@ -152,7 +152,7 @@ final class ClientsCommand {
     return PolicyKey.ofClient(client);
   }
 
-  private static @Nullable ClientSettings settings(PolicyState state, PolicyKey key, long now) {
+  private static @Nullable ClientSettings settings(PolicyLogState state, PolicyKey key, long now) {
     return state.set(now).clients().settings().get(key.name());
   }
 

@@ -5,7 +5,7 @@ import io.weir.ingest.policy.log.PolicyEditor.Change;
 import io.weir.ingest.policy.log.PolicyEditor.Draft;
 import io.weir.ingest.policy.log.PolicyEditor.Reason;
 import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
-import io.weir.ingest.policy.log.PolicyState;
+import io.weir.ingest.policy.log.PolicyLogState;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -20,7 +20,7 @@ final class ConfirmedChange implements Change {
   private final boolean mayRemoveAll;
   private Set<String> confirmed = Set.of();
   private List<String> removed = List.of();
-  private PolicyState reviewedState = PolicyState.EMPTY;
+  private PolicyLogState reviewedState = PolicyLogState.EMPTY;
   private List<Draft> reviewed = List.of();
 
   /**
@@ -34,7 +34,7 @@ final class ConfirmedChange implements Change {
   }
 
   @Override
-  public List<Draft> on(PolicyState state) throws RefusedException {
+  public List<Draft> on(PolicyLogState state) throws RefusedException {
     return change.on(state);
   }
 
@@ -44,7 +44,7 @@ final class ConfirmedChange implements Change {
   }
 
   @Override
-  public void review(PolicyState state, List<Draft> drafts) throws RefusedException {
+  public void review(PolicyLogState state, List<Draft> drafts) throws RefusedException {
     removed =
         drafts.stream()
             .filter(draft -> draft.content() == null)

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.weir.ingest.policy.log.PolicyEditor.Draft;
 import io.weir.ingest.policy.log.PolicyEntry;
 import io.weir.ingest.policy.log.PolicyKey;
-import io.weir.ingest.policy.log.PolicyState;
+import io.weir.ingest.policy.log.PolicyLogState;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -23,7 +23,7 @@ final class PolicyDifferences {
   private PolicyDifferences() {}
 
   /** Returns the differences between drafts and the published entries; empty if there are none. */
-  static List<String> of(PolicyState state, List<Draft> drafts) {
+  static List<String> of(PolicyLogState state, List<Draft> drafts) {
     PolicyDifferences differences = new PolicyDifferences();
     for (Draft draft : drafts) {
       if (draft.key().kind() != PolicyKey.Kind.FILE) {

@@ -5,7 +5,7 @@ import io.weir.ingest.policy.log.PolicyEditor;
 import io.weir.ingest.policy.log.PolicyEditor.RefusedException;
 import io.weir.ingest.policy.log.PolicyEntry;
 import io.weir.ingest.policy.log.PolicyLogReader;
-import io.weir.ingest.policy.log.PolicyState;
+import io.weir.ingest.policy.log.PolicyLogState;
 import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
 import java.util.function.Consumer;
@@ -23,9 +23,9 @@ final class PublishedPolicies {
   }
 
   /** Reads the current state of the topic. */
-  PolicyState read() {
+  PolicyLogState read() {
     try (PolicyLogReader reader = PolicyLogReader.open(kafka, CLIENT_ID)) {
-      PolicyState state = reader.readToEnd(TIMEOUT);
+      PolicyLogState state = reader.readToEnd(TIMEOUT);
       String refusal = reader.refusal();
       if (refusal != null) {
         throw new CommandFailedException(refusal);

@@ -9,7 +9,7 @@ import io.weir.ingest.policy.log.PolicyEditor;
 import io.weir.ingest.policy.log.PolicyEdits;
 import io.weir.ingest.policy.log.PolicyEntry;
 import io.weir.ingest.policy.log.PolicyKey;
-import io.weir.ingest.policy.log.PolicyState;
+import io.weir.ingest.policy.log.PolicyLogState;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMode;
 import java.io.PrintWriter;
@@ -141,7 +141,7 @@ final class PublishedPoliciesCommands {
     }
 
     /** Prints the changes without publishing them; returns the exit status. */
-    private int printOnly(PolicyState state, JsonNode tree) {
+    private int printOnly(PolicyLogState state, JsonNode tree) {
       print(differences(state, tree), "; nothing is published yet");
       List<String> revoked = ApiKeyEdits.revoked(state, PolicyEdits.drafts(state, tree));
       if (revoked.isEmpty() || revokeKeys) {
@@ -166,7 +166,7 @@ final class PublishedPoliciesCommands {
    * Prints the enforcement switch if it is not {@code enforce}, since a policy file does not show
    * it.
    */
-  private static void printSwitch(PolicyState state, PrintWriter out) {
+  private static void printSwitch(PolicyLogState state, PrintWriter out) {
     if (state.enforcement() != PolicyMode.ENFORCE) {
       out.printf(
           "enforcement is %s: 'weir policies switch enforce' enforces the limits again%n",
@@ -185,7 +185,7 @@ final class PublishedPoliciesCommands {
   static final class Diff extends OnFile {
     @Override
     int call(Path read, JsonNode tree) {
-      PolicyState state = published().read();
+      PolicyLogState state = published().read();
       List<String> differences = differences(state, tree);
       differences.forEach(out()::println);
       out()
@@ -201,7 +201,7 @@ final class PublishedPoliciesCommands {
     }
   }
 
-  private static List<String> differences(PolicyState state, JsonNode tree) {
+  private static List<String> differences(PolicyLogState state, JsonNode tree) {
     return PolicyDifferences.of(state, PolicyEdits.drafts(state, tree));
   }
 
@@ -214,7 +214,7 @@ final class PublishedPoliciesCommands {
   static final class Listing extends Published {
     @Override
     public Integer call() {
-      PolicyState state = published().read();
+      PolicyLogState state = published().read();
       Map<String, Policy> byName = new HashMap<>();
       long now = System.currentTimeMillis();
       state.set(now).policies().forEach(policy -> byName.put(policy.name(), policy));

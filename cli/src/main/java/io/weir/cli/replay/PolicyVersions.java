@@ -3,7 +3,7 @@ package io.weir.cli.replay;
 
 import io.weir.ingest.policy.log.PolicyEntry;
 import io.weir.ingest.policy.log.PolicyKey;
-import io.weir.ingest.policy.log.PolicyState;
+import io.weir.ingest.policy.log.PolicyLogState;
 import io.weir.limits.policy.PolicySet;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -28,12 +28,12 @@ public final class PolicyVersions {
 
   private final List<PolicyEntry> entries;
   private final @Nullable PolicySet file;
-  private final Map<Long, PolicyState> kept =
+  private final Map<Long, PolicyLogState> kept =
       new LinkedHashMap<>(16, 0.75f, true) {
         private static final long serialVersionUID = 1L;
 
         @Override
-        protected boolean removeEldestEntry(Map.Entry<Long, PolicyState> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<Long, PolicyLogState> eldest) {
           return size() > MAX_KEPT;
         }
       };
@@ -106,7 +106,7 @@ public final class PolicyVersions {
     if (version == 0) {
       return file == null ? null : new Segment(file, Long.MIN_VALUE, Long.MAX_VALUE);
     }
-    PolicyState state = state(version);
+    PolicyLogState state = state(version);
     if (state == null) {
       return null;
     }
@@ -127,30 +127,30 @@ public final class PolicyVersions {
    */
   record Segment(PolicySet policies, long fromMillis, long untilMillis) {}
 
-  private synchronized @Nullable PolicyState state(long version) {
+  private synchronized @Nullable PolicyLogState state(long version) {
     if (!versions.contains(version) || (firstIncomplete <= version && lastFirst > version)) {
       return null;
     }
-    PolicyState known = kept.get(version);
+    PolicyLogState known = kept.get(version);
     if (known != null) {
       return known;
     }
-    PolicyState from = PolicyState.EMPTY;
-    for (PolicyState state : kept.values()) {
+    PolicyLogState from = PolicyLogState.EMPTY;
+    for (PolicyLogState state : kept.values()) {
       if (state.version() <= version && state.version() > from.version()) {
         from = state;
       }
     }
     long after = from.version();
     try {
-      PolicyState built =
+      PolicyLogState built =
           from.after(
               entries.stream()
                   .filter(entry -> entry.version() > after && entry.version() <= version)
                   .toList());
       kept.put(version, built);
       return built;
-    } catch (PolicyState.InvalidPoliciesException notReadable) {
+    } catch (PolicyLogState.InvalidPoliciesException notReadable) {
       return null; // written by a newer release, or by another program
     }
   }

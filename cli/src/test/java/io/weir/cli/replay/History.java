@@ -16,7 +16,7 @@ import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
 import io.weir.ingest.policy.log.PolicyEntry;
 import io.weir.ingest.policy.log.PolicyKey;
-import io.weir.ingest.policy.log.PolicyState;
+import io.weir.ingest.policy.log.PolicyLogState;
 import io.weir.limits.BucketState;
 import io.weir.limits.IpAddress;
 import io.weir.limits.check.Check;
@@ -181,8 +181,8 @@ final class History {
 
   private PolicyMatcher matcher() {
     try {
-      return PolicyMatcher.of(PolicyState.EMPTY.after(entries).set(nowMicros / 1_000));
-    } catch (PolicyState.InvalidPoliciesException wrong) {
+      return PolicyMatcher.of(PolicyLogState.EMPTY.after(entries).set(nowMicros / 1_000));
+    } catch (PolicyLogState.InvalidPoliciesException wrong) {
       throw new IllegalStateException(wrong);
     }
   }

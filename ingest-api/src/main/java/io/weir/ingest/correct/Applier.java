@@ -33,7 +33,7 @@ final class Applier {
 
   private final BucketCorrector corrector;
   private final CacheLife life;
-  private final Pace pace;
+  private final CorrectionPace pace;
   private final CorrectionStatistics statistics;
   private final CorrectionStatus status;
   private final LocalClock clock;
@@ -51,7 +51,7 @@ final class Applier {
       LocalClock clock) {
     this.corrector = corrector;
     this.life = life;
-    this.pace = new Pace(maxPerSecond, clock.nowNanos());
+    this.pace = new CorrectionPace(maxPerSecond, clock.nowNanos());
     this.statistics = statistics;
     this.status = status;
     this.clock = clock;
@@ -65,7 +65,7 @@ final class Applier {
   }
 
   /** Performs the next step if it is due. Blocks until the cache has replied. */
-  void step(Backlog backlog) {
+  void step(CorrectionBacklog backlog) {
     if (backlog.isEmpty() || waitNanos() > 0) {
       return;
     }
@@ -73,7 +73,7 @@ final class Applier {
       backlog.takeUpDeferred();
     }
     try {
-      Backlog.RestoredMessage message = backlog.nextRestored();
+      CorrectionBacklog.RestoredMessage message = backlog.nextRestored();
       if (message != null) {
         note(backlog, message);
       } else {
@@ -95,7 +95,7 @@ final class Applier {
     statistics.nowWaiting(backlog.size());
   }
 
-  private void note(Backlog backlog, Backlog.RestoredMessage message)
+  private void note(CorrectionBacklog backlog, CorrectionBacklog.RestoredMessage message)
       throws CacheUnavailableException {
     boolean warm;
     try {
@@ -110,7 +110,7 @@ final class Applier {
     LOG.info("partition_restored {} cache_warm={}", message.restored(), warm);
   }
 
-  private void apply(Backlog backlog, List<BoundedCorrection> corrections)
+  private void apply(CorrectionBacklog backlog, List<BoundedCorrection> corrections)
       throws CacheUnavailableException {
     pace.sent(corrections.size(), clock.nowNanos());
     try {

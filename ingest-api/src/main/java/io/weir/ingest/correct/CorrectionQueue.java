@@ -16,7 +16,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
  * consumer and a thread; the simulation adds its own. Not thread-safe.
  */
 public final class CorrectionQueue {
-  private final Backlog backlog = new Backlog();
+  private final CorrectionBacklog backlog = new CorrectionBacklog();
   private final CorrectionStatus status = new CorrectionStatus();
   private final Applier applier;
   private final CorrectionReader reader;

@@ -40,7 +40,7 @@ final class CorrectionReader {
   }
 
   /** Adds the content of a record to the backlog. */
-  void read(ConsumerRecord<byte[], byte[]> record, Backlog backlog) {
+  void read(ConsumerRecord<byte[], byte[]> record, CorrectionBacklog backlog) {
     String type = HeaderValues.text(record.headers(), BatchHeaderCodec.TYPE_HEADER);
     if (record.value() == null || (type != null && !KINDS.contains(type))) {
       return;
@@ -59,7 +59,7 @@ final class CorrectionReader {
         }
         case CorrectionCodec.RESTORED_TYPE ->
             backlog.add(
-                new Backlog.RestoredMessage(
+                new CorrectionBacklog.RestoredMessage(
                     record.partition(),
                     record.offset(),
                     CorrectionCodec.decodeRestored(record.value())));
@@ -71,11 +71,11 @@ final class CorrectionReader {
     }
   }
 
-  private Backlog.WaitingCorrection correction(ConsumerRecord<byte[], byte[]> record)
+  private CorrectionBacklog.WaitingCorrection correction(ConsumerRecord<byte[], byte[]> record)
       throws MalformedRecordException {
     Correction correction = CorrectionCodec.decode(record.value());
     try {
-      return new Backlog.WaitingCorrection(
+      return new CorrectionBacklog.WaitingCorrection(
           record.partition(), record.offset(), limits.bound(correction, clock.nowEpochMillis()));
     } catch (IllegalArgumentException notOurs) {
       throw new MalformedRecordException("correction: " + notOurs.getMessage(), notOurs);

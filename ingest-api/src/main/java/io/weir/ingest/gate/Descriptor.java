@@ -69,7 +69,7 @@ public record Descriptor(List<String> entries, @Nullable PolicyLimit limit, Set<
 
   /**
    * Returns the matching policies that apply to the call: the most specific ones, without replaced
-   * policies, and at most as many as fit into one check.
+   * policies, limited to the maximum of one check.
    *
    * @param matched all policies that match, including those that others replace
    * @param nowEpochMillis time by the cache's clock; determines the period of an overriding limit

@@ -19,8 +19,8 @@ public sealed interface SlotOutcome {
   /**
    * The slots are no longer held and are not given back, because other calls may hold them now.
    *
-   * @param policies names of the policies of which a slot is missing; empty if no policy in force
-   *     has such slots
+   * @param policies names of the policies that lack a slot; empty if no policy in force has such
+   *     slots
    */
   record Ended(List<String> policies) implements SlotOutcome {
     public Ended {

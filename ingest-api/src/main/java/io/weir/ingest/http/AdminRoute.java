@@ -37,7 +37,7 @@ final class AdminRoute {
   /** The person who makes a change, in free text. */
   private static final String CHANGED_BY = "Weir-Changed-By";
 
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration TIMEOUT = Duration.ofSeconds(10);
   private static final Duration IN_FORCE_PATIENCE = Duration.ofSeconds(5);
   private static final String JSON_TYPE = "application/json";
 
@@ -170,7 +170,7 @@ final class AdminRoute {
    * @return the result, with the body of the answer
    */
   Made make(Context context, PolicyKey key, PolicyEditor.Change change) throws RefusedException {
-    PolicyEditor.Outcome outcome = policies.editor().change(changedBy(context), PATIENCE, change);
+    PolicyEditor.Outcome outcome = policies.editor().change(changedBy(context), TIMEOUT, change);
     boolean isInForce = policies.awaitVersion(outcome.after().version(), IN_FORCE_PATIENCE);
     ObjectNode body = JSON.createObjectNode();
     body.put("version", outcome.after().version());
@@ -194,14 +194,14 @@ final class AdminRoute {
   }
 
   private String changedBy(Context context) {
-    String told = context.header(CHANGED_BY);
+    String named = context.header(CHANGED_BY);
     String from =
         (hasTokens
                 ? "token " + AccessHandler.grantOf(context.req()::getAttribute).name() + ", "
                 : "")
             + "HTTP from "
             + context.req().getRemoteAddr();
-    return told == null || told.isBlank() ? from : told.strip() + " (" + from + ")";
+    return named == null || named.isBlank() ? from : named.strip() + " (" + from + ")";
   }
 
   static String tag(PolicyEntry entry) {

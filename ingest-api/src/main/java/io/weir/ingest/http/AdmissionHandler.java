@@ -68,7 +68,7 @@ final class AdmissionHandler extends Handler.Wrapper {
   /**
    * Header fields hidden from the servlet. With the first, the servlet would treat a request as one
    * with another method, so that following a link could settle a call. With the others it would
-   * look for a WebSocket, of which there is none.
+   * look for a WebSocket, which no route supports.
    */
   private static final Set<String> HIDDEN =
       Set.of("X-HTTP-Method-Override", "Upgrade", "Sec-WebSocket-Key", "Sec-WebSocket-Version");

@@ -176,11 +176,11 @@ final class BodyReader implements Invocable.Task {
     end(() -> ended.refused(STOPPING, true));
   }
 
-  private void end(Runnable tell) {
+  private void end(Runnable notification) {
     if (!done) {
       done = true;
       incomplete.release(this, keptBytes);
-      tell.run();
+      notification.run();
     }
   }
 

@@ -11,7 +11,7 @@ import io.weir.ingest.policy.log.PolicyEdits;
 import io.weir.ingest.policy.log.PolicyEntry;
 import io.weir.ingest.policy.log.PolicyFollower;
 import io.weir.ingest.policy.log.PolicyKey;
-import io.weir.ingest.policy.log.PolicyState;
+import io.weir.ingest.policy.log.PolicyLogState;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.topics.problem.Problem;
 import io.weir.topics.problem.ProblemReason;
@@ -86,7 +86,7 @@ final class PolicyRoutes {
 
   private void list(Context context) {
     PolicyFollower.InForce inForce = policies.inForce();
-    PolicyState state = inForce.state();
+    PolicyLogState state = inForce.state();
     ObjectNode body = AdminRoute.JSON.createObjectNode();
     body.put("version", state.version());
     body.put("source", inForce.source().word());
@@ -119,7 +119,7 @@ final class PolicyRoutes {
   private void getSwitch(Context context) {
     ObjectNode body = AdminRoute.JSON.createObjectNode();
     body.put("mode", word(policies.inForce().state().enforcement()));
-    PolicyState state = policies.inForce().state();
+    PolicyLogState state = policies.inForce().state();
     body.put("version", state.version());
     PolicyEntry entry = state.entry(PolicyKey.ENFORCEMENT);
     if (entry != null) {

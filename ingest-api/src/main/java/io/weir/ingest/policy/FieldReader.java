@@ -33,11 +33,11 @@ public final class FieldReader {
 
   /** Returns the first problems, and the number of further ones. */
   public List<String> problems() {
-    List<String> told = new ArrayList<>(problems);
+    List<String> reported = new ArrayList<>(problems);
     if (count > problems.size()) {
-      told.add("and " + (count - problems.size()) + " more problems");
+      reported.add("and " + (count - problems.size()) + " more problems");
     }
-    return told;
+    return reported;
   }
 
   /** Adds a problem: its place, then the rule. */

@@ -61,7 +61,7 @@ public final class CallRecorder {
   private final List<PartitionBuffer> buffers = new ArrayList<>();
   private final GroupCommit commit;
   private final BatchSealer sealer;
-  private final Sender sender;
+  private final BatchSender sender;
   private final ProducerConnector connector;
   private volatile boolean closing;
 
@@ -122,7 +122,8 @@ public final class CallRecorder {
     sealer =
         new BatchSealer(
             journal, buffers, watermark, limits, config.linger().toNanos(), statistics, clock);
-    sender = new Sender(journal, buffers, sealer, statistics, connector, threads.wakeUp(), clock);
+    sender =
+        new BatchSender(journal, buffers, sealer, statistics, connector, threads.wakeUp(), clock);
     commit =
         new GroupCommit(
             config, journal, buffers, limits, statistics, this.threads, () -> isIdle, clock);

@@ -45,7 +45,7 @@ final class KafkaBatchProducer implements BatchProducer {
   private static final int MAX_BACKOFF_MILLIS = 1_000;
 
   /** Exceeds the bound on bytes in flight, so that {@code send} never blocks for buffer space. */
-  private static final long BUFFER_BYTES = 2 * Sender.MAX_IN_FLIGHT_BYTES;
+  private static final long BUFFER_BYTES = 2 * BatchSender.MAX_IN_FLIGHT_BYTES;
 
   private final KafkaProducer<byte[], byte[]> producer;
   private final KafkaClientMetrics metrics;

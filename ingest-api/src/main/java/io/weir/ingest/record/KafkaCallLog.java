@@ -54,7 +54,7 @@ public final class KafkaCallLog implements CallLog {
   private final ExecutorService writer =
       Executors.newSingleThreadExecutor(KafkaCallLog::writerThread);
 
-  private final CountDownLatch introduced = new CountDownLatch(1);
+  private final CountDownLatch registered = new CountDownLatch(1);
 
   private volatile boolean draining;
   private volatile long drainDeadlineNanos;
@@ -186,7 +186,7 @@ public final class KafkaCallLog implements CallLog {
 
   /** Waits until Kafka has acknowledged a first heartbeat of every idle partition. */
   private void awaitRegistration() throws InterruptedException {
-    if (!introduced.await(REGISTRATION_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS)) {
+    if (!registered.await(REGISTRATION_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS)) {
       LOG.warn("first_heartbeats_pending waited_ms={}", REGISTRATION_TIMEOUT.toMillis());
     }
   }
@@ -287,8 +287,8 @@ public final class KafkaCallLog implements CallLog {
     try {
       while (!isOver()) {
         long pauseNanos = recorder.runOnce(draining);
-        if (introduced.getCount() > 0 && recorder.isRegistered()) {
-          introduced.countDown();
+        if (registered.getCount() > 0 && recorder.isRegistered()) {
+          registered.countDown();
         }
         if (!isOver()) {
           LockSupport.parkNanos(this, pauseNanos);

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * group commit, and all other state to the recording thread.
  */
 final class PartitionBuffer {
-  /** Maximum number of batches in flight: as many as an idempotent producer keeps in order. */
+  /** Maximum number of batches in flight: the number that an idempotent producer keeps in order. */
   static final int MAX_IN_FLIGHT = 5;
 
   private final int partition;

@@ -38,7 +38,7 @@ final class IdSearch {
   private static final long MOST_RECORDS = 4_096;
 
   private final PartitionReader reader;
-  private final CallLines lines;
+  private final CallLineSelection lines;
   private final long nowMillis;
   private boolean hasWaited;
 
@@ -50,7 +50,7 @@ final class IdSearch {
   private long bytesRead;
   private long backBytes;
 
-  IdSearch(PartitionReader reader, CallLines lines, long nowMillis) {
+  IdSearch(PartitionReader reader, CallLineSelection lines, long nowMillis) {
     this.reader = reader;
     this.lines = lines;
     this.nowMillis = nowMillis;

@@ -145,7 +145,7 @@ public final class KafkaCallFinder implements CallFinder {
     MeteredReader reader =
         new MeteredReader(
             reader(query.client(), partition), budgets, query.client(), MAX_SEARCH_BYTES, isLate);
-    CallLines lines = new CallLines(query, partition);
+    CallLineSelection lines = new CallLineSelection(query, partition);
     IdSearch byId = new IdSearch(reader, lines, nowMillis);
     try {
       long hint = hint(query.id(), nowMillis);

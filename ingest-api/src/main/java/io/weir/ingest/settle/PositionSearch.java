@@ -34,7 +34,7 @@ final class PositionSearch {
   private static final long NEAR_RECORDS = 32;
 
   private final PartitionReader reader;
-  private final CallLines lines;
+  private final CallLineSelection lines;
   private final UsagePosition at;
   private boolean isHeard;
   private boolean isPassed;
@@ -68,7 +68,7 @@ final class PositionSearch {
    */
   private record Look(Side side, long next) {}
 
-  PositionSearch(PartitionReader reader, CallLines lines, UsagePosition at) {
+  PositionSearch(PartitionReader reader, CallLineSelection lines, UsagePosition at) {
     this.reader = reader;
     this.lines = lines;
     this.at = at;

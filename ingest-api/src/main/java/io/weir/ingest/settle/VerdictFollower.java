@@ -31,9 +31,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A thread that reads the settlements topic from its end, and passes on the verdicts on this node's
- * settlements. It reads the verdicts of all nodes, which are as many as the settlements. After a
- * failure of Kafka it closes the consumer, and a new one continues at the same offsets.
- * Thread-safe.
+ * settlements. It reads the verdicts of all nodes: one for each settlement. After a failure of
+ * Kafka it closes the consumer, and a new one continues at the same offsets. Thread-safe.
  */
 public final class VerdictFollower implements Verdicts, AutoCloseable {
   /** How long a settlement waits for its verdict, which usually arrives within about 200 ms. */

@@ -86,10 +86,10 @@ final class CallSpans implements CallTrace {
     }
     deciding = null;
     CheckOutcome first = outcomes.get(0);
-    Attributes told = outcomes.size() == 1 ? ofOne(first) : ofMany(outcomes);
-    span.setAllAttributes(told);
+    Attributes attributes = outcomes.size() == 1 ? ofOne(first) : ofMany(outcomes);
+    span.setAllAttributes(attributes);
     if (alsoDescribed != null) {
-      alsoDescribed.setAllAttributes(told);
+      alsoDescribed.setAllAttributes(attributes);
     }
     if (outcomes.stream().anyMatch(CallSpans::isWithoutCache)) {
       span.setStatus(StatusCode.ERROR, "the cache did not decide");
@@ -103,14 +103,14 @@ final class CallSpans implements CallTrace {
       return Attributes.of(SpanNames.VERDICT, isShed ? "shed" : "key-refused");
     }
     CallEvent call = decided.call();
-    AttributesBuilder told =
+    AttributesBuilder attributes =
         Attributes.builder()
             .put(SpanNames.VERDICT, call.allowed() ? "allowed" : "denied")
             .put(SpanNames.DECIDED_BY, call.decidedBy().wireName())
             .put(SpanNames.COST, call.cost());
     String policy = call.policy();
     if (policy != null) {
-      told.put(SpanNames.POLICY, policy);
+      attributes.put(SpanNames.POLICY, policy);
     }
     List<String> policies =
         decided.limits().stream()
@@ -119,9 +119,9 @@ final class CallSpans implements CallTrace {
             .limit(MAX_POLICIES)
             .toList();
     if (!policies.isEmpty()) {
-      told.put(SpanNames.POLICIES, policies);
+      attributes.put(SpanNames.POLICIES, policies);
     }
-    return told.build();
+    return attributes.build();
   }
 
   private static Attributes ofMany(List<CheckOutcome> outcomes) {

@@ -41,7 +41,7 @@ public final class Traces implements AutoCloseable {
   static final int MAX_HELD_SPANS = 2_048;
 
   /**
-   * Maximum number of traced calls that wait for Kafka, as many as two batches may have. While
+   * Maximum number of traced calls that wait for Kafka, equal to the calls of two batches. While
    * Kafka is unavailable, further calls are not awaited. Each holds its line of some hundred bytes.
    */
   static final int MAX_AWAITED = 2_000;

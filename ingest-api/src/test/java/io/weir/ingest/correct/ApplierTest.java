@@ -24,7 +24,7 @@ final class ApplierTest {
   private final CorrectionStatistics statistics =
       new CorrectionStatistics(new SimpleMeterRegistry());
   private final CorrectionStatus status = new CorrectionStatus();
-  private final Backlog backlog = new Backlog();
+  private final CorrectionBacklog backlog = new CorrectionBacklog();
   private final Applier applier = applier(1_000);
 
   private Applier applier(int perSecond) {
@@ -41,7 +41,7 @@ final class ApplierTest {
   @Test
   void step_correctionsThenARestoredMessage_keepsTheOrder() {
     backlog.add(TestCorrections.correction(0, 0, "a", 1));
-    backlog.add(new Backlog.RestoredMessage(0, 1, RESTORED));
+    backlog.add(new CorrectionBacklog.RestoredMessage(0, 1, RESTORED));
     backlog.add(TestCorrections.correction(0, 2, "b", 1));
 
     applier.step(backlog);
@@ -117,7 +117,7 @@ final class ApplierTest {
   void step_restoredMessageBehindADeferredCorrection_waits_andCorrectionsBehindItDoNot() {
     corrector.setAway(TestCorrections.bucket("a"));
     backlog.add(TestCorrections.correction(0, 0, "a", 1));
-    backlog.add(new Backlog.RestoredMessage(0, 1, RESTORED));
+    backlog.add(new CorrectionBacklog.RestoredMessage(0, 1, RESTORED));
     backlog.add(TestCorrections.correction(0, 2, "b", 1));
     for (int i = 0; i < 4; i++) {
       applier.step(backlog);
@@ -140,7 +140,7 @@ final class ApplierTest {
   @Test
   void step_restoredMessageNotNoted_staysAtTheHead() {
     life.setAvailable(false);
-    backlog.add(new Backlog.RestoredMessage(0, 1, RESTORED));
+    backlog.add(new CorrectionBacklog.RestoredMessage(0, 1, RESTORED));
 
     applier.step(backlog);
     assertEquals(1, backlog.size());
@@ -173,10 +173,10 @@ final class ApplierTest {
   void step_outcomesAreCounted_andTheAgeOfEachChangeIsRecordedOnce() {
     long nowMillis = clock.clock().nowEpochMillis();
     Correction gap = TestCorrections.correction("a", 1, 1, nowMillis - 900, nowMillis - 50);
-    backlog.add(new Backlog.WaitingCorrection(0, 0, new BoundedCorrection(gap, 100)));
+    backlog.add(new CorrectionBacklog.WaitingCorrection(0, 0, new BoundedCorrection(gap, 100)));
     applier.step(backlog);
     clock.advanceMillis(1_000);
-    backlog.add(new Backlog.WaitingCorrection(0, 0, new BoundedCorrection(gap, 100)));
+    backlog.add(new CorrectionBacklog.WaitingCorrection(0, 0, new BoundedCorrection(gap, 100)));
     applier.step(backlog);
 
     assertEquals(1, statistics.outcomes(Kind.CREATED).count());

@@ -45,7 +45,8 @@ final class CorrectArchitectureTest {
         .that()
         .resideInAPackage("io.weir.ingest.correct")
         .and()
-        .haveNameMatching(".*\\.(Backlog|Pace|Applier|LimitsInForce|CacheWatch)(\\$.*)?")
+        .haveNameMatching(
+            ".*\\.(CorrectionBacklog|CorrectionPace|Applier|LimitsInForce|CacheWatch)(\\$.*)?")
         .should()
         .dependOnClassesThat()
         .resideInAPackage("org.apache.kafka..")

@@ -55,9 +55,9 @@ final class TestCorrections {
         0);
   }
 
-  static Backlog.WaitingCorrection correction(
+  static CorrectionBacklog.WaitingCorrection correction(
       int partition, long offset, String client, long version) {
-    return new Backlog.WaitingCorrection(
+    return new CorrectionBacklog.WaitingCorrection(
         partition, offset, new BoundedCorrection(correction(client, 1, version), 100));
   }
 }

@@ -13,7 +13,8 @@ final class IdSearchTest {
   private static final long HOUR = 3_600_000;
 
   private final LogInMemory log = new LogInMemory();
-  private final CallLines lines = new CallLines(new CallQuery("acme", "order-1", null), 0);
+  private final CallLineSelection lines =
+      new CallLineSelection(new CallQuery("acme", "order-1", null), 0);
 
   /** Allowed and billed; the answer was lost, and a retry half a minute later was denied. */
   @Test

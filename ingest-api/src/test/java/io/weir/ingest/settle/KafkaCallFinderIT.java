@@ -115,7 +115,7 @@ final class KafkaCallFinderIT {
       ArrivalWhileReading reader =
           new ArrivalWhileReading(
               finder.reader("acme", partition), question, () -> record("arriving"));
-      CallLines lines = new CallLines(query("arriving", null), partition);
+      CallLineSelection lines = new CallLineSelection(query("arriving", null), partition);
 
       new IdSearch(reader, lines, nowMillis).run(-1, HORIZON.toMillis());
 

@@ -45,7 +45,7 @@ final class MeteredReaderTest {
 
   private void find(UsagePosition at, long calledAt) throws Exception {
     MeteredReader reader = reader();
-    CallLines lines = new CallLines(new CallQuery("acme", "order-1", at), 0);
+    CallLineSelection lines = new CallLineSelection(new CallQuery("acme", "order-1", at), 0);
     new PositionSearch(reader, lines, at).run(reader.offsetAt(calledAt - 250));
     assertNotNull(lines.found());
     reader.hasFoundByPosition();

@@ -49,18 +49,18 @@ final class PositionSearchTest {
   }
 
   private void assertFound(String id, UsagePosition at, long guess) throws Exception {
-    CallLines lines = lines(id);
+    CallLineSelection lines = lines(id);
     assertEquals(PositionSearch.Result.EXAMINED, search(at, lines, guess), id + " from " + guess);
     assertNotNull(lines.found());
   }
 
-  private PositionSearch.Result search(UsagePosition at, CallLines lines, long guess)
+  private PositionSearch.Result search(UsagePosition at, CallLineSelection lines, long guess)
       throws Exception {
     return new PositionSearch(log, lines, at).run(guess);
   }
 
-  private static CallLines lines(String id) {
-    return new CallLines(new CallQuery("acme", id, null), 0);
+  private static CallLineSelection lines(String id) {
+    return new CallLineSelection(new CallQuery("acme", id, null), 0);
   }
 
   private static byte[] line(String id) {

@@ -92,7 +92,7 @@ public final class ApiKeyEdits {
    * Returns the keys that the drafts would take from their clients, each as {@code ID of client
    * NAME}. A key that only changes its id or expiry does not count.
    */
-  public static List<String> revoked(PolicyState state, List<Draft> drafts) {
+  public static List<String> revoked(PolicyLogState state, List<Draft> drafts) {
     List<String> revoked = new ArrayList<>();
     for (Draft draft : drafts) {
       if (draft.key().kind() != PolicyKey.Kind.CLIENT) {
@@ -113,7 +113,7 @@ public final class ApiKeyEdits {
   }
 
   /** Refuses a file that lacks published keys, because these could not be recovered. */
-  static void requireNoneRevoked(PolicyState state, List<Draft> drafts) throws RefusedException {
+  static void requireNoneRevoked(PolicyLogState state, List<Draft> drafts) throws RefusedException {
     List<String> revoked = revoked(state, drafts);
     if (!revoked.isEmpty()) {
       int more = revoked.size() - SHOWN;

@@ -107,7 +107,7 @@ public final class PolicyEditor {
      *
      * @throws RefusedException if the change does not fit this state
      */
-    List<Draft> on(PolicyState state) throws RefusedException;
+    List<Draft> on(PolicyLogState state) throws RefusedException;
 
     /**
      * Returns whether the change replaces the whole policy set. Only such a change may be the first
@@ -131,7 +131,7 @@ public final class PolicyEditor {
      *
      * @throws RefusedException if the change must not be made
      */
-    default void review(PolicyState state, List<Draft> drafts) throws RefusedException {}
+    default void review(PolicyLogState state, List<Draft> drafts) throws RefusedException {}
 
     /**
      * Returns the minimum version of the change; it is later than the old versions if the log was
@@ -148,7 +148,7 @@ public final class PolicyEditor {
    * @param before the state to which the change was applied
    * @param after the state after the change; the same if nothing had to change
    */
-  public record Outcome(PolicyState before, PolicyState after) {
+  public record Outcome(PolicyLogState before, PolicyLogState after) {
     /** Returns whether anything was changed. */
     public boolean isChange() {
       return after.version() != before.version();
@@ -257,7 +257,7 @@ public final class PolicyEditor {
     private final Change change;
     private final long deadlineNanos;
     private final String id = UUID.randomUUID().toString();
-    private @Nullable PolicyState triedOn;
+    private @Nullable PolicyLogState triedOn;
     private boolean wasMade;
 
     Attempt(String changedBy, Change change, long deadlineNanos) {
@@ -287,7 +287,7 @@ public final class PolicyEditor {
               Reason.INVALID,
               List.of("a policy or client has more than " + Topic.MAX_RECORD_BYTES + " bytes"),
               tooLarge);
-        } catch (PolicyState.InvalidPoliciesException invalid) {
+        } catch (PolicyLogState.InvalidPoliciesException invalid) {
           throw new RefusedException(Reason.INVALID, invalid.problems(), invalid);
         } catch (KafkaException | PolicyLogReader.LogReplacedException failed) {
           last = failed;
@@ -305,13 +305,13 @@ public final class PolicyEditor {
      * wait.
      */
     private Outcome tryWithOneReader()
-        throws RefusedException, PolicyState.InvalidPoliciesException {
+        throws RefusedException, PolicyLogState.InvalidPoliciesException {
       try (PolicyLogReader reader = PolicyLogReader.open(kafka, clientId)) {
-        PolicyState read = reader.readToEnd(left(), this::look);
+        PolicyLogState read = reader.readToEnd(left(), this::look);
         while (!wasMade) {
           long beganNanos = System.nanoTime();
           try (Transaction transaction = new Transaction()) {
-            PolicyState before = reader.catchUp(left(), this::look);
+            PolicyLogState before = reader.catchUp(left(), this::look);
             if (wasMade) {
               return made(before);
             }
@@ -329,17 +329,17 @@ public final class PolicyEditor {
     }
 
     /** Reads the whole log while no other editor can change it; it may be incomplete or invalid. */
-    private Outcome tryWhole() throws RefusedException, PolicyState.InvalidPoliciesException {
+    private Outcome tryWhole() throws RefusedException, PolicyLogState.InvalidPoliciesException {
       try (Transaction transaction = new Transaction();
           PolicyLogReader reader = PolicyLogReader.open(kafka, clientId)) {
-        PolicyState before;
+        PolicyLogState before;
         try {
           before = reader.readToEnd(left(), this::look);
         } catch (PolicyLogReader.IncompleteLogException notWhole) {
           if (change.isFirst()) {
             throw notWhole;
           }
-          before = PolicyState.EMPTY;
+          before = PolicyLogState.EMPTY;
         }
         if (wasMade) {
           return made(before);
@@ -353,19 +353,19 @@ public final class PolicyEditor {
       }
     }
 
-    private Outcome made(PolicyState after) {
-      return new Outcome(triedOn == null ? PolicyState.EMPTY : triedOn, after);
+    private Outcome made(PolicyLogState after) {
+      return new Outcome(triedOn == null ? PolicyLogState.EMPTY : triedOn, after);
     }
 
     private Outcome commit(
-        Transaction transaction, PolicyLogReader reader, PolicyState before, List<Draft> drafts)
-        throws RefusedException, PolicyState.InvalidPoliciesException {
+        Transaction transaction, PolicyLogReader reader, PolicyLogState before, List<Draft> drafts)
+        throws RefusedException, PolicyLogState.InvalidPoliciesException {
       change.review(before, drafts);
       List<PolicyEntry> entries = entries(reader, before, drafts);
       if (entries.isEmpty()) {
         return new Outcome(before, before);
       }
-      PolicyState after = before.after(entries);
+      PolicyLogState after = before.after(entries);
       triedOn = before;
       transaction.commit(entries);
       return new Outcome(before, after);
@@ -376,7 +376,7 @@ public final class PolicyEditor {
       wasMade |= entry.change().id().equals(id);
     }
 
-    private void requireDecidable(PolicyLogReader reader, PolicyState before)
+    private void requireDecidable(PolicyLogReader reader, PolicyLogState before)
         throws RefusedException {
       String refusal = reader.refusal();
       if (refusal != null) {
@@ -414,7 +414,7 @@ public final class PolicyEditor {
     }
 
     private List<PolicyEntry> entries(
-        PolicyLogReader reader, PolicyState before, List<Draft> drafts) {
+        PolicyLogReader reader, PolicyLogState before, List<Draft> drafts) {
       if (drafts.isEmpty()) {
         return List.of();
       }
@@ -446,7 +446,7 @@ public final class PolicyEditor {
     }
 
     private static @Nullable PolicyEntry known(
-        PolicyLogReader reader, PolicyState before, PolicyKey key) {
+        PolicyLogReader reader, PolicyLogState before, PolicyKey key) {
       PolicyEntry entry = before.entry(key);
       return entry == null ? reader.beyondTheState(key) : entry;
     }
@@ -533,7 +533,7 @@ public final class PolicyEditor {
     boolean isLater =
         draft.key().kind() == PolicyKey.Kind.POLICY
             && content != null
-            && PolicyState.effectiveFromMillis(content) > now;
+            && PolicyLogState.effectiveFromMillis(content) > now;
     if (!isLater) {
       return null;
     }

@@ -55,10 +55,10 @@ public final class PolicyEdits {
   }
 
   /** Publishes again the policies that a node still has, if nothing is published any more. */
-  static Change restore(PolicyState known) {
+  static Change restore(PolicyLogState known) {
     return new FirstChange() {
       @Override
-      public List<Draft> on(PolicyState state) {
+      public List<Draft> on(PolicyLogState state) {
         List<Draft> drafts = new ArrayList<>();
         for (PolicyEntry entry : known.entries()) {
           if (!entry.isDeleted()) {
@@ -158,7 +158,7 @@ public final class PolicyEdits {
   }
 
   /** Adds a note with the file's name to the history, unless the file changes nothing. */
-  private static List<Draft> withNote(PolicyState state, AppliedFile file, List<Draft> drafts) {
+  private static List<Draft> withNote(PolicyLogState state, AppliedFile file, List<Draft> drafts) {
     // an empty file is also published, as the first version
     if (!drafts.isEmpty() || state.version() == 0) {
       ObjectNode content = PolicyEntryCodec.JSON.createObjectNode();
@@ -169,7 +169,7 @@ public final class PolicyEdits {
   }
 
   /** Returns the changes that the policies and clients of a file would make. */
-  public static List<Draft> drafts(PolicyState state, JsonNode tree) {
+  public static List<Draft> drafts(PolicyLogState state, JsonNode tree) {
     List<Draft> drafts = new ArrayList<>();
     Set<PolicyKey> kept = new HashSet<>();
     long order = 0;
@@ -208,7 +208,7 @@ public final class PolicyEdits {
     return drafts;
   }
 
-  private static void addIfOther(List<Draft> drafts, PolicyState state, Draft draft) {
+  private static void addIfOther(List<Draft> drafts, PolicyLogState state, Draft draft) {
     PolicyEntry present = existing(state, draft.key());
     JsonNode content = draft.content();
     if (present == null
@@ -220,12 +220,12 @@ public final class PolicyEdits {
   }
 
   /** Returns the entry of an existing key; null if the key does not exist. */
-  static @Nullable PolicyEntry existing(PolicyState state, PolicyKey key) {
+  static @Nullable PolicyEntry existing(PolicyLogState state, PolicyKey key) {
     PolicyEntry entry = state.entry(key);
     return entry == null || entry.isDeleted() ? null : entry;
   }
 
-  private static long orderOf(PolicyState state, @Nullable PolicyEntry present) {
+  private static long orderOf(PolicyLogState state, @Nullable PolicyEntry present) {
     if (present != null) {
       return present.order();
     }

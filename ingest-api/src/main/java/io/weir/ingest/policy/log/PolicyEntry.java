@@ -164,7 +164,7 @@ public final class PolicyEntry {
   /** Returns the content in force at the given time; null if there is none. */
   public @Nullable JsonNode contentAt(long epochMillis) {
     JsonNode present = content();
-    return present != null && PolicyState.effectiveFromMillis(present) > epochMillis
+    return present != null && PolicyLogState.effectiveFromMillis(present) > epochMillis
         ? untilThen()
         : present;
   }

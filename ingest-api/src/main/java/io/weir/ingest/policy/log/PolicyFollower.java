@@ -73,8 +73,8 @@ public final class PolicyFollower implements AutoCloseable {
    * @param source the source of the version
    */
   public record InForce(
-      PolicyState state, PolicySet set, PolicyMatcher matcher, long untilMillis, Source source) {
-    static InForce of(PolicyState state, long nowMillis, Source source) {
+      PolicyLogState state, PolicySet set, PolicyMatcher matcher, long untilMillis, Source source) {
+    static InForce of(PolicyLogState state, long nowMillis, Source source) {
       PolicySet set = state.set(nowMillis);
       return new InForce(state, set, PolicyMatcher.of(set), state.nextMillis(nowMillis), source);
     }
@@ -212,8 +212,8 @@ public final class PolicyFollower implements AutoCloseable {
 
   private @Nullable InForce ofFile(AppliedFile given) {
     try {
-      return InForce.of(PolicyState.ofFile(given), clock.getAsLong(), Source.FILE);
-    } catch (PolicyState.InvalidPoliciesException invalid) {
+      return InForce.of(PolicyLogState.ofFile(given), clock.getAsLong(), Source.FILE);
+    } catch (PolicyLogState.InvalidPoliciesException invalid) {
       problem = invalid.getMessage();
       return null;
     }
@@ -400,7 +400,7 @@ public final class PolicyFollower implements AutoCloseable {
    * Publishes the node's file if nothing is published; if the log was lost, publishes the policies
    * that this node still has. Does nothing while the log has entries that the node cannot use.
    */
-  private void settle(PolicyState state, @Nullable String refusal) {
+  private void settle(PolicyLogState state, @Nullable String refusal) {
     AppliedFile given = file;
     if (given == null || refusal != null) {
       return;
@@ -438,7 +438,7 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   /** Logs that the published policies differ from the node's file. A start changes nothing. */
-  private static void warnOfDifference(AppliedFile given, PolicyState state) {
+  private static void warnOfDifference(AppliedFile given, PolicyLogState state) {
     int differences = PolicyEdits.drafts(state, given.tree()).size();
     if (differences > 0) {
       LOG.warn(
@@ -462,7 +462,7 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   private void use(PolicyLogReader opened) {
-    PolicyState next = opened.state();
+    PolicyLogState next = opened.state();
     InForce present = inForce;
     if (next.version() == 0) {
       setProblem(reasonWithoutLog(opened, present));
@@ -522,7 +522,7 @@ public final class PolicyFollower implements AutoCloseable {
     }
   }
 
-  private void writeSnapshot(PolicyState state) {
+  private void writeSnapshot(PolicyLogState state) {
     PolicySnapshot next = new PolicySnapshot(state);
     snapshot = next;
     try {

@@ -75,7 +75,7 @@ public final class PolicyLogReader implements AutoCloseable {
 
   private long unreadableVersion;
 
-  private PolicyState state = PolicyState.EMPTY;
+  private PolicyLogState state = PolicyLogState.EMPTY;
   private @Nullable String refusal;
   private boolean wasReadToTheEnd;
 
@@ -181,7 +181,7 @@ public final class PolicyLogReader implements AutoCloseable {
   }
 
   /** Returns the content of the log, up to the newest valid version. */
-  public PolicyState state() {
+  public PolicyLogState state() {
     return state;
   }
 
@@ -246,7 +246,7 @@ public final class PolicyLogReader implements AutoCloseable {
    * @throws IncompleteLogException if a topic of the log was lost
    * @throws org.apache.kafka.common.KafkaException if Kafka does not reply
    */
-  public PolicyState readToEnd(Duration timeout, Consumer<PolicyEntry> listener) {
+  public PolicyLogState readToEnd(Duration timeout, Consumer<PolicyEntry> listener) {
     requireTopics(timeout);
     consumer.assign(PARTITIONS);
     consumer.seekToBeginning(PARTITIONS);
@@ -267,7 +267,7 @@ public final class PolicyLogReader implements AutoCloseable {
   }
 
   /** Reads as {@link #readToEnd(Duration, Consumer)} does, without a listener. */
-  public PolicyState readToEnd(Duration timeout) {
+  public PolicyLogState readToEnd(Duration timeout) {
     return readToEnd(timeout, entry -> {});
   }
 
@@ -277,7 +277,7 @@ public final class PolicyLogReader implements AutoCloseable {
    * @param timeout maximum time without a new record
    * @param listener receives every entry that is read
    */
-  PolicyState catchUp(Duration timeout, Consumer<PolicyEntry> listener) {
+  PolicyLogState catchUp(Duration timeout, Consumer<PolicyEntry> listener) {
     readOn(timeout, listener);
     long giveUpNanos = System.nanoTime() + MAX_GAP_NANOS;
     while (true) {
@@ -365,7 +365,7 @@ public final class PolicyLogReader implements AutoCloseable {
    * @throws LogReplacedException if the log was replaced by another one
    * @throws org.apache.kafka.common.KafkaException if Kafka does not reply
    */
-  public PolicyState follow(Duration longest) {
+  public PolicyLogState follow(Duration longest) {
     boolean wasWaiting = !waiting.isEmpty();
     take(consumer.poll(longest), entry -> {});
     if (!wasWaiting) {
@@ -485,7 +485,7 @@ public final class PolicyLogReader implements AutoCloseable {
     } else {
       try {
         state = changes.isEmpty() ? state : state.after(changes);
-      } catch (PolicyState.InvalidPoliciesException invalid) {
+      } catch (PolicyLogState.InvalidPoliciesException invalid) {
         reason = "the published policies are invalid: " + invalid.getMessage();
       }
     }

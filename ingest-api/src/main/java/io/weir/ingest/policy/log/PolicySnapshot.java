@@ -37,7 +37,7 @@ import org.slf4j.LoggerFactory;
  *
  * @param state the stored version
  */
-record PolicySnapshot(PolicyState state) {
+record PolicySnapshot(PolicyLogState state) {
   static final String FILE = "policies.json";
   private static final int BUFFER_BYTES = 64 << 10;
 
@@ -72,11 +72,11 @@ record PolicySnapshot(PolicyState state) {
           entries.add(entry);
         }
       }
-      return new PolicySnapshot(PolicyState.EMPTY.after(entries));
+      return new PolicySnapshot(PolicyLogState.EMPTY.after(entries));
     } catch (IOException
         | IllegalArgumentException
         | MalformedRecordException
-        | PolicyState.InvalidPoliciesException unreadable) {
+        | PolicyLogState.InvalidPoliciesException unreadable) {
       LOG.error("policies_snapshot_unreadable file={} detail=\"{}\"", file, unreadable.toString());
       return null;
     }

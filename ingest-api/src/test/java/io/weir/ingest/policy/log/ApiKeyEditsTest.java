@@ -35,7 +35,7 @@ final class ApiKeyEditsTest {
     return key;
   }
 
-  private static PolicyState after(PolicyState state, Change change) throws Exception {
+  private static PolicyLogState after(PolicyLogState state, Change change) throws Exception {
     List<PolicyEntry> entries = new ArrayList<>();
     long version = state.version() + 1;
     for (Draft draft : change.on(state)) {
@@ -60,7 +60,7 @@ final class ApiKeyEditsTest {
     int made = 0;
     for (long seed = 1; seed <= SEEDS; seed++) {
       Random random = new Random(seed);
-      PolicyState state = PolicyState.EMPTY;
+      PolicyLogState state = PolicyLogState.EMPTY;
       Map<String, List<String>> model = new TreeMap<>();
       for (int i = 0; i < CHANGES; i++) {
         String client = "c" + random.nextInt(3);
@@ -83,7 +83,7 @@ final class ApiKeyEditsTest {
           state = after(state, change);
           made++;
         } else {
-          PolicyState before = state;
+          PolicyLogState before = state;
           assertThrows(Exception.class, () -> after(before, change), "seed " + seed);
           refused++;
         }
@@ -119,7 +119,7 @@ final class ApiKeyEditsTest {
     }
   }
 
-  private static Map<String, List<String>> model(PolicyState state) {
+  private static Map<String, List<String>> model(PolicyLogState state) {
     Map<String, List<String>> model = new TreeMap<>();
     for (Map.Entry<String, ClientSettings> own : state.set(0).clients().settings().entrySet()) {
       List<String> keys = new ArrayList<>();
@@ -136,9 +136,9 @@ final class ApiKeyEditsTest {
     PolicyKey acme = PolicyKey.ofClient("acme");
     ObjectNode paris = PolicyEntryCodec.JSON.createObjectNode();
     paris.put("time_zone", "Europe/Paris");
-    PolicyState set = after(PolicyState.EMPTY, PolicyEdits.put(acme, paris, 0));
-    PolicyState added = after(set, ApiKeyEdits.add(acme, key("a", ApiKeyHash.of("s")), 1));
-    PolicyState removed = after(added, ApiKeyEdits.remove(acme, "a", 2));
+    PolicyLogState set = after(PolicyLogState.EMPTY, PolicyEdits.put(acme, paris, 0));
+    PolicyLogState added = after(set, ApiKeyEdits.add(acme, key("a", ApiKeyHash.of("s")), 1));
+    PolicyLogState removed = after(added, ApiKeyEdits.remove(acme, "a", 2));
 
     PolicyEntry entry = removed.entry(acme);
     assertTrue(entry != null && paris.equals(entry.content()));
@@ -151,8 +151,8 @@ final class ApiKeyEditsTest {
   @Test
   void applyOfAFileWithoutPublishedKeys_isRefused_unlessItIsMeant() throws Exception {
     PolicyKey acme = PolicyKey.ofClient("acme");
-    PolicyState state =
-        after(PolicyState.EMPTY, ApiKeyEdits.add(acme, key("ci", ApiKeyHash.of("s")), 0));
+    PolicyLogState state =
+        after(PolicyLogState.EMPTY, ApiKeyEdits.add(acme, key("ci", ApiKeyHash.of("s")), 0));
     AppliedFile without =
         file("policies: []\nclients: {acme: {plan: free}}\nplans: {free: {policies: []}}");
     AppliedFile renamed =

@@ -22,8 +22,8 @@ final class ManyOverridesTest {
   private static final int CLIENTS = 100_000;
   private static final int TIERS = 10;
 
-  private static PolicyState state() throws Exception {
-    List<Draft> drafts = PolicyEdits.drafts(PolicyState.EMPTY, tree());
+  private static PolicyLogState state() throws Exception {
+    List<Draft> drafts = PolicyEdits.drafts(PolicyLogState.EMPTY, tree());
     List<PolicyEntry> entries = new ArrayList<>();
     PolicyEntry.Change ofPolicies = new PolicyEntry.Change(1, 1, 1, 1, 0, "test", "id");
     PolicyEntry.Change ofClients = new PolicyEntry.Change(1, CLIENTS, 1, 1, 0, "test", "id");
@@ -37,7 +37,7 @@ final class ManyOverridesTest {
               draft.content(),
               null));
     }
-    return PolicyState.EMPTY.after(entries);
+    return PolicyLogState.EMPTY.after(entries);
   }
 
   private static ObjectNode tree() {
@@ -68,7 +68,7 @@ final class ManyOverridesTest {
 
   @Test
   void clientsWithEqualLimits_shareThem_andEachIsDecidedByItsOwn() throws Exception {
-    PolicyState state = state();
+    PolicyLogState state = state();
     Set<ClientSettings> settings = Collections.newSetFromMap(new IdentityHashMap<>());
     settings.addAll(state.set(0).clients().settings().values());
     Set<byte[]> texts = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -96,9 +96,9 @@ final class ManyOverridesTest {
 
   @Test
   void changeOfOneClient_keepsTheEntriesOfAllOthers() throws Exception {
-    PolicyState before = state();
+    PolicyLogState before = state();
     PolicyKey one = PolicyKey.ofClient("client-7");
-    PolicyState after =
+    PolicyLogState after =
         before.after(
             List.of(
                 new PolicyEntry(

@@ -75,7 +75,7 @@ final class PolicyEditorIT extends PolicyLogFixture {
         versions.addAll(each.get());
       }
       assertEquals(editors * changes, (long) versions.size());
-      PolicyState state = read();
+      PolicyLogState state = read();
       assertEquals(1 + editors * changes, state.version());
       assertEquals(editors * changes, (long) state.set(clock.get()).policies().size());
     } finally {
@@ -93,7 +93,7 @@ final class PolicyEditorIT extends PolicyLogFixture {
 
       change(PolicyEdits.put(PolicyKey.ofPolicy("b"), bucket("b", 5), PolicyEdits.ANY_VERSION));
     }
-    PolicyState state = read();
+    PolicyLogState state = read();
     assertEquals(2, state.version());
     assertEquals(
         List.of(5L, 5L),

@@ -67,7 +67,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
               () -> {
                 Set<Long> versions = new TreeSet<>();
                 while (follower.set().version() < 21) {
-                  PolicyState state = follower.inForce().state();
+                  PolicyLogState state = follower.inForce().state();
                   versions.add(state.version());
                   String kind = state.version() % 2 == 1 ? "even" : "odd";
                   int size = kind.equals("even") ? 30 : 20;

@@ -70,7 +70,7 @@ abstract class PolicyLogFixture {
     kafka.close();
   }
 
-  static Set<String> policies(PolicyState state) {
+  static Set<String> policies(PolicyLogState state) {
     return state.policyEntries().stream().map(it -> it.key().name()).collect(Collectors.toSet());
   }
 
@@ -95,7 +95,7 @@ abstract class PolicyLogFixture {
     return assertThrows(RefusedException.class, () -> change(change)).reason();
   }
 
-  PolicyState read() {
+  PolicyLogState read() {
     try (PolicyLogReader reader = read("read")) {
       return reader.state();
     }

@@ -15,15 +15,15 @@ import org.junit.jupiter.api.io.TempDir;
 final class PolicySnapshotTest {
   @TempDir private Path folder;
 
-  private static PolicyState state() throws Exception {
-    return PolicyState.EMPTY.after(
+  private static PolicyLogState state() throws Exception {
+    return PolicyLogState.EMPTY.after(
         List.of(PolicyLogFixture.entry("p", 1, 1, PolicyLogFixture.bucket("p", 5))));
   }
 
   /** Regression: a flipped bit in a digit of the file changed a limit silently. */
   @Test
   void flippedBit_isNoticed_orChangesNothing() throws Exception {
-    PolicyState state = state();
+    PolicyLogState state = state();
     new PolicySnapshot(state).write(folder);
     Path file = folder.resolve(PolicySnapshot.FILE);
     byte[] good = Files.readAllBytes(file);

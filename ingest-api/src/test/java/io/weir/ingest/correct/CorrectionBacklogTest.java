@@ -19,10 +19,10 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** Which corrections are superseded, and in which order the others are applied. */
-final class BacklogTest {
+final class CorrectionBacklogTest {
   private static final CacheRestored RESTORED = new CacheRestored("g", 0, 2, 1, 5);
 
-  private final Backlog backlog = new Backlog();
+  private final CorrectionBacklog backlog = new CorrectionBacklog();
 
   @Test
   void add_severalOfOneBucket_newestTakesThePlaceOfTheOldest() {
@@ -47,7 +47,7 @@ final class BacklogTest {
   @Test
   void restoredMessage_comesAfterEarlierCorrections_andBeforeNewerOnes() {
     backlog.add(TestCorrections.correction(0, 0, "a", 1));
-    backlog.add(new Backlog.RestoredMessage(0, 1, RESTORED));
+    backlog.add(new CorrectionBacklog.RestoredMessage(0, 1, RESTORED));
     assertFalse(backlog.add(TestCorrections.correction(0, 2, "a", 2)));
 
     assertNull(backlog.nextRestored());
@@ -93,7 +93,7 @@ final class BacklogTest {
   void giveUp_partition_leavesTheOthers() {
     backlog.add(TestCorrections.correction(0, 10, "a", 1));
     backlog.add(TestCorrections.correction(1, 70, "x", 1));
-    backlog.add(new Backlog.RestoredMessage(1, 71, RESTORED));
+    backlog.add(new CorrectionBacklog.RestoredMessage(1, 71, RESTORED));
 
     assertEquals(2, backlog.giveUp(List.of(1)));
     assertEquals(List.of("a1"), names(backlog.nextCorrections(10)));
@@ -115,7 +115,7 @@ final class BacklogTest {
     assertEquals(0, backlog.answeredTo(0, 4), "nothing is committed past them");
 
     assertTrue(backlog.add(TestCorrections.correction(0, 4, "c0", 2)));
-    backlog.add(new Backlog.RestoredMessage(0, 5, RESTORED));
+    backlog.add(new CorrectionBacklog.RestoredMessage(0, 5, RESTORED));
     backlog.add(TestCorrections.correction(0, 6, "c9", 1));
     assertNull(backlog.nextRestored(), "corrections before it wait");
     assertEquals(List.of("c91"), names(backlog.nextCorrections(10)), "and those behind it do not");
@@ -155,7 +155,7 @@ final class BacklogTest {
   void backlog_randomRecords_endInTheNewestOfEachBucket() {
     for (long seed = 0; seed < 300; seed++) {
       Random random = new Random(seed);
-      Backlog each = new Backlog();
+      CorrectionBacklog each = new CorrectionBacklog();
       Map<String, Long> newest = new HashMap<>();
       Map<String, Long> applied = new HashMap<>();
       int added = 0;
@@ -165,7 +165,7 @@ final class BacklogTest {
         String client = "c" + random.nextInt(8);
         long version = 1L + random.nextInt(50);
         if (random.nextInt(20) == 0) {
-          each.add(new Backlog.RestoredMessage(0, i, RESTORED));
+          each.add(new CorrectionBacklog.RestoredMessage(0, i, RESTORED));
         } else {
           superseded += each.add(TestCorrections.correction(0, i, client, version)) ? 1 : 0;
           newest.merge(TestCorrections.bucket(client), version, Math::max);
@@ -185,7 +185,7 @@ final class BacklogTest {
     }
   }
 
-  private static int drain(Backlog backlog, Random random, Map<String, Long> applied) {
+  private static int drain(CorrectionBacklog backlog, Random random, Map<String, Long> applied) {
     if (backlog.nextRestored() != null) {
       backlog.answered(1);
       return 1;
@@ -209,9 +209,9 @@ final class BacklogTest {
     return answered;
   }
 
-  private static Backlog.WaitingCorrection correction(long epoch, long version) {
+  private static CorrectionBacklog.WaitingCorrection correction(long epoch, long version) {
     Correction correction = TestCorrections.correction("e", epoch, version);
-    return new Backlog.WaitingCorrection(0, 0, new BoundedCorrection(correction, 1));
+    return new CorrectionBacklog.WaitingCorrection(0, 0, new BoundedCorrection(correction, 1));
   }
 
   private static List<String> names(List<BoundedCorrection> corrections) {

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * the recording thread. The producer's callbacks may run on any thread; they only put their results
  * into a queue.
  */
-final class Sender {
+final class BatchSender {
   /** Bound on bytes in flight; further batches wait in the journal. */
   static final long MAX_IN_FLIGHT_BYTES = 32L * 1024 * 1024;
 
@@ -35,7 +35,7 @@ final class Sender {
   /** Pause after the journal could not read a batch; other partitions are sent meanwhile. */
   private static final long UNREADABLE_NANOS = 10_000_000_000L;
 
-  private static final Logger LOG = LoggerFactory.getLogger(Sender.class);
+  private static final Logger LOG = LoggerFactory.getLogger(BatchSender.class);
 
   private static final byte[] NO_LINES = {};
 
@@ -50,7 +50,7 @@ final class Sender {
   private long inFlightBytes;
   private int firstBuffer;
 
-  Sender(
+  BatchSender(
       Journal journal,
       List<PartitionBuffer> buffers,
       BatchSealer sealer,

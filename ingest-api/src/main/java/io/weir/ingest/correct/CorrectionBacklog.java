@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * deferred with them and never overtakes a correction. Later corrections may overtake the marker,
  * because they describe the current state.
  */
-final class Backlog {
+final class CorrectionBacklog {
   /** An entry of the backlog. */
   sealed interface Item {
     int partition();

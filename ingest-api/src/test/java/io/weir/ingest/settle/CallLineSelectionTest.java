@@ -20,10 +20,10 @@ import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 /** Which lines are taken for the call that is searched for. */
-final class CallLinesTest {
+final class CallLineSelectionTest {
   private static final int PARTITION = 3;
 
-  private final CallLines lines = lines("a\"b");
+  private final CallLineSelection lines = lines("a\"b");
 
   @Test
   void call_isFoundByClientAndId_withItsPosition() {
@@ -73,7 +73,7 @@ final class CallLinesTest {
 
   @Test
   void escapedId_isFound() {
-    CallLines plain = lines("ab");
+    CallLineSelection plain = lines("ab");
     String line = new String(value(call("ab", true, 5)), StandardCharsets.UTF_8);
     plain.take(batch(0, line.replace("\"ab\"", "\"\\u0061b\"").getBytes(StandardCharsets.UTF_8)));
 
@@ -84,8 +84,8 @@ final class CallLinesTest {
     return Objects.requireNonNull(lines.found());
   }
 
-  private static CallLines lines(String id) {
-    return new CallLines(new CallQuery("acme", id, null), PARTITION);
+  private static CallLineSelection lines(String id) {
+    return new CallLineSelection(new CallQuery("acme", id, null), PARTITION);
   }
 
   private static CallsRecord batch(long linesBefore, CallEvent... calls) {

@@ -11,7 +11,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** The rate of corrections, in virtual time. */
-final class PaceTest {
+final class CorrectionPaceTest {
   private static final int SEEDS = SuiteForm.isAll() ? 40 : 10;
   private static final long SECOND = 1_000_000_000;
 
@@ -19,14 +19,14 @@ final class PaceTest {
 
   @Test
   void maxBatch_isAFiftiethOfTheRate_withinItsBounds() {
-    assertEquals(1, new Pace(1, 0).maxBatch());
-    assertEquals(20, new Pace(1_000, 0).maxBatch());
-    assertEquals(64, new Pace(20_000, 0).maxBatch());
+    assertEquals(1, new CorrectionPace(1, 0).maxBatch());
+    assertEquals(20, new CorrectionPace(1_000, 0).maxBatch());
+    assertEquals(64, new CorrectionPace(20_000, 0).maxBatch());
   }
 
   @Test
   void waitNanos_afterABatch_isItsShareOfASecond() {
-    Pace pace = new Pace(1_000, 0);
+    CorrectionPace pace = new CorrectionPace(1_000, 0);
     pace.sent(20, 0);
 
     assertEquals(20_000_000, pace.waitNanos(0));
@@ -35,7 +35,7 @@ final class PaceTest {
 
   @Test
   void waitNanos_afterAPause_allowsABurstOfFiftyMillisecondsOnly() {
-    Pace pace = new Pace(1_000, 0);
+    CorrectionPace pace = new CorrectionPace(1_000, 0);
     long later = 3_600 * SECOND;
     int sent = 0;
     while (pace.waitNanos(later) <= 0) {
@@ -52,7 +52,7 @@ final class PaceTest {
       Random random = new Random(seed);
       int rate = 1 + random.nextInt(30_000);
       long nowNanos = random.nextLong();
-      Pace pace = new Pace(rate, nowNanos);
+      CorrectionPace pace = new CorrectionPace(rate, nowNanos);
       Deque<Sent> history = new ArrayDeque<>();
       for (int i = 0; i < 500; i++) {
         nowNanos +=
@@ -76,7 +76,7 @@ final class PaceTest {
 
   @Test
   void pace_loadAllTheTime_reachesTheRate() {
-    Pace pace = new Pace(20_000, 0);
+    CorrectionPace pace = new CorrectionPace(20_000, 0);
     long nowNanos = 0;
     long sent = 0;
     while (nowNanos < 10 * SECOND) {

@@ -10,7 +10,7 @@ import io.weir.topics.wire.CallSearch;
 import org.jspecify.annotations.Nullable;
 
 /** Selects the lines of one call from batches. Not thread-safe. */
-final class CallLines {
+final class CallLineSelection {
   private final CallQuery query;
   private final int partition;
   private final CallSearch search;
@@ -22,7 +22,7 @@ final class CallLines {
    *
    * @param partition the client's partition
    */
-  CallLines(CallQuery query, int partition) {
+  CallLineSelection(CallQuery query, int partition) {
     this.query = query;
     this.partition = partition;
     this.search = new CallSearch(query.id());

@@ -33,13 +33,13 @@ import org.jspecify.annotations.Nullable;
  * All policies as of one version of the log: the current entry of every key, and the set that nodes
  * enforce. Immutable.
  */
-public final class PolicyState {
+public final class PolicyLogState {
   private static final Comparator<PolicyEntry> IN_ORDER =
       Comparator.comparingLong(PolicyEntry::order).thenComparing(PolicyEntry::key);
 
   /** The state of an empty log. */
-  public static final PolicyState EMPTY =
-      new PolicyState(
+  public static final PolicyLogState EMPTY =
+      new PolicyLogState(
           0, new TreeMap<>(), Map.of(), Clients.NONE, DefaultVerdict.ALLOW, PolicyMode.ENFORCE);
 
   private final long version;
@@ -49,7 +49,7 @@ public final class PolicyState {
   private final DefaultVerdict unmatchedCalls;
   private final PolicyMode enforcement;
 
-  private PolicyState(
+  private PolicyLogState(
       long version,
       SortedMap<PolicyKey, PolicyEntry> entries,
       Map<PolicyKey, Timed> policies,
@@ -206,7 +206,7 @@ public final class PolicyState {
    * @param changes in the order of their versions; the later of two changes of a key applies
    * @throws InvalidPoliciesException if the resulting state is invalid
    */
-  public PolicyState after(Collection<PolicyEntry> changes) throws InvalidPoliciesException {
+  public PolicyLogState after(Collection<PolicyEntry> changes) throws InvalidPoliciesException {
     SortedMap<PolicyKey, PolicyEntry> nextEntries = new TreeMap<>(entries);
     SortedMap<PolicyKey, PolicyEntry> changed = new TreeMap<>();
     long next = version;
@@ -267,7 +267,7 @@ public final class PolicyState {
     if (!problems.isEmpty()) {
       throw new InvalidPoliciesException(problems);
     }
-    return new PolicyState(next, nextEntries, nextPolicies, nextClients, unmatched, mode);
+    return new PolicyLogState(next, nextEntries, nextPolicies, nextClients, unmatched, mode);
   }
 
   /**
@@ -366,7 +366,7 @@ public final class PolicyState {
    *
    * @throws InvalidPoliciesException if the file is not valid
    */
-  static PolicyState ofFile(AppliedFile file) throws InvalidPoliciesException {
+  static PolicyLogState ofFile(AppliedFile file) throws InvalidPoliciesException {
     List<PolicyEntry> entries = new ArrayList<>();
     for (PolicyEditor.Draft draft : PolicyEdits.drafts(EMPTY, file.tree())) {
       entries.add(
@@ -377,8 +377,8 @@ public final class PolicyState {
               draft.content(),
               null));
     }
-    PolicyState read = EMPTY.after(entries);
-    return new PolicyState(
+    PolicyLogState read = EMPTY.after(entries);
+    return new PolicyLogState(
         0, read.entries, read.policies, read.clients, read.unmatchedCalls, read.enforcement);
   }
 

@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
  * <p>Example: 1,000 per second in batches of 20. After a pause three batches may follow each other
  * immediately, then one every 20 ms.
  */
-final class Pace {
+final class CorrectionPace {
   /** Maximum unused time that can be saved; compensates for a loop that wakes up late. */
   private static final long CREDIT_NANOS = 50_000_000;
 
@@ -21,7 +21,7 @@ final class Pace {
   private final int perSecond;
   private long nextNanos;
 
-  Pace(int perSecond, long nowNanos) {
+  CorrectionPace(int perSecond, long nowNanos) {
     this.perSecond = perSecond;
     this.nextNanos = nowNanos;
   }
