@@ -249,7 +249,9 @@ final class IngestHealingIT {
     return found;
   }
 
-  /** Waits until so many losses stand in every partition; gives the name of the last. */
+  /**
+   * Waits until the given number of losses is in every partition; returns the name of the last one.
+   */
   private String awaitLoss(int count) throws Exception {
     Await.until(
         "loss " + count,
@@ -261,7 +263,9 @@ final class IngestHealingIT {
     return CacheLossCodec.decode(losses.get(losses.size() - 1).value()).generation();
   }
 
-  /** Waits until so many charged calls are recorded; gives the charge of the last. */
+  /**
+   * Waits until the given number of charged calls is recorded; returns the charge of the last one.
+   */
   private Charge awaitCharges(int count) throws Exception {
     List<Charge> charges = new ArrayList<>();
     Await.until(

@@ -283,7 +283,8 @@ final class IngestIT {
       assertTrue(body.path("type").asText().endsWith("#temporary-reduced-capacity"));
       assertEquals("fail-closed", body.path("decided_by").asText());
 
-      // calls are still answered and recorded, so the node stays in rotation and says what is wrong
+      // calls are still answered and recorded, so the node stays in rotation and reports the
+      // problem
       HttpResponse<String> ready = get("/health/ready");
       assertEquals(200, ready.statusCode());
       assertFalse(JSON.readTree(ready.body()).path("decision_cache").path("ok").asBoolean(true));

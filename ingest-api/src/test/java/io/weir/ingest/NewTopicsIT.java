@@ -29,7 +29,7 @@ final class NewTopicsIT {
   private static final int MANY_PARTITIONS = 300;
   private static final int RECORDS = 20;
 
-  /** What a batch that is never taken would fail after. */
+  /** The time after which a batch that is never accepted would fail. */
   private static final int DELIVERY_TIMEOUT_MILLIS = (int) Await.PATIENCE.toMillis();
 
   @Test

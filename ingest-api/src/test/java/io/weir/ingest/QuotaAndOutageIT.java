@@ -260,7 +260,7 @@ final class QuotaAndOutageIT {
       redis.restart();
     }
     awaitCache();
-    // Redis began anew and knows of none: both renewals take a slot
+    // Redis restarted without any slots: both renewals acquire a slot
     for (String slot : List.of(before, local)) {
       HttpResponse<String> renewed = slots("renew", slot);
       assertEquals("cache", JSON.readTree(renewed.body()).path("decided_by").asText());

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Random;
 
-/** Invents what a hostile caller may write; each character is a byte. */
+/** Generates random input of a hostile caller; each character is a byte. */
 final class RandomBytes {
   private static final List<String> PARTS =
       List.of(

@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What a watch does at each look. */
+/** The action of a watch at each check. */
 final class CacheWatchTest {
   private static final long CACHE_MILLIS = 1_700_000_000_000L;
 

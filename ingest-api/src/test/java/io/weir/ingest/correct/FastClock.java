@@ -4,8 +4,7 @@ package io.weir.ingest.correct;
 import io.weir.ingest.clock.LocalClock;
 
 /**
- * Clocks of which the one for lengths of time runs ten times as fast: what a loop does every few
- * seconds a test need not wait for so long.
+ * Clocks whose monotonic one runs ten times as fast, so that tests of a periodic loop are short.
  */
 final class FastClock {
   private static final int TIMES = 10;

@@ -130,7 +130,7 @@ final class LimitsInForceTest {
     assertEquals(new BoundedCorrection(correction, 10, false), limits.bound(correction, 0));
   }
 
-  /** Neither a log nor a window has a refill by which what is missing could be carried over. */
+  /** Neither a log nor a window has a refill that could carry missing tokens over. */
   @Test
   void bound_policyNowHasALogOrWindows_isAppliedToTheBucketOfBefore() {
     Correction correction = missing(3, SMALL);

@@ -19,7 +19,7 @@ final class LoopNode implements AutoCloseable {
   final CorrectionStatus status;
   private final CorrectionLoop loop;
 
-  /** One whose clock runs fast; its rate bounds nothing. */
+  /** A node with a fast clock and an unlimited rate of corrections. */
   LoopNode(String node, String bootstrapServers, BucketCorrector corrector) {
     this(node, bootstrapServers, corrector, RATE, FastClock.start());
   }

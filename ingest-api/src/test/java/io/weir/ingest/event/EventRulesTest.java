@@ -31,7 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What events say was used, by rules. */
+/** The usage that events report, by the rules. */
 final class EventRulesTest {
   private static final JsonMapper JSON =
       JsonMapper.builder().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS).build();
@@ -146,7 +146,10 @@ final class EventRulesTest {
     assertRefused("id", rules, none.withId("x".repeat(2_049)).build(), null);
   }
 
-  /** No two pairs of source and id have one id, also where the one's end is the other's begin. */
+  /**
+   * No two different pairs of source and id have the same id, even if their concatenations are
+   * equal.
+   */
   @Test
   void id_isInjective_andAlwaysAName() {
     Map<String, List<String>> pairs = new HashMap<>();

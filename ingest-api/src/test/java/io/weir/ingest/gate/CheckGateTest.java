@@ -163,7 +163,7 @@ final class CheckGateTest {
         new CheckOutcome.Shed("too many"), gate.submit(call(3), Duration.ofHours(1), null).join());
   }
 
-  /** Was a hole: one thread of the whole process decided and recorded all calls that were late. */
+  /** Regression: one thread of the whole process decided and recorded all late calls. */
   @Test
   void submit_afterATimeout_isNotGoneOnWithByTheThreadOfAllTimeouts() {
     cache.pending = new CompletableFuture<>();
@@ -186,7 +186,10 @@ final class CheckGateTest {
     assertEquals(List.of("weir-after-timeout"), threads);
   }
 
-  /** Records of one client are in one partition; of other buckets none could tell all. */
+  /**
+   * Records of one client are in one partition; a bucket of other kinds could not be recounted
+   * there.
+   */
   @Test
   void check_bucketsThatClientsShare_areChargedAndNotRecorded() {
     Policy shared =
@@ -252,7 +255,7 @@ final class CheckGateTest {
         log.last().charges());
   }
 
-  /** Of the buckets that were not asked nothing is told, and no stamp is recorded. */
+  /** Buckets that were not queried are not reported, and no stamp is recorded. */
   @Test
   void check_deniedByTheDenyCache_tellsAndRecordsWhatIsKnown() {
     CheckGate gate =
@@ -482,7 +485,7 @@ final class CheckGateTest {
     assertEquals("held", refused.call().policy());
   }
 
-  /** Was a hole: while a held quota waited, a limit that clients share was not asked at all. */
+  /** Regression: while a held quota waited, a limit that clients share was not evaluated. */
   @Test
   void check_coldCache_sharedLimitBesideAHeldQuota_isAskedOnTheNode() {
     cache.cause = Cause.COLD;
@@ -573,7 +576,7 @@ final class CheckGateTest {
     return admitted;
   }
 
-  /** Was a hole: each outage began with a full share, whatever the cache had admitted before. */
+  /** Regression: each outage began with a full share, whatever the cache had admitted before. */
   @Test
   void check_cacheFailsWithAnEmptyBucket_admitsNothingLocallyBeforeTheRefill() {
     for (PolicyLimit limit : LIMITS_OF_TEN) {
@@ -726,7 +729,7 @@ final class CheckGateTest {
     assertEquals(0, log.underWay());
   }
 
-  /** Was a hole: a thousand such checks, of 62 keys each, were submitted at once. */
+  /** Regression: a thousand such checks, of 62 keys each, were submitted at once. */
   @Test
   void check_manyCallsOverManySubWindows_areSubmittedInPartsOfSomeHundredKeys() {
     CheckGate gate = gate(1, local(new SlidingWindow(10_000, 3_600, 60)));
@@ -752,7 +755,9 @@ final class CheckGateTest {
     assertEquals(0, log.underWay());
   }
 
-  /** Was a hole: the later calls of a batch were of the sub-window in which it had begun. */
+  /**
+   * Regression: the later calls of a batch counted in the sub-window in which the batch had begun.
+   */
   @Test
   void check_severalCallsThatTakeLong_areOfTheSubWindowInWhichEachIsDecided() {
     long capacity = 600;

@@ -133,7 +133,7 @@ final class DescriptorTest {
     assertEquals(3, limited.policiesVersion());
     assertEquals(5, limited.evaluated().get(0).bucket().limit().capacityTokens());
     assertEquals("d", limited.evaluated().get(0).policy().name());
-    // no record tells of it, since no version of the policies has such a limit
+    // not recorded, because no version of the policies has such a limit
     assertFalse(limited.evaluated().get(0).policy().isRecorded());
     assertEquals(plain.evaluated().get(1), limited.evaluated().get(1));
     String bucket = limited.evaluated().get(0).bucket().bucket();
@@ -191,7 +191,7 @@ final class DescriptorTest {
         .toList();
   }
 
-  /** Else the less specific policies would be asked, since the set has them first. */
+  /** Otherwise the less specific policies would apply, because they come first in the set. */
   @Test
   void policiesThatDoNotApply_takeNoRoomOfTheSixteen() {
     List<Policy> policies = new ArrayList<>();

@@ -31,7 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Calls that name an API key: whose they are, and what becomes of those that nobody has. */
+/** Calls with an API key: finding their client, and refusing unknown keys. */
 final class KeyedCallTest {
   private static final int SEEDS = 500;
   private static final long NOW = 1_800_000_000_000L;
@@ -102,12 +102,12 @@ final class KeyedCallTest {
     assertEquals(5, log.calls.get(0).cost());
     assertEquals("7", log.calls.get(0).id());
     assertEquals(3, log.calls.get(0).policiesVersion());
-    // one bucket, whichever way the client is told
+    // one bucket, however the client is identified
     assertEquals(byName.charges().get(0).bucket(), log.calls.get(0).charges().get(0).bucket());
     assertEquals(2, snapshots);
   }
 
-  /** The cache would never answer, so nothing has asked it. */
+  /** The cache would never reply, so it was not queried. */
   @Test
   void unknownOrExpired_isRefused_withoutTheCache_withoutARecord() {
     cache.pending = new CompletableFuture<>();
@@ -139,7 +139,7 @@ final class KeyedCallTest {
     assertInstanceOf(CheckOutcome.Decided.class, gate.check(call("a", 1)));
   }
 
-  /** A client that is deleted and made anew has no key of before. */
+  /** A client that is deleted and created again has none of its old keys. */
   @Test
   void key_worksForAsLongAsItIsInTheSet() {
     inForce = matcher(1, Map.of("acme", List.of(key("a", ApiKey.NEVER), key2("b"))));

@@ -140,13 +140,13 @@ final class LeasesTest {
       calls.add(call(gate, 1));
     }
 
-    // two calls ask the cache; then it is worth a lease, of two tokens
+    // two calls query the cache; then a lease of two tokens pays off
     assertEquals(
         List.of(DecidedBy.CACHE, DecidedBy.CACHE, DecidedBy.LEASE, DecidedBy.LEASE), by(calls));
     assertEquals(2, asked.get(0).cost());
     assertEquals(
         List.of(1L, 2L, 3L, 4L), calls.stream().map(call -> stamp(call).charged()).toList());
-    // as if the cache had been asked for each
+    // as if the cache had been queried for each call
     for (int i = 0; i < 4; i++) {
       assertEquals(nowMicros + (i + 1) * 100_000L, stamp(calls.get(i)).fullAtEpochMicros());
     }

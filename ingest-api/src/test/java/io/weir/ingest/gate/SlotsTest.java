@@ -213,7 +213,7 @@ final class SlotsTest {
     SlotToken b = held("b");
     policies = matcher(policy("reports", new ConcurrencyLimit(1, 10_000_000), FailureMode.LOCAL));
     denied("c");
-    // who has a slot keeps it, and nobody is given one until enough are free
+    // a caller that holds a slot keeps it, and no other caller gets one until enough are free
     SlotToken renewed = renewed(a, DecidedBy.CACHE);
     assertEquals(nowMicros() + 10_000_000, renewed.claim().untilEpochMicros());
     release(b);
@@ -308,7 +308,7 @@ final class SlotsTest {
     }
   }
 
-  /** Two nodes share 2 slots, so each has 1, beside those that the cache has given before. */
+  /** Two nodes share 2 slots, so each has 1, in addition to those that the cache gave before. */
   @Test
   void cacheAway_localPolicy_countsSlotsOnTheNode_andTheCacheTakesThemOver() {
     SlotToken before = held("before");
@@ -318,7 +318,7 @@ final class SlotsTest {
     SlotToken l = Objects.requireNonNull(local.slots()).token();
     denied("m");
     l = renewed(l, DecidedBy.LOCAL);
-    // the node does not know the other, whose lease runs: it is not told that it has ended
+    // the node does not know the other slot, whose lease runs, so it does not report its end
     assertInstanceOf(SlotOutcome.Unknown.class, renew(before));
     assertInstanceOf(SlotOutcome.Unknown.class, release(before));
 
@@ -470,7 +470,7 @@ final class SlotsTest {
     assertEquals(3, count("weir.slots", "change", "released"));
   }
 
-  /** Was a hole: as above, of a call that could not be recorded; nobody asks again. */
+  /** Regression: as above, for a call that could not be recorded; no caller retries. */
   @Test
   void slotOfACallThatIsNotKept_whileTheCacheIsAway_isReleasedThereWhenItDecidesAgain() {
     policies = matcher(policy("reports", ONE_HOUR, FailureMode.LOCAL));
@@ -485,7 +485,7 @@ final class SlotsTest {
     }
   }
 
-  /** A release that is late must not end what began since. */
+  /** A late release must not end a newer acquisition of the slot. */
   @Test
   void slotThatIsAskedForAgain_isNotReleasedLate() {
     policies = matcher(policy("reports", ONE_HOUR, FailureMode.LOCAL));
@@ -505,7 +505,8 @@ final class SlotsTest {
   }
 
   /**
-   * Was a hole: the call is let through by the node's slot of the one, and by none of the other.
+   * Regression: the local slot of one policy admits the call, and the cache's slot of the other
+   * leaked.
    */
   @Test
   void slotOfAnOpenPolicy_isReleased_thoughTheNodeDecidesByAnother() {
@@ -522,7 +523,7 @@ final class SlotsTest {
     assertEquals(2, held("b").keys().size());
   }
 
-  /** Was a hole: one server of a cluster has refused, another has taken a slot all the same. */
+  /** Regression: one server of a cluster refused, but another one took a slot. */
   @Test
   void slotOfADenialThatIsPartial_isReleased() {
     policies = matcher(policy("reports", ONE_HOUR, FailureMode.CLOSED));
@@ -535,7 +536,7 @@ final class SlotsTest {
     held("b");
   }
 
-  /** Was a hole: only a check or a peek of this node released what was owed, four at a time. */
+  /** Regression: only a check or a peek of this node retried pending releases, four at a time. */
   @Test
   void slotsThatAreOwed_areReleasedByWhateverTheCacheDecides_andBeforeTheNodeStops() {
     policies = matcher(policy("reports", ONE_HOUR, FailureMode.CLOSED));
@@ -590,7 +591,7 @@ final class SlotsTest {
     assertEquals(0, cache.released);
   }
 
-  /** Switching enforcement off must not end what is under way. */
+  /** Switching enforcement off must not end calls in progress. */
   @Test
   void policiesSwitchedOff_renewalsGoOnWithoutASlot_untilALeaseHasEnded() {
     SlotToken a = held("a");

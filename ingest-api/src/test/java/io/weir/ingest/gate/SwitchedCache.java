@@ -19,7 +19,9 @@ final class SwitchedCache implements DecisionCache {
   Decision.@Nullable StillDenied stillDenied;
   @Nullable CompletableFuture<Decision> pending;
 
-  /** Whether checks that are left undecided are decided all the same, and the answer is lost. */
+  /**
+   * Whether the cache decides checks but their replies are lost, so that they count as undecided.
+   */
   boolean losesAnswers;
 
   /** Runs when a decision is waited for the next time; null for nothing. */

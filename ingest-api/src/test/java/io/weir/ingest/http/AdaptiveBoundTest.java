@@ -12,7 +12,7 @@ final class AdaptiveBoundTest {
 
   private long now;
 
-  /** As many calls as the bound takes, each of which takes so long. */
+  /** Records as many calls as the bound permits, each with the given duration. */
   private void fill(AdaptiveBound bound, int seconds, long callNanos) {
     long end = now + seconds * 1_000L * MILLISECOND;
     while (now < end) {

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What the header of an answer tells caches, clocks and clients that chose a wrong method. */
+/** The header fields of answers for caches, clocks and clients that used a wrong method. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class AnswerHeadersIT {
   private TestNode node;

@@ -20,7 +20,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A node whose callers have tokens or are known by a field, and whose issuer changes its keys. */
+/**
+ * A node whose callers have tokens or are identified by a field, and whose issuer changes its keys.
+ */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class AuthzCallerKeysIT {
   private CallersNode node;

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Callers that a node knows by the tokens of an issuer of their own. */
+/** Callers that a node identifies by the tokens of a separate issuer. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class AuthzCallerTokensIT {
   private CallersNode node;

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What gateways are told over HTTP, by a node over a real broker and a real Redis. */
+/** Answers to gateways over HTTP, by a node with a real broker and a real Redis. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class AuthzRouteIT {
   private static final Set<Integer> KNOWN_TO_A_CALLER = Set.of(200, 400, 401, 429, 431);

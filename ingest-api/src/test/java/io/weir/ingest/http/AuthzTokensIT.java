@@ -15,7 +15,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A node with tokens is asked by gateways that have one, however a caller writes the path. */
+/** A node with tokens serves gateways that have one, however a caller writes the path. */
 final class AuthzTokensIT {
   private static final String TOKEN = "weirt_gateway";
 

@@ -105,7 +105,7 @@ final class BadInputTableIT {
     }
   }
 
-  /** What is wrong with an answer to a bad input; empty when nothing is. */
+  /** The errors in an answer to an invalid input; empty if there are none. */
   private static String problemOf(RawHttp.Answer answer) throws IOException {
     if (answer.status() < 400 || answer.status() >= 600 || answer.status() == 500) {
       return "status";

@@ -10,7 +10,10 @@ import java.util.List;
  * nor may what they hide. A character is a byte.
  */
 final class BadMessages {
-  /** What a smuggler hides: recorded when a node reads it as a request. */
+  /**
+   * The hidden message of a request-smuggling attempt; it is recorded if a node reads it as a
+   * request.
+   */
   private static final String HIDDEN_BODY = "{\"client\":\"smuggled\"}";
 
   private static final String HIDDEN =
@@ -120,7 +123,7 @@ final class BadMessages {
         "Expect: a-miracle\r\n" + length);
   }
 
-  /** How long the body is, said twice: whoever believes the other word sees the hidden request. */
+  /** Two different body lengths: a receiver that trusts the other one sees the hidden request. */
   private static List<String> lengths() {
     return List.of(
         "Content-Length: 4\r\nTransfer-Encoding: chunked",

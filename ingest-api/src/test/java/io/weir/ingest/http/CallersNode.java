@@ -69,7 +69,10 @@ final class CallersNode implements AutoCloseable {
     }
   }
 
-  /** On a busy machine the issuer's first answer may be too late, so that it is asked again. */
+  /**
+   * On a busy machine the issuer's first answer may be too late, so that the node requests it
+   * again.
+   */
   private void awaitKeys() throws Exception {
     String expired =
         issuer.sign(claims("nobody").expirationTime(Date.from(Instant.now().minusSeconds(60))));

@@ -13,7 +13,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a caller over its limit is told by a node that does not ask Redis again. */
+/** Answers to a caller over its limit, by a node that does not query Redis again. */
 class DenyCacheIT {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String CHECKS_SENT = "weir_cache_checks_sent_total";

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The description of the check API against what a node answers. */
+/** The description of the check API, compared to the answers of a node. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class DescriptionIT {
   private static final JsonMapper JSON = new JsonMapper();
@@ -71,7 +71,9 @@ final class DescriptionIT {
     }
   }
 
-  /** Was a hole: each of them had a copy of the script, and together more than the memory. */
+  /**
+   * Regression: each page had its own copy of the script, and together they exceeded the memory.
+   */
   @Test
   void callersThatDoNotReadTheScript_shareOneCopyOfIt() throws Exception {
     long before = usedBytes();
@@ -104,7 +106,7 @@ final class DescriptionIT {
     return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed() + direct;
   }
 
-  /** OPTIONS tells the methods that a path has, so both must know the same ones. */
+  /** OPTIONS lists the methods of a path, so the description and the server must agree. */
   @Test
   void describedMethods_areThoseOfThePath() throws Exception {
     Map<String, Set<String>> described = new TreeMap<>();

@@ -134,7 +134,7 @@ final class FewThreadsNode implements AutoCloseable {
     return registry.get("weir.cache.allowed").counter().count();
   }
 
-  /** Stops taking calls, and gives every line that is in Kafka then. */
+  /** Stops accepting calls, and returns every line that is then in Kafka. */
   List<String> stopAndReadLines() throws Exception {
     api.close();
     log.close();

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Bodies made to break a parser: each is refused with a reason, or read as it stands. */
+/** Bodies made to break a parser: each is refused with a reason, or read literally. */
 final class HostileJsonTest {
   private static final int MOST = RequestBody.MAX_BYTES;
 

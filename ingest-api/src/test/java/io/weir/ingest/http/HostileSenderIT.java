@@ -308,7 +308,7 @@ final class HostileSenderIT {
     }
   }
 
-  /** The first bytes of such a request may come together with the end of the one before. */
+  /** The first bytes of such a request may arrive together with the end of the one before. */
   @Test
   void slowHead_behindAnAnsweredRequest_is408() throws Exception {
     String timedOut = "weir_requests_timed_out_total{part=\"headers\"}";
@@ -340,7 +340,10 @@ final class HostileSenderIT {
     assertTrue(problem.path("detail").asText().length() > 5, answer.body());
   }
 
-  /** Was a hole: a page that leads a name of its own to the node is of the node's host. */
+  /**
+   * Regression: a page that made its own host name resolve to the node was accepted as the node's
+   * own page.
+   */
   @Test
   void pageOfAHostThatIsNotKnown_createsNoKey() throws Exception {
     assertEquals(201, statusOfAPage("limits.example:8080"));

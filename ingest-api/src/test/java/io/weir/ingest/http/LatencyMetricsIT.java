@@ -11,7 +11,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** How long calls take, and how large batches are, is told with their percentiles. */
+/** Durations of calls and sizes of batches are exported with their percentiles. */
 final class LatencyMetricsIT {
   private static final int CALLS = 50;
 

@@ -14,7 +14,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a caller is told whose calls are decided by tokens that the node has taken in advance. */
+/** The answers to calls that are decided by tokens which the node has taken in advance. */
 class LeaseIT {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String BY_LEASE =
@@ -22,8 +22,8 @@ class LeaseIT {
   private static final int CAPACITY = 200;
 
   /**
-   * A bucket that gains nothing in the time of the test: whatever is taken in advance, its tokens
-   * are admitted once, and what is told as left is what is left.
+   * A bucket that gains no tokens during the test. Its tokens are admitted once, whatever is taken
+   * in advance, and the reported remainder is correct.
    */
   @Test
   void bucketInUse_isDecidedByLeases_andAdmitsWhatItHolds(@TempDir Path folder) throws Exception {

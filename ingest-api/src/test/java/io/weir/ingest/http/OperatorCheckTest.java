@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class OperatorCheckTest {
   private static final Set<String> NAMES = Set.of("weir.example", "weir");
 
-  /** A page that has a name of its own led to the node is of the host that it asks. */
+  /** A page that makes its own host name resolve to the node is a page of the requested host. */
   @ParameterizedTest
   @CsvSource({
     ",evil.example,,true",

@@ -400,7 +400,7 @@ final class PolicyRoutesIT {
     assertEquals(200, check("c", "NOBODY /matches").statusCode());
   }
 
-  /** Were holes: what a proxy passes on, or a web page sends, is no operator's. */
+  /** Regressions: a request that a proxy forwards, or a web page sends, is not an operator's. */
   @ParameterizedTest
   @CsvSource({
     "X-Forwarded-For,203.0.113.9",
@@ -426,7 +426,7 @@ final class PolicyRoutesIT {
     }
   }
 
-  /** Was a fault (500): the server looked the character set up. */
+  /** Regression (500): the server looked up the character set. */
   @Test
   void bodyOfJsonWithAnUnknownCharacterSet_isReadAsUtf8() throws Exception {
     for (String type : List.of("application/json; charset=x", "application/json; charset=\"")) {
@@ -439,7 +439,7 @@ final class PolicyRoutesIT {
     }
   }
 
-  /** Was a hole: a page may have a browser send a body of these types to any server. */
+  /** Regression: a page can make a browser send a body of these types to any server. */
   @ParameterizedTest
   @ValueSource(strings = {"text/plain", "application/x-www-form-urlencoded", "text/json", ""})
   void bodyThatDoesNotSayThatItIsJson_isNotTaken(String type) throws Exception {

@@ -132,7 +132,7 @@ final class QueueDelayShedderTest {
     "2,   15, 0.77, 150",
     "5,   15, 0.50, 500",
     // as dear as behind the routes: the core that reads has too little time for that alone, and
-    // what 10,000 connections send waits 400 ms to be read
+    // the requests of 10,000 connections wait 400 ms to be read
     "1.5, 40, 0.80, 500",
     "2,   40, 0.80, 500",
   })

@@ -41,7 +41,7 @@ final class SlowReadersIT {
   /** Room for some seven answers to a batch of a thousand checks. */
   private static final long UNREAD_BYTES = 16L << 20;
 
-  /** More than the places of batches; as many as a heap holds while they are decided. */
+  /** More than the number of places for batches; as many as a heap holds while they are decided. */
   private static final int SLOW_READERS = 80;
 
   private TestNode node;
@@ -71,7 +71,7 @@ final class SlowReadersIT {
     }
   }
 
-  /** What a test has left in progress does not take the processor from the next. */
+  /** Calls that a test left in progress do not take the processor from the next test. */
   @AfterEach
   void finish() throws Exception {
     Await.until(
@@ -204,7 +204,7 @@ final class SlowReadersIT {
     return socket;
   }
 
-  /** A batch whose elements are answered with problems, all together more than buffers hold. */
+  /** A batch whose elements are answered with problems, which together exceed the buffers. */
   private static String batchOfProblems(int size) {
     ArrayNode batch = JSON.createArrayNode();
     for (int i = 0; i < size; i++) {

@@ -10,7 +10,9 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A node that stops behind a balancer: it is unready first, and serves what still comes. */
+/**
+ * A node that stops behind a load balancer: it is unready first, and still serves arriving calls.
+ */
 final class StopDelayIT {
   private static final int CALLS = 20;
 

@@ -23,7 +23,7 @@ final class ApiKeyReaderTest {
   private static final String ONE = "%064x".formatted(0xabc1);
   private static final String TWO = "%064x".formatted(0xabc2);
 
-  /** What must not be repeated in a problem, wherever it is given by mistake. */
+  /** A key that no problem may repeat, in whichever field it is given by mistake. */
   private static final String SECRET = "weir_dGhpcyBpcyBhIGtleSB0aGF0IG5vYm9keSBzaG91bGQgc2VlIQ";
 
   @Test

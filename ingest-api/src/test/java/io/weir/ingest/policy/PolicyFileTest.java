@@ -528,7 +528,7 @@ final class PolicyFileTest {
     assertHolds(invalid("policies: []\nclients: [acme]"), "clients must be a mapping from client");
   }
 
-  /** Was a hole: these were told only when everything else was right. */
+  /** Regression: these problems were reported only if everything else was right. */
   @Test
   void parse_duplicateNamesAndForbiddenFields_areReportedBesideOtherProblems() {
     List<String> problems =
@@ -586,7 +586,7 @@ final class PolicyFileTest {
     assertTrue(invalid("policies: []\npolicies: []").get(0).contains("duplicate"));
   }
 
-  /** Each once ended in an exception, took all memory, or was told in other than one short line. */
+  /** Each once ended in an exception, used all memory, or was not reported in one short line. */
   static Stream<Arguments> hostileFiles() {
     String capacity =
         "policies:\n  - name: a\n    limit: {capacity: %s, refill_tokens: 1, refill_period: PT1S}\n";

@@ -207,7 +207,7 @@ final class PolicySchemaTest {
     assertEquals(List.of(), problems(assertInstanceOf(Content.Valid.class, content).tree()));
   }
 
-  /** What is exported can be applied: it reads as the same. */
+  /** An exported file can be applied: parsing it gives the same policies. */
   @Test
   void yaml_ofATree_readsAsTheSame() {
     int compared = 0;

@@ -192,7 +192,7 @@ final class CallRecorderTest {
     record(recorder);
   }
 
-  /** Once, a node whose disk stood still was ready. */
+  /** Regression: a node with a stalled disk was ready. */
   @Test
   void writeFailure_writeDoesNotEnd_saysSo() throws Exception {
     List<GroupCommit> commits = new ArrayList<>();

@@ -18,7 +18,7 @@ import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
-/** Reads the whole calls topic, as it stands. */
+/** Reads the whole calls topic in its current state. */
 public final class CallsTopicReader {
   private CallsTopicReader() {}
 
@@ -42,7 +42,7 @@ public final class CallsTopicReader {
           .createPartitions(Map.of(Topics.CALLS.name(), NewPartitions.increaseTo(partitions)))
           .all()
           .get();
-      // the controller confirms before every broker knows
+      // the controller confirms before every broker knows the topic
       Await.until(
           "the new partitions to be known",
           () -> {

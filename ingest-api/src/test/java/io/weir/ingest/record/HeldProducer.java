@@ -9,7 +9,7 @@ import java.util.Queue;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A producer whose results the test gives, when it wants. Thread-safe. */
+/** A producer whose results the test controls. Thread-safe. */
 final class HeldProducer implements BatchProducer {
   private final List<Sent> sent = new ArrayList<>();
   private boolean answersAtOnce;
@@ -62,7 +62,7 @@ final class HeldProducer implements BatchProducer {
     return List.copyOf(sent);
   }
 
-  /** Returns what was sent and is not a heartbeat. */
+  /** Returns the batches sent, without heartbeats. */
   List<Sent> batches() {
     return all().stream().filter(each -> !each.header().isHeartbeat()).toList();
   }

@@ -30,7 +30,10 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Recording threads survive unexpected exceptions, answer all who wait, and report the fault. */
+/**
+ * Recording threads survive unexpected exceptions, answer all waiting callers, and report the
+ * fault.
+ */
 final class KafkaCallLogFaultTest {
   private static final JournalIdentity IDENTITY = new JournalIdentity("n1", 1_000, 1);
 

@@ -139,9 +139,10 @@ final class KafkaCallLogIT {
       long before = last.getOrDefault(batch.partition(), 0L);
       boolean isNext = header.batchSequence() == before + 1;
       boolean isSame = header.batchSequence() == before && header.isHeartbeat();
-      // the goodbye of an earlier epoch has a number of its own, heartbeats have none
+      // the final heartbeat of an earlier epoch has its own number; other heartbeats have none
       assertTrue(isSame || (isNext && (!header.isHeartbeat() || header.departing())));
-      // the goodbye repeats the low watermark of the last batch; heartbeats may carry a later one
+      // the final heartbeat repeats the low watermark of the last batch; other heartbeats may carry
+      // a later one
       boolean isGoodbye = isNext && header.departing();
       assertTrue(
           isGoodbye || header.lowWatermarkEpochMillis() >= lowWatermarks.getOrDefault(epoch, 0L),
@@ -208,8 +209,8 @@ final class KafkaCallLogIT {
       List<BatchHeader> ofSecond = own.stream().filter(h -> h.nodeEpoch() > first).toList();
       BatchHeader goodbye = ofFirst.get(ofFirst.size() - 1);
       assertTrue(goodbye.departing());
-      // the new epoch is announced before the old one's goodbye, so that its watermark is waited
-      // for
+      // the new epoch is announced before the old one's final heartbeat, so that the aggregator
+      // waits for its watermark
       int announcement = own.indexOf(ofSecond.get(0));
       assertTrue(ofSecond.get(0).isHeartbeat());
       assertEquals(own.lastIndexOf(goodbye), announcement + 1);

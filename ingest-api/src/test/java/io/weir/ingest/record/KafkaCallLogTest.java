@@ -37,7 +37,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The call log over a journal in memory and a producer whose results the test gives. */
+/** The call log over an in-memory journal and a producer whose results the test controls. */
 final class KafkaCallLogTest {
   private static final JournalIdentity IDENTITY = new JournalIdentity("n1", 1_000, 1);
 
@@ -186,7 +186,9 @@ final class KafkaCallLogTest {
     assertEquals(6, log.statistics().ackedLines.count());
   }
 
-  /** Found by {@code KafkaCallLogIT}: what came after an unknown topic overtook what met it. */
+  /**
+   * Found by {@code KafkaCallLogIT}: batches after an unknown topic overtook the batch that met it.
+   */
   @Test
   void fullBatches_oneFailsAtOnce_noneOvertakesIt() throws Exception {
     AtomicBoolean isKnown = new AtomicBoolean();

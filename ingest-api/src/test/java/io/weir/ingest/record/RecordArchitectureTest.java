@@ -9,7 +9,7 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import org.junit.jupiter.api.Test;
 
-/** Who may import whom, around the record path. */
+/** The permitted dependencies around the record path. */
 final class RecordArchitectureTest {
   private static final JavaClasses CLASSES =
       new ClassFileImporter()

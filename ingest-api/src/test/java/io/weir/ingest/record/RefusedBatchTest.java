@@ -32,7 +32,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What one batch that is refused, or cannot be read, does to those beside and behind it. */
+/** Effects of a refused or unreadable batch on concurrent and later batches. */
 final class RefusedBatchTest {
   private static final int PARTITIONS = 2;
   private static final BatchProducer.Failure TOO_LARGE =
@@ -156,8 +156,8 @@ final class RefusedBatchTest {
   }
 
   /**
-   * Once, the goodbye and the new epoch's low watermark went past a batch of the old epoch, and a
-   * window was closed without its calls.
+   * Regression: the final heartbeat and the new epoch's low watermark overtook a batch of the old
+   * epoch, and a window was closed without its calls.
    */
   @Test
   void refusedBatchOfTheOldEpoch_isOvertakenByNeitherGoodbyeNorNewEpoch() throws Exception {
@@ -211,8 +211,8 @@ final class RefusedBatchTest {
   }
 
   /**
-   * Once, the goodbye followed an announcement that had failed: for a moment no epoch was waited
-   * for.
+   * Regression: the final heartbeat followed a failed announcement, so for a moment the aggregator
+   * waited for no epoch.
    */
   @Test
   void announcementOfTheNewEpochFails_goodbyeWaitsUntilItSucceeds() throws Exception {

@@ -24,7 +24,7 @@ final class StalledDiskChild {
 
   private StalledDiskChild() {}
 
-  /** Reads of a pipe that nobody writes to: a system call that does not come back. */
+  /** Reads from a pipe without a writer: a system call that does not return. */
   private static final class StalledJournal extends ForwardingJournal {
     private final String pipe;
     private final CountDownLatch appending = new CountDownLatch(1);

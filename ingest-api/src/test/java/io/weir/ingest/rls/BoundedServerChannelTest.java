@@ -33,7 +33,7 @@ final class BoundedServerChannelTest {
   @SuppressWarnings("NullAway.Init") // each test starts its own
   private Channel server;
 
-  /** Sends back what arrives. */
+  /** Sends received bytes back. */
   private static final class Echo extends SimpleChannelInboundHandler<ByteBuf> {
     @Override
     protected void channelRead0(ChannelHandlerContext context, ByteBuf bytes) {

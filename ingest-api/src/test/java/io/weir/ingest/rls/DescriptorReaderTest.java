@@ -257,8 +257,8 @@ final class DescriptorReaderTest {
             + " off",
         refusal(reader, asked));
     assertEquals(
-        "descriptors[0].is_negative_hits must not stand beside limit: what such a limit has counted"
-            + " is in no record",
+        "descriptors[0].is_negative_hits must not be used together with limit: hits of such a"
+            + " limit are not recorded",
         refusal(new DescriptorReader(List.of(), true), withLimit(asked, 5, RateLimitUnit.MINUTE)));
   }
 

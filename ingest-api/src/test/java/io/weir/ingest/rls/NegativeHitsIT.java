@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a node answers to hits that are given back, and what it records of them. */
+/** The answers of a node to hits that are given back, and the records it writes. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class NegativeHitsIT {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -106,7 +106,7 @@ final class NegativeHitsIT {
     DescriptorStatus status = ask(negative(withHits(asked, 2))).getStatuses(0);
     assertEquals(Code.OK, status.getCode());
     assertEquals("ten", status.getCurrentLimit().getName());
-    // nobody counts in this test, so nothing has come back to the bucket yet
+    // no aggregator runs in this test, so no hits have returned to the bucket yet
     assertEquals(5, status.getLimitRemaining());
     awaitRecorded("shop;kind=ten;who=known", "1", "4", "1→0", "4→3");
     assertEquals(2, hits("settled") - before);
@@ -174,8 +174,8 @@ final class NegativeHitsIT {
             .getStatus();
     assertEquals(Status.Code.INVALID_ARGUMENT, refused.getCode());
     assertEquals(
-        "descriptors[1].is_negative_hits must not stand beside limit: what such a limit has counted"
-            + " is in no record",
+        "descriptors[1].is_negative_hits must not be used together with limit: hits of such a"
+            + " limit are not recorded",
         refused.getDescription());
     // the first descriptor of the refused request has given nothing back: the call is still known
     ask(negative(asked));

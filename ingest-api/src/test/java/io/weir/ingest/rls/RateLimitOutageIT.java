@@ -54,7 +54,7 @@ final class RateLimitOutageIT {
 
   @BeforeAll
   void start(@TempDir Path folder) throws Exception {
-    // longer than any test: that calls are answered all the same is the service's own doing
+    // longer than any test, so that only the service itself can answer the calls
     node = RateLimitNode.start(folder, POLICIES, Map.of("WEIR_DECISION_DEADLINE", "PT10S"));
   }
 
@@ -66,7 +66,7 @@ final class RateLimitOutageIT {
     }
   }
 
-  /** What came of calls with Envoy's deadline. */
+  /** The outcomes of calls with Envoy's deadline. */
   private record Answers(Map<Status.Code, Integer> statuses, Map<Code, Integer> verdicts) {
     int of(Status.Code status) {
       return statuses.getOrDefault(status, 0);

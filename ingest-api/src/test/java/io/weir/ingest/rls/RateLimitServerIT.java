@@ -70,7 +70,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The gRPC port beside the service: health, reflection, tokens, TLS and the stop. */
+/** The gRPC port except the rate limit service: health, reflection, tokens, TLS and the stop. */
 final class RateLimitServerIT {
   private static final String NO_POLICIES = "policies: []\n";
   private static final String TOKEN = "weirt_gateway";
@@ -78,7 +78,7 @@ final class RateLimitServerIT {
 
   @TempDir private Path folder;
 
-  /** Keeps what a stream brings. */
+  /** Stores the messages of a stream. */
   private static final class Received<T> implements StreamObserver<T> {
     private final BlockingQueue<T> values = new LinkedBlockingQueue<>();
     private final BlockingQueue<Throwable> failures = new LinkedBlockingQueue<>();
@@ -283,7 +283,7 @@ final class RateLimitServerIT {
         .build();
   }
 
-  /** Was a hole: whoever reached the port could fill the log. */
+  /** Regression: any sender that reached the port could fill the log. */
   @Test
   void messageThatIsNoQuestionForHealth_isInvalid_andNotLogged() throws Exception {
     List<LogRecord> logged = new CopyOnWriteArrayList<>();
@@ -421,7 +421,7 @@ final class RateLimitServerIT {
       out.writeBytes("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
       frame(out, SETTINGS, 0, 0, new byte[0]);
       frame(out, SETTINGS, 1, 0, new byte[0]);
-      // a ping comes back when what stands before it has been read
+      // a ping is answered after everything sent before it has been read
       frame(out, PING, 0, 0, new byte[8]);
       int type = type(in);
       while (type != PING) {

@@ -259,7 +259,7 @@ final class RateLimitServiceIT {
     assertEquals(5, node.patient().shouldRateLimit(two).getStatuses(0).getLimitRemaining());
     assertEquals(4, one(asked).getLimitRemaining());
     assertEquals(Code.OVER_LIMIT, one(withHits(asked, 5)).getCode());
-    // what was denied has taken nothing
+    // denied calls took no tokens
     assertEquals(0, one(withHits(asked, 4)).getLimitRemaining());
   }
 

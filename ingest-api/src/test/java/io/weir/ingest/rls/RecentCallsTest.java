@@ -48,7 +48,7 @@ final class RecentCallsTest {
     calls.add(call(owner, id, cost), new UsagePosition(0, "n", 1, id), nowNanos);
   }
 
-  /** The ids of the calls with what they are to cost, as {@code id=cost}. */
+  /** The ids of the calls with their new costs, as {@code id=cost}. */
   private static List<String> told(Found found) {
     return found.calls().stream().map(each -> each.call().id() + "=" + each.actualCost()).toList();
   }
@@ -112,7 +112,7 @@ final class RecentCallsTest {
     assertEquals(1, calls.size(HOUR + 2));
   }
 
-  /** Was a leak: the last calls stayed, and were told, for as long as nobody asked. */
+  /** Regression, a leak: the last calls stayed in memory until the next request. */
   @Test
   void size_ofANodeThatIsNotAskedAnyMore_comesToNothing() {
     add(PATH, 1, 1, 0);
@@ -156,7 +156,7 @@ final class RecentCallsTest {
     }
     assertEquals(0, small.take(PATH, 1, 0).hits());
     assertEquals(2, small.take(other, 9, 0).hits());
-    // what was taken out takes no room any more
+    // removed calls take no room
     small.add(call(PATH, 5, 1), new UsagePosition(0, "n", 1, 5), 0);
     small.add(call(PATH, 6, 1), new UsagePosition(0, "n", 1, 6), 0);
     assertEquals(2, small.size(0));

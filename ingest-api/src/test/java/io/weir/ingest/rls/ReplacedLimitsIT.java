@@ -87,11 +87,11 @@ final class ReplacedLimitsIT {
     // the order of the descriptors makes no difference, and a peek replaces, too
     assertEquals(List.of("one path", ""), limits(report, read));
     assertEquals(List.of("", "one path"), limits(read, withHits(report, 0)));
-    // alone, or beside a path whose policy replaces nothing, it is as it was
+    // alone, or together with a path whose policy replaces nothing, the limit is unchanged
     assertEquals(1, ask(read).getStatuses(0).getLimitRemaining());
     assertEquals(List.of("reads", "any path"), limits(read, descriptor("path", "/other")));
     assertEquals(Code.OVER_LIMIT, ask(read).getOverallCode());
-    // and what is used up does not count where it is replaced
+    // and a used-up limit does not count where it is replaced
     assertEquals(Code.OK, ask(read, report).getOverallCode());
   }
 

@@ -139,7 +139,7 @@ final class UnfinishedRequestsTest {
 
           assertEquals(Status.Code.CANCELLED, oldest.code());
           assertEquals(Status.Code.OK, newest.code());
-          // what was served is not counted any more
+          // served requests are no longer counted
           Begun last = new Begun(channel).send(10);
           last.call.halfClose();
           assertEquals(Status.Code.OK, last.code());

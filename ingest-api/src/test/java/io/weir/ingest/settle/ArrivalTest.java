@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 final class ArrivalTest {
   private static final int MOST_QUESTIONS = 16;
 
-  /** Once, the end of the log was asked for every 20 ms. */
+  /** Regression: the log's end was read every 20 ms. */
   @Test
   void await_callThatNeverArrives_pollsTheLogSeldom() throws Exception {
     LogInMemory log = new LogInMemory();

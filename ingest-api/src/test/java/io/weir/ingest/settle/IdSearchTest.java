@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.topics.model.BatchHeader;
 import org.junit.jupiter.api.Test;
 
-/** What a search by id alone finds of a call that was tried more than once. */
+/** The result of a search by id alone for a call with several attempts. */
 final class IdSearchTest {
   private static final long T = 1_700_000_000_000L;
   private static final long HOUR = 3_600_000;

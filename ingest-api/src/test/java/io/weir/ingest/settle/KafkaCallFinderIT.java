@@ -103,7 +103,10 @@ final class KafkaCallFinderIT {
     }
   }
 
-  /** Once, what came between the question for the log's end and its reading was passed over. */
+  /**
+   * Regression: records that arrived between reading the log's end and reading the log were
+   * skipped.
+   */
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 4, 5})
   void callThatArrivesWhileTheLogIsRead_isFound(int question) throws Exception {
@@ -136,7 +139,7 @@ final class KafkaCallFinderIT {
       this.arrival = arrival;
     }
 
-    /** Where the call is; fails when so many questions were not asked. */
+    /** Returns the call's position; fails if the number of requests differs. */
     UsagePosition arrived() {
       return Objects.requireNonNull(arrived, "the call never arrived");
     }

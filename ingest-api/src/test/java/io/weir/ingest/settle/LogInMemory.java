@@ -33,7 +33,7 @@ final class LogInMemory implements PartitionReader {
     end = count;
   }
 
-  /** How many questions were asked so far. */
+  /** The number of requests so far. */
   int questions() {
     return questions;
   }

@@ -10,7 +10,7 @@ import io.weir.topics.model.UsagePosition;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
-/** What a search costs in its client's read budget. */
+/** The cost of a search in its client's read budget. */
 final class MeteredReaderTest {
   private static final long T = 1_700_000_000_000L;
   private static final int SECONDS = 180;

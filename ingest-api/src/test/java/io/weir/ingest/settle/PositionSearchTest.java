@@ -28,7 +28,7 @@ final class PositionSearchTest {
     }
   }
 
-  /** The same journal, of which the middle epoch was lost. */
+  /** The same journal, with its middle epoch lost. */
   @Test
   void lineLostWithItsEpoch_isNowhere() throws Exception {
     writeThreeEpochs();

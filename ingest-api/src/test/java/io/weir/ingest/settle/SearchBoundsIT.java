@@ -37,7 +37,7 @@ final class SearchBoundsIT {
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private final long nowMillis = System.currentTimeMillis();
 
-  /** The clock by which what searches have read is credited back. */
+  /** The clock by which bytes are credited back. */
   private volatile LongSupplier budgetNanos = System::nanoTime;
 
   private TestKafka kafka;
@@ -78,7 +78,7 @@ final class SearchBoundsIT {
     assertFalse(found(find("acme", "denied", null)).call().allowed());
   }
 
-  /** The same, where the first part that was read was the one of the id's time. */
+  /** The same, if the first part that was read was the one of the id's time. */
   @Test
   void callNewerThanTheTimeInItsId_isFound() throws Exception {
     String id = SearchedLog.idOf(nowMillis - 20 * MINUTE);
@@ -186,7 +186,7 @@ final class SearchBoundsIT {
     budgetNanos = () -> now;
   }
 
-  /** Begins as many searches of a stranger for ids that do not exist. */
+  /** Begins the same number of searches of another client for ids that do not exist. */
   private List<CompletableFuture<Finding>> findBogus(int count) {
     List<CompletableFuture<Finding>> begun = new ArrayList<>();
     for (int i = 0; i < count; i++) {

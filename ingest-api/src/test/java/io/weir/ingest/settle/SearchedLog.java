@@ -64,7 +64,7 @@ final class SearchedLog implements AutoCloseable {
         nowMillis - EPOCH_AGO_MILLIS);
   }
 
-  /** Writes a batch of one call of the journal; where the call stands. */
+  /** Writes a batch with one call of the journal; returns the call's position. */
   UsagePosition call(String client, String id, boolean allowed, long atMillis) throws Exception {
     byte[] value = BatchLines.encode(List.of(event(client, id, allowed, atMillis)));
     int partition = ClientPartitioner.partition(client, PARTITIONS);

@@ -32,7 +32,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What is recorded and answered for each finding of the search for the call. */
+/** The record and the answer for each result of the search for the call. */
 final class SettlerTest {
   private static final CallQuery QUERY = new CallQuery("acme", "id", null);
   private static final UsagePosition CALL_AT = new UsagePosition(0, "n", 1, 5);
@@ -164,7 +164,7 @@ final class SettlerTest {
     assertEquals(List.of(), told);
   }
 
-  /** A settler whose verdicts are there at once. */
+  /** A settler whose verdicts arrive immediately. */
   private Settler settler() {
     return new Settler(
         finder(FOUND),
@@ -230,7 +230,7 @@ final class SettlerTest {
         List.of(new Charge("b", 8, LIMIT, new Stamp(1, 0, 8, 9))));
   }
 
-  /** Keeps lines in a list, and answers what it is told to. */
+  /** Keeps lines in a list, and returns configured results. */
   private static final class Log implements CallLog {
     final List<CallEvent> lines = new ArrayList<>();
     Recorded answer = new Recorded.Durable(Durability.JOURNALED, KEPT_AT);

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Verdicts meet those who wait for them, whichever comes first. */
+/** Verdicts reach their requesters, whichever comes first. */
 final class VerdictBoardTest {
   private final VerdictBoard board = new VerdictBoard(1);
 

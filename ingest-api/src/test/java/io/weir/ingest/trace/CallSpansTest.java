@@ -16,7 +16,7 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** What the log holds for traces while Kafka is away. */
+/** The spans that the log holds while Kafka is unavailable. */
 final class CallSpansTest {
   private static final Tracer TRACER = OpenTelemetry.noop().getTracer("test");
 
@@ -49,7 +49,10 @@ final class CallSpansTest {
     assertEquals(1, awaited.get());
   }
 
-  /** A caller of gRPC that goes away while its call is written leaves what the log holds. */
+  /**
+   * A gRPC caller that disconnects while its call is written does not remove the spans that the log
+   * holds.
+   */
   @Test
   void end_whileACallIsWritten_stillCountsIt() {
     CallSpans gone = recording();

@@ -86,12 +86,12 @@ public final class SpanCollector implements AutoCloseable {
     held = new CountDownLatch(1);
   }
 
-  /** Answers what is held, and what comes. */
+  /** Answers the held requests and all later ones. */
   public void answer() {
     held.countDown();
   }
 
-  /** The address that a node is told. */
+  /** The collector's address, for the node's settings. */
   public String endpoint() {
     return "http://127.0.0.1:" + port() + PATH;
   }
@@ -112,12 +112,12 @@ public final class SpanCollector implements AutoCloseable {
         .toList();
   }
 
-  /** What the requests had in the field {@code Authorization}. */
+  /** The values of the field {@code Authorization} in the requests. */
   public List<String> tokens() {
     return List.copyOf(tokens);
   }
 
-  /** A text that is told of who sends. */
+  /** A text attribute of the sender. */
   public String resource(String name) {
     return text(List.copyOf(resource), name);
   }

@@ -147,7 +147,7 @@ final class ApiKeyEditsTest {
     assertEquals(Reason.CHANGED_SINCE, seen.reason());
   }
 
-  /** Was a trap: a file of before the keys were created would have refused all their callers. */
+  /** Regression: a file from before the keys were created would have refused all their callers. */
   @Test
   void applyOfAFileWithoutPublishedKeys_isRefused_unlessItIsMeant() throws Exception {
     PolicyKey acme = PolicyKey.ofClient("acme");

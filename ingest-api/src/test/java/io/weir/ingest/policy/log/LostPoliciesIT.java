@@ -21,7 +21,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Nodes with a policy file, and nodes whose topics are lost, over a real broker. */
+/** Nodes with a policy file, and nodes whose topics are lost, with a real broker. */
 final class LostPoliciesIT extends PolicyLogFixture {
   /** A node without a policy file of the fleet once replaced all published policies by its file. */
   @Test
@@ -90,7 +90,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
     assertTrue(follower.awaitVersion(1, PATIENCE));
   }
 
-  /** What was published must not stop being in force because the topics were deleted. */
+  /** Published policies must stay in force even if the topics are deleted. */
   @Test
   void topicsDeletedAndCreated_theNodeKeepsItsPolicies_untilSomethingIsPublished()
       throws Exception {
@@ -107,7 +107,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
     Await.until("the new log is in force", () -> names(last()).equals(Set.of("b")));
   }
 
-  /** Was a hole: until its later limit was in force, a policy that was restored had none. */
+  /** Regression: until its later limit was in force, a restored policy had no limit. */
   @Test
   @FullSuite(
       reason =
@@ -129,7 +129,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
     Await.until("its time has come", () -> only(last()).limit().capacityTokens() == 9);
   }
 
-  /** Was a hole: a node ran without limits, and said that all was well. */
+  /** Regression: a node ran without limits, and reported that all was well. */
   @Test
   void policiesTopicDeletedAndCreated_isToldAndNothingChanges_untilAllIsPublishedAnew()
       throws Exception {
@@ -143,7 +143,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
     assertToldAndNothingChanges(Topics.CLIENTS.name());
   }
 
-  /** Was a hole: its file, which may be older than what was published, replaced everything. */
+  /** Regression: its file, which may be older than the published policies, replaced everything. */
   @Test
   void allTopicsLost_aNodeWithAFilePublishesWhatWasPublished() throws Exception {
     AppliedFile file = file("first", 1);

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** A state of as many clients with limits of their own as there may be. */
+/** A state with the maximum number of clients with their own limits. */
 final class ManyOverridesTest {
   private static final int CLIENTS = 100_000;
   private static final int TIERS = 10;

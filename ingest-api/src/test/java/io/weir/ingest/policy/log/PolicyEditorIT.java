@@ -29,7 +29,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Who changes the log of policies, over a real broker. */
+/** Changes to the policy log, with a real broker. */
 final class PolicyEditorIT extends PolicyLogFixture {
   @Test
   void sameContent_isNoChange() throws Exception {
@@ -138,7 +138,9 @@ final class PolicyEditorIT extends PolicyLogFixture {
     assertEquals(4, change(PolicyEdits.put(key, bucket("a", 8), 0)).after().version());
   }
 
-  /** Was a hole: each took the next number, and the log was not whole for anybody. */
+  /**
+   * Regression: concurrent editors took the same next number, and no reader found the log complete.
+   */
   @Test
   void wholeFilesAtOnce_whereTheLogCannotBeRead_areBothPublished_andTheSwitchStays()
       throws Exception {
@@ -175,7 +177,7 @@ final class PolicyEditorIT extends PolicyLogFixture {
     }
   }
 
-  /** Was a hole: with less than five seconds left no try was made. */
+  /** Regression: with less than five seconds left no attempt was made. */
   @Test
   void littlePatience_isEnoughWhenKafkaAnswers() throws Exception {
     first(bucket("a", 5));
@@ -188,7 +190,10 @@ final class PolicyEditorIT extends PolicyLogFixture {
             .isChange());
   }
 
-  /** Was a hole: whoever published something small where all was lost made it all there was. */
+  /**
+   * Regression: after a loss of everything, publishing one small change made it the whole policy
+   * set.
+   */
   @Test
   void nothingPublished_onlyAWholeFileIsTheFirst() throws Exception {
     assertEquals(
@@ -199,7 +204,9 @@ final class PolicyEditorIT extends PolicyLogFixture {
     assertEquals(1, first(bucket("a", 5)).after().version());
   }
 
-  /** Was a hole: one's own change, whose answer was lost, was told as somebody else's. */
+  /**
+   * Regression: an editor's own change, whose answer was lost, was reported as another editor's.
+   */
   @Test
   void changeThatWasMadeThoughItsAnswerWasLost_isRecognizedByItsId() throws Exception {
     first(bucket("a", 5));
@@ -220,7 +227,7 @@ final class PolicyEditorIT extends PolicyLogFixture {
     assertEquals(Set.of("a", "b", "c"), policies(read()));
   }
 
-  /** Was a hole: editors at once fenced each other off until their time was over. */
+  /** Regression: concurrent editors fenced each other off until they timed out. */
   @Test
   void manyChangesAtOnceOfOneNode_areAllMade() throws Exception {
     first();
@@ -245,7 +252,7 @@ final class PolicyEditorIT extends PolicyLogFixture {
     }
   }
 
-  /** Was a hole: a change waited for Kafka without end, whatever its patience. */
+  /** Regression: a change waited for Kafka without end, whatever its timeout. */
   @Test
   @Tag(STOPS_KAFKA)
   void kafkaGoneInTheMiddleOfAChange_theChangeEnds() throws Exception {

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who follows the log of policies, over a real broker. */
+/** Following the policy log, with a real broker. */
 final class PolicyFollowerIT extends PolicyLogFixture {
   @Test
   void change_isInForceOnEveryNode() throws Exception {
@@ -107,7 +107,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
     assertEquals(List.of(PolicyMode.ENFORCE, PolicyMode.SHADOW), modes());
   }
 
-  /** By the clock of decisions; a start and a restart in between know what is in force, too. */
+  /** By the clock of decisions; a start and a restart in between also find the policy in force. */
   @Test
   void effectiveFrom_untilThenThePolicyBeforeIsInForce() throws Exception {
     PolicyKey key = PolicyKey.ofPolicy("a");
@@ -118,7 +118,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
     PolicyFollower follower = follower("one", null);
     assertEquals(3, follower.set().version());
     assertEquals(5, only(follower).limit().capacityTokens());
-    // what replaces a policy that is not in force yet leaves the one that is
+    // a change of a policy that is not yet in force does not affect the one that is
     change(PolicyEdits.put(key, from(then, bucket("a", 8)), 2));
     assertTrue(follower.awaitVersion(4, PATIENCE));
     assertEquals(5, only(follower).limit().capacityTokens());
@@ -193,7 +193,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
     assertEquals(Set.of("a", "c"), names(follower));
   }
 
-  /** Was a hole: half of a change, or one limit fewer, and nothing was said. */
+  /** Regression: half of a change was in force, or one limit fewer, without any report. */
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -237,7 +237,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
     assertNull(read("again").refusal());
   }
 
-  /** Was a hole: a node said that all was well for as long as Kafka was away. */
+  /** Regression: a node reported that all was well while Kafka was unavailable. */
   @Test
   @Tag(STOPS_KAFKA)
   void kafkaAwayWhileFollowing_isTold_andTheEndOfItToo() throws Exception {

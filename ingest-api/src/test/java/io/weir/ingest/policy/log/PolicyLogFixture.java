@@ -37,7 +37,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the tests of the log of policies have in common: a broker, an editor, and followers. */
+/** The common fixture of the tests of the policy log: a broker, an editor, and followers. */
 abstract class PolicyLogFixture {
   static final Duration PATIENCE = Duration.ofMinutes(2);
 

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What every journal must do. */
+/** The contract of every journal. */
 abstract class JournalContract {
   static final JournalIdentity IDENTITY = new JournalIdentity("n1", 1_700_000_000_000L, 3);
 
