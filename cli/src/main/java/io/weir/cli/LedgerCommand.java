@@ -63,7 +63,7 @@ final class LedgerCommand {
       @Option(names = "--max", paramLabel = "N", description = "end after N rows")
           @Nullable Long max) {
     if (max != null && max < 1) {
-      throw wrong("--max must be at least 1, is " + max);
+      throw wrong("--max must be at least 1, but is " + max);
     }
     KafkaConnection kafka = weir.kafka();
     PrintWriter out = spec.commandLine().getOut();
