@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli;
 
-import io.weir.cli.quarantine.Account;
 import io.weir.cli.quarantine.Entry;
-import io.weir.cli.quarantine.Quarantine;
+import io.weir.cli.quarantine.QuarantineContent;
+import io.weir.cli.quarantine.ReplayResult;
 import io.weir.cli.quarantine.Replayer;
 import io.weir.cli.quarantine.Selection;
 import io.weir.cli.quarantine.Source;
-import io.weir.cli.verify.Progress;
+import io.weir.cli.verify.ReadProgress;
 import io.weir.topics.catalog.Topics;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -159,7 +159,7 @@ final class QuarantineCommand {
     if (timeout.isNegative()) {
       throw wrong("--wait must not be negative, but is " + timeout);
     }
-    Quarantine quarantine = quarantine();
+    QuarantineContent quarantine = quarantine();
     SortedMap<Source, Entry> selected = select(filters, quarantine);
     PrintWriter out = spec.commandLine().getOut();
     selected.values().removeIf(entry -> entry.state() == Entry.State.COUNTED);
@@ -186,9 +186,9 @@ final class QuarantineCommand {
    * @return whether all sent entries are counted
    */
   private boolean sendAndPrint(
-      Quarantine quarantine, SortedMap<Source, Entry> selected, Duration timeout)
+      QuarantineContent quarantine, SortedMap<Source, Entry> selected, Duration timeout)
       throws InterruptedException {
-    Account account =
+    ReplayResult account =
         withProgress(
             progress -> {
               try {
@@ -199,12 +199,12 @@ final class QuarantineCommand {
               }
             });
     PrintWriter out = spec.commandLine().getOut();
-    long counted = account.count(Account.Outcome.COUNTED);
-    long refused = account.count(Account.Outcome.REFUSED);
+    long counted = account.count(ReplayResult.Outcome.COUNTED);
+    long refused = account.count(ReplayResult.Outcome.REFUSED);
     new TreeMap<>(account.fates())
         .forEach(
             (source, fate) -> {
-              if (fate.outcome() != Account.Outcome.COUNTED) {
+              if (fate.outcome() != ReplayResult.Outcome.COUNTED) {
                 out.println(fate.outcome() + " " + source + " " + fate.why());
               }
             });
@@ -218,12 +218,12 @@ final class QuarantineCommand {
     return counted == account.sent();
   }
 
-  private Quarantine quarantine() {
+  private QuarantineContent quarantine() {
     Duration lateness = weir.duration("WEIR_LATENESS", Topics.LATENESS);
-    return new Quarantine(weir.kafka(), lateness, System.currentTimeMillis());
+    return new QuarantineContent(weir.kafka(), lateness, System.currentTimeMillis());
   }
 
-  private SortedMap<Source, Entry> select(Filters filters, Quarantine quarantine) {
+  private SortedMap<Source, Entry> select(Filters filters, QuarantineContent quarantine) {
     Selection selection = selection(filters);
     SortedMap<Source, Entry> all = withProgress(quarantine::read);
     for (Source place : selection.places()) {
@@ -256,7 +256,7 @@ final class QuarantineCommand {
         places);
   }
 
-  private <T> T withProgress(Function<Progress, T> work) {
+  private <T> T withProgress(Function<ReadProgress, T> work) {
     try (ProgressBar bar = Bars.named("quarantine").build()) {
       return work.apply((what, done, total) -> Bars.show(bar, what, done, total));
     }

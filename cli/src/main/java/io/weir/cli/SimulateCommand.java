@@ -2,7 +2,7 @@
 package io.weir.cli;
 
 import io.weir.cli.simulate.AccessLog;
-import io.weir.cli.simulate.Comparison;
+import io.weir.cli.simulate.AlgorithmComparison;
 import io.weir.cli.simulate.PolicyTrial;
 import io.weir.cli.simulate.RecordedCalls;
 import io.weir.cli.simulate.SimulatedAlgorithm;
@@ -289,10 +289,11 @@ final class SimulateCommand implements Callable<Integer> {
     if (calls == null) {
       return FAILED;
     }
-    Comparison comparison;
+    AlgorithmComparison comparison;
     long total = (long) calls.size() * compared.size();
     try (ProgressBar bar = Bars.named("simulating").setInitialMax(total).build()) {
-      comparison = new Comparison(compared, calls, limit, window, trafficShown(), bar::step);
+      comparison =
+          new AlgorithmComparison(compared, calls, limit, window, trafficShown(), bar::step);
     }
     comparison.print(out());
     if (html != null) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.quarantine;
 
-import io.weir.cli.verify.Progress;
+import io.weir.cli.verify.ReadProgress;
 import java.time.Duration;
 import java.util.Map;
 import java.util.SortedMap;
@@ -14,9 +14,9 @@ import java.util.TreeMap;
  * interrupted run can be repeated. Not thread-safe.
  */
 public final class Replayer {
-  private final Quarantine quarantine;
+  private final QuarantineContent quarantine;
   private final SortedMap<Source, Entry> selected;
-  private final Map<Source, Account.Fate> fates = new TreeMap<>();
+  private final Map<Source, ReplayResult.Fate> fates = new TreeMap<>();
 
   /**
    * Creates a replayer that has not sent anything yet.
@@ -24,7 +24,7 @@ public final class Replayer {
    * @param selected entries to send; those that cannot be replayed or are already counted are
    *     skipped
    */
-  public Replayer(Quarantine quarantine, SortedMap<Source, Entry> selected) {
+  public Replayer(QuarantineContent quarantine, SortedMap<Source, Entry> selected) {
     this.quarantine = quarantine;
     this.selected = new TreeMap<>(selected);
     this.selected.values().removeIf(entry -> entry.state() != Entry.State.WAITS);
@@ -35,7 +35,7 @@ public final class Replayer {
    *
    * @param timeout maximum time to wait for the markers
    */
-  public Account run(Duration timeout, Progress progress) throws InterruptedException {
+  public ReplayResult run(Duration timeout, ReadProgress progress) throws InterruptedException {
     boolean hasCalls = selected.values().stream().anyMatch(entry -> !entry.isSettlement());
     boolean hasSettlements = selected.values().stream().anyMatch(Entry::isSettlement);
     try (ReplaySender sender = new ReplaySender(quarantine.kafka())) {
@@ -45,12 +45,13 @@ public final class Replayer {
       if (hasSettlements) {
         pass(sender, true, timeout, progress);
       }
-      sender.failures().forEach((source, why) -> fates.put(source, Account.failed(why)));
-      return new Account(selected.size(), sender.acknowledged(), fates);
+      sender.failures().forEach((source, why) -> fates.put(source, ReplayResult.failed(why)));
+      return new ReplayResult(selected.size(), sender.acknowledged(), fates);
     }
   }
 
-  private void pass(ReplaySender sender, boolean settlements, Duration timeout, Progress progress)
+  private void pass(
+      ReplaySender sender, boolean settlements, Duration timeout, ReadProgress progress)
       throws InterruptedException {
     Visitor visitor = new Visitor(sender, settlements);
     try (QuarantineReader reader = new QuarantineReader(quarantine.kafka(), visitor)) {
@@ -84,7 +85,7 @@ public final class Replayer {
           continue;
         }
         if (quarantine.isNewer(refusal)) {
-          fates.putIfAbsent(candidate.source(), Account.refused(refusal.reason()));
+          fates.putIfAbsent(candidate.source(), ReplayResult.refused(refusal.reason()));
         } else if (entry.isAt(refusal) && entry.isSettlement() == settlements) {
           sender.send(candidate, refusal);
         }
@@ -94,7 +95,7 @@ public final class Replayer {
     @Override
     public void counted(Source source) {
       if (selected.containsKey(source)) {
-        fates.put(source, Account.COUNTED);
+        fates.put(source, ReplayResult.COUNTED);
       }
     }
   }

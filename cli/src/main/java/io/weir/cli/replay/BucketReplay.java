@@ -51,11 +51,11 @@ final class BucketReplay {
 
   private final Rates rates;
   private final long fromEpochMillis;
-  private final Tally tally;
+  private final ReplayTally tally;
   private final BucketRules rules = new BucketRules();
-  private final BucketState[] states = new BucketState[MAX_STATES];
-  private final BucketState begun = new BucketState();
-  private final BucketState next = new BucketState();
+  private final ReplayedBucket[] states = new ReplayedBucket[MAX_STATES];
+  private final ReplayedBucket begun = new ReplayedBucket();
+  private final ReplayedBucket next = new ReplayedBucket();
   private final List<Finding> suspects = new ArrayList<>();
 
   /**
@@ -80,12 +80,12 @@ final class BucketReplay {
   /** Whether the last record followed from the previous one without a gap. */
   private boolean isSmooth;
 
-  BucketReplay(Rates rates, long fromEpochMillis, Tally tally) {
+  BucketReplay(Rates rates, long fromEpochMillis, ReplayTally tally) {
     this.rates = rates;
     this.fromEpochMillis = fromEpochMillis;
     this.tally = tally;
     for (int i = 0; i < MAX_STATES; i++) {
-      states[i] = new BucketState();
+      states[i] = new ReplayedBucket();
     }
   }
 
@@ -200,11 +200,11 @@ final class BucketReplay {
     greatestCharged = Math.max(greatestCharged, row[Row.CHARGED]);
   }
 
-  private BucketState newest() {
+  private ReplayedBucket newest() {
     return states[(count - 1) % MAX_STATES];
   }
 
-  private void push(BucketState state) {
+  private void push(ReplayedBucket state) {
     states[count % MAX_STATES].become(state);
     count++;
   }
@@ -249,7 +249,7 @@ final class BucketReplay {
    * back. A denial then shows only an upper bound of what the bucket lacks, so it sets no new
    * state.
    */
-  private void explainByClock(Rate rate, long[] row, BucketState last) {
+  private void explainByClock(Rate rate, long[] row, ReplayedBucket last) {
     long earliest = last.earliestMicros;
     long latest = last.latestMicros;
     if (Row.isDenial(row)) {
@@ -264,7 +264,7 @@ final class BucketReplay {
 
   /** Judges a record that is not the first one of its bucket epoch. */
   private void judgeLink(Rate rate, long[] row) {
-    BucketState last = newest();
+    ReplayedBucket last = newest();
     long before = row[Row.CHARGED] - Row.taken(row);
     if (last.charged == before
         && last.version == row[Row.VERSION]
@@ -281,7 +281,7 @@ final class BucketReplay {
     boolean hasOtherLimit = false;
     long nearest = -1;
     for (int back = 1; back <= kept; back++) {
-      BucketState from = states[(count - back) % MAX_STATES];
+      ReplayedBucket from = states[(count - back) % MAX_STATES];
       if (from.charged > before) {
         continue;
       }
@@ -318,7 +318,7 @@ final class BucketReplay {
   private void judgeBreak(
       Rate rate,
       long[] row,
-      BucketState last,
+      ReplayedBucket last,
       boolean hasEqualVersion,
       boolean hasEqualLimit,
       boolean mayBeBack) {
@@ -345,7 +345,7 @@ final class BucketReplay {
     }
   }
 
-  private boolean isComparable(BucketState from, Rate rate, long[] row) {
+  private boolean isComparable(ReplayedBucket from, Rate rate, long[] row) {
     return from.isKnown
         && (from.limit == Row.limitNumber(row)
             || (!rate.refills() && !rates.of(from.limit).refills()));
@@ -372,7 +372,7 @@ final class BucketReplay {
     long last = first + MICROS_PER_MILLI - 1;
     boolean isFirstCharge = row[Row.CHARGED] == Row.taken(row);
     boolean isSeen = epoch >= fromEpochMillis * MICROS_PER_MILLI;
-    BucketState before = hasEpoch ? newest() : null;
+    ReplayedBucket before = hasEpoch ? newest() : null;
     if (epoch > last) {
       if (before == null || before.epoch == epoch - 1) {
         explain(Cause.CLOCK, rate, row);
@@ -395,7 +395,7 @@ final class BucketReplay {
   /**
    * Judges a charge that begins a bucket epoch: it finds a full bucket, and its time is the epoch.
    */
-  private void judgeFirstCharge(Rate rate, long[] row, @Nullable BucketState before) {
+  private void judgeFirstCharge(Rate rate, long[] row, @Nullable ReplayedBucket before) {
     long epoch = row[Row.EPOCH];
     BucketRules.full(epoch, Row.limitNumber(row), begun);
     boolean wasFull =
@@ -425,7 +425,7 @@ final class BucketReplay {
   }
 
   /** Returns a description of the record that would follow from a state. */
-  private static String expected(Rate rate, BucketState from, long[] row) {
+  private static String expected(Rate rate, ReplayedBucket from, long[] row) {
     if (!rate.refills()) {
       return from.leastUsed == from.mostUsed
           ? from.mostUsed + " of " + rate.capacityTokens() + " used before"
@@ -492,7 +492,7 @@ final class BucketReplay {
       tally.explained(Cause.BEFORE_RANGE);
       return;
     }
-    BucketState state = newest();
+    ReplayedBucket state = newest();
     if (state.limit != denial[Row.DENIAL_LIMIT]) {
       tally.explained(Cause.LIMIT_CHANGED);
     } else if (BucketRules.mayLack(

@@ -22,7 +22,7 @@ final class BucketRules {
   /** An upper bound for sums that may overflow. */
   private static final long FAR = 1L << 60;
 
-  private final BucketState hull = new BucketState();
+  private final ReplayedBucket hull = new ReplayedBucket();
   private boolean isHullEmpty;
   private long leastMicros;
   private long mostMicros;
@@ -36,7 +36,7 @@ final class BucketRules {
    * Sets the bounds of a record's time: its millisecond, but not before the last charge, since a
    * bucket's time does not step back.
    */
-  private void setTime(BucketState from, long[] row) {
+  private void setTime(ReplayedBucket from, long[] row) {
     long first = Row.epochMillis(row) * MICROS_PER_MILLI;
     long last = first + MICROS_PER_MILLI - 1;
     leastMicros = Math.max(first, from.earliestMicros);
@@ -69,7 +69,7 @@ final class BucketRules {
   }
 
   /** Sets the state that a record shows without any other record. */
-  void byItself(Rate rate, long[] row, BucketState after) {
+  void byItself(Rate rate, long[] row, ReplayedBucket after) {
     stand(row, after);
     after.earliestMicros = Row.epochMillis(row) * MICROS_PER_MILLI;
     after.latestMicros = after.earliestMicros + MICROS_PER_MILLI - 1;
@@ -77,7 +77,7 @@ final class BucketRules {
     after.leastSlack = 0;
     after.mostSlack = mostSlack(rate, row);
     after.leastUsed = Row.isDenial(row) ? leastUsedAtDenial(rate, row) : row[Row.COST];
-    after.mostUsed = Row.isDenial(row) ? BucketState.MOST_USED : rate.capacityTokens();
+    after.mostUsed = Row.isDenial(row) ? ReplayedBucket.MOST_USED : rate.capacityTokens();
   }
 
   private static long leastUsedAtDenial(Rate rate, long[] row) {
@@ -88,7 +88,7 @@ final class BucketRules {
     return Row.isLease(row) ? 2 * rate.unitsPerTick() - 1 : rate.unitsPerTick() - 1;
   }
 
-  private static void stand(long[] row, BucketState after) {
+  private static void stand(long[] row, ReplayedBucket after) {
     after.isKnown = true;
     after.epoch = row[Row.EPOCH];
     after.charged = row[Row.CHARGED];
@@ -97,7 +97,7 @@ final class BucketRules {
   }
 
   /** Sets the state of a bucket that is full at a time and was never charged. */
-  static void full(long epoch, int limit, BucketState state) {
+  static void full(long epoch, int limit, ReplayedBucket state) {
     state.isKnown = true;
     state.epoch = epoch;
     state.charged = 0;
@@ -118,7 +118,8 @@ final class BucketRules {
    *
    * @param gapTokens tokens that were charged in between, at unknown times
    */
-  boolean follows(Rate rate, BucketState from, long[] row, long gapTokens, BucketState after) {
+  boolean follows(
+      Rate rate, ReplayedBucket from, long[] row, long gapTokens, ReplayedBucket after) {
     setTime(from, row);
     if (leastMicros > mostMicros) {
       return false;
@@ -135,9 +136,9 @@ final class BucketRules {
   }
 
   private static boolean followsInPeriod(
-      Rate rate, BucketState from, long[] row, long gapTokens, BucketState after) {
+      Rate rate, ReplayedBucket from, long[] row, long gapTokens, ReplayedBucket after) {
     long least = from.leastUsed + gapTokens;
-    long most = Math.min(BucketState.MOST_USED, from.mostUsed + gapTokens);
+    long most = Math.min(ReplayedBucket.MOST_USED, from.mostUsed + gapTokens);
     long room = rate.capacityTokens() - row[Row.COST];
     if (Row.isDenial(row)) {
       least = rate.decidesAlone() ? Math.max(least, room + 1) : least;
@@ -157,7 +158,7 @@ final class BucketRules {
   }
 
   /** Judges a denial. It writes nothing, so it finds the bucket as the last charge left it. */
-  private boolean refusalFollows(Rate rate, BucketState from, long[] row, BucketState after) {
+  private boolean refusalFollows(Rate rate, ReplayedBucket from, long[] row, ReplayedBucket after) {
     long fullAt = row[Row.FULL_AT];
     if (row[Row.COST] > rate.capacityTokens()
         && fullAt >= Math.max(leastMicros, from.fullAtMicros - rate.tickMicros())
@@ -186,7 +187,7 @@ final class BucketRules {
     return true;
   }
 
-  private boolean chargeFollows(Rate rate, BucketState from, long[] row, BucketState after) {
+  private boolean chargeFollows(Rate rate, ReplayedBucket from, long[] row, ReplayedBucket after) {
     long units = rate.units(row[Row.COST]);
     isHullEmpty = true;
     addCharges(rate, from, units, row[Row.FULL_AT], 0);
@@ -210,7 +211,8 @@ final class BucketRules {
    *
    * @param laterUnits units by which the recorded time is later than the true one
    */
-  private void addCharges(Rate rate, BucketState from, long units, long fullAt, long laterUnits) {
+  private void addCharges(
+      Rate rate, ReplayedBucket from, long units, long fullAt, long laterUnits) {
     long r = rate.unitsPerTick();
     long tick = rate.tickMicros();
     long before = from.fullAtMicros;
@@ -258,7 +260,7 @@ final class BucketRules {
    * charge to this one.
    */
   private boolean followsAfterGap(
-      Rate rate, BucketState from, long[] row, long gapTokens, BucketState after) {
+      Rate rate, ReplayedBucket from, long[] row, long gapTokens, ReplayedBucket after) {
     long gap = rate.units(gapTokens);
     long units = rate.units(Row.taken(row));
     long roundedMicros = 2 * (rate.tickMicros() - 1) + (Row.isLease(row) ? rate.tickMicros() : 0);
@@ -288,7 +290,7 @@ final class BucketRules {
    * @param epochMicros the earliest possible time
    */
   static boolean mayLack(
-      Rate rate, BucketState state, long costTokens, long gapTokens, long epochMicros) {
+      Rate rate, ReplayedBucket state, long costTokens, long gapTokens, long epochMicros) {
     if (costTokens > rate.capacityTokens()) {
       return true;
     }

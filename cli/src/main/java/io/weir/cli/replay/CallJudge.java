@@ -21,7 +21,7 @@ final class CallJudge {
 
   private final Expectations expectations;
   private final RowSink sink;
-  private final Tally tally;
+  private final ReplayTally tally;
   private final long[] row = new long[Row.WIDTH];
   private final long[] denialRow = new long[Row.DENIAL_WIDTH];
 
@@ -34,14 +34,14 @@ final class CallJudge {
     void denial(long[] row) throws IOException;
   }
 
-  CallJudge(Expectations expectations, RowSink sink, Tally tally) {
+  CallJudge(Expectations expectations, RowSink sink, ReplayTally tally) {
     this.expectations = expectations;
     this.sink = sink;
     this.tally = tally;
   }
 
   /** Judges a call. */
-  void judge(CallLine call, long place) throws IOException {
+  void judge(DecisionLine call, long place) throws IOException {
     tally.call(call);
     if (call.decidedBy.isFailureMode()) {
       tally.explained(Cause.FAILURE_MODE);
@@ -57,7 +57,7 @@ final class CallJudge {
   }
 
   /** Returns why a line contradicts its verdict or its {@code decided_by}; null if it does not. */
-  private static @Nullable String wrongShape(CallLine call) {
+  private static @Nullable String wrongShape(DecisionLine call) {
     boolean mayBe =
         switch (call.decidedBy) {
           case NONE, FAIL_OPEN, LEASE -> call.allowed;
@@ -67,7 +67,8 @@ final class CallJudge {
     if (!mayBe) {
       return "this decided_by " + (call.allowed ? "always denies" : "always allows");
     }
-    boolean isStamped = call.decidedBy == CallLine.By.CACHE || call.decidedBy == CallLine.By.LEASE;
+    boolean isStamped =
+        call.decidedBy == DecisionLine.By.CACHE || call.decidedBy == DecisionLine.By.LEASE;
     int most =
         switch (call.decidedBy) {
           case NONE, FAIL_CLOSED, DENY_CACHE -> 0;
@@ -78,11 +79,11 @@ final class CallJudge {
     if (call.charges > most) {
       return "this verdict charges nothing";
     }
-    if (call.charges == 0 && call.decidedBy == CallLine.By.LEASE) {
+    if (call.charges == 0 && call.decidedBy == DecisionLine.By.LEASE) {
       return "a lease charges a bucket";
     }
     for (int i = 0; i < call.charges; i++) {
-      CallLine.BucketCharge charge = call.charge(i);
+      DecisionLine.BucketCharge charge = call.charge(i);
       if (charge.isStamped != isStamped) {
         return isStamped ? "Redis stamps each bucket" : "Redis did not decide";
       }
@@ -99,10 +100,10 @@ final class CallJudge {
     return null;
   }
 
-  private void addStamps(CallLine call, long place) throws IOException {
-    boolean isLease = call.decidedBy == CallLine.By.LEASE;
+  private void addStamps(DecisionLine call, long place) throws IOException {
+    boolean isLease = call.decidedBy == DecisionLine.By.LEASE;
     for (int i = 0; i < call.charges; i++) {
-      CallLine.BucketCharge charge = call.charge(i);
+      DecisionLine.BucketCharge charge = call.charge(i);
       if (!charge.isStamped) {
         continue;
       }
@@ -124,7 +125,7 @@ final class CallJudge {
     }
   }
 
-  private void judgePolicies(CallLine call, long place) throws IOException {
+  private void judgePolicies(DecisionLine call, long place) throws IOException {
     long at = call.decidedAtEpochMillis;
     Expectation expected = expectations.of(call, at);
     if (expected == null) {
@@ -148,9 +149,9 @@ final class CallJudge {
       find(call, place, "policies", problem + " (version " + call.policiesVersion + ")");
       return;
     }
-    if (call.decidedBy == CallLine.By.DENY_CACHE) {
+    if (call.decidedBy == DecisionLine.By.DENY_CACHE) {
       addRepeatedDenial(call, place, agreeing);
-    } else if (call.decidedBy == CallLine.By.CACHE && !call.allowed && call.charges == 0) {
+    } else if (call.decidedBy == DecisionLine.By.CACHE && !call.allowed && call.charges == 0) {
       Expectation.Bucket named = byPolicy(agreeing, call.policy);
       if (named != null && !named.isRecorded()) {
         tally.explained(Cause.NOT_RECORDED);
@@ -162,7 +163,7 @@ final class CallJudge {
    * Returns the policies of a time near the call with which the call agrees; null if there are
    * none. A node selects periods and policies by its own clock when it begins to process a call.
    */
-  private @Nullable Expectation near(CallLine call, Expectation expected) {
+  private @Nullable Expectation near(DecisionLine call, Expectation expected) {
     long at = call.decidedAtEpochMillis;
     Expectation near = expected;
     while (near != null && near.fromMillis() > at - NODE_CLOCK_MILLIS) {
@@ -181,11 +182,11 @@ final class CallJudge {
     return null;
   }
 
-  private static boolean agrees(CallLine call, Expectation near) {
+  private static boolean agrees(DecisionLine call, Expectation near) {
     return near.isCut() || problem(call, near) == null;
   }
 
-  private void addRepeatedDenial(CallLine call, long place, Expectation expected)
+  private void addRepeatedDenial(DecisionLine call, long place, Expectation expected)
       throws IOException {
     Expectation.Bucket bucket = byPolicy(expected, call.policy);
     if (bucket == null || bucket.denies()) {
@@ -204,7 +205,7 @@ final class CallJudge {
   }
 
   /** Returns why a call disagrees with the policies; null if it agrees. */
-  private static @Nullable String problem(CallLine call, Expectation expected) {
+  private static @Nullable String problem(DecisionLine call, Expectation expected) {
     if (expected.isCut()) {
       return UNKNOWABLE;
     }
@@ -212,11 +213,11 @@ final class CallJudge {
     for (Expectation.Bucket bucket : expected.buckets()) {
       if (bucket.denies()
           && bucket.isCertain()
-          && (call.decidedBy != CallLine.By.DENY_CACHE || named == null || !named.denies())) {
+          && (call.decidedBy != DecisionLine.By.DENY_CACHE || named == null || !named.denies())) {
         return "policy " + bucket.policy() + " denies every call";
       }
     }
-    if (call.decidedBy == CallLine.By.NONE) {
+    if (call.decidedBy == DecisionLine.By.NONE) {
       for (Expectation.Bucket bucket : expected.buckets()) {
         if (bucket.isCertain()) {
           return "policy " + bucket.policy() + " matches the call";
@@ -239,7 +240,7 @@ final class CallJudge {
    * agrees.
    */
   private static @Nullable String problemOfFailure(
-      CallLine call, Expectation expected, Expectation.@Nullable Bucket named) {
+      DecisionLine call, Expectation expected, Expectation.@Nullable Bucket named) {
     FailureMode mode =
         switch (call.decidedBy) {
           case FAIL_CLOSED -> FailureMode.CLOSED;
@@ -267,11 +268,11 @@ final class CallJudge {
   }
 
   private static @Nullable String problemOfDenial(
-      CallLine call, Expectation expected, Expectation.@Nullable Bucket named) {
+      DecisionLine call, Expectation expected, Expectation.@Nullable Bucket named) {
     if (named == null || !named.enforced()) {
       return "no enforced policy of this name matches the call";
     }
-    if (call.decidedBy != CallLine.By.CACHE) {
+    if (call.decidedBy != DecisionLine.By.CACHE) {
       return null;
     }
     if (call.charges > 0) {
@@ -288,9 +289,9 @@ final class CallJudge {
    * Compares the recorded buckets and limits with those of the policies. Returns the first
    * difference; null if there is none.
    */
-  private static @Nullable String charges(CallLine call, Expectation expected) {
+  private static @Nullable String charges(DecisionLine call, Expectation expected) {
     for (int i = 0; i < call.charges; i++) {
-      CallLine.BucketCharge charge = call.charge(i);
+      DecisionLine.BucketCharge charge = call.charge(i);
       Expectation.Bucket bucket = byKey(expected, charge.key.hash);
       if (bucket == null || !bucket.isRecorded()) {
         return "no policy has this bucket for the call: " + charge.key.text();
@@ -310,7 +311,7 @@ final class CallJudge {
     return null;
   }
 
-  private static boolean isCharged(CallLine call, Expectation.Bucket bucket) {
+  private static boolean isCharged(DecisionLine call, Expectation.Bucket bucket) {
     for (int i = 0; i < call.charges; i++) {
       if (call.charge(i).key.hash == bucket.key()) {
         return true;
@@ -328,7 +329,8 @@ final class CallJudge {
     return null;
   }
 
-  private static Expectation.@Nullable Bucket byPolicy(Expectation expected, CallLine.Text policy) {
+  private static Expectation.@Nullable Bucket byPolicy(
+      Expectation expected, DecisionLine.Text policy) {
     for (Expectation.Bucket bucket : expected.buckets()) {
       if (policy.length > 0 && bucket.policyHash() == policy.hash) {
         return bucket;
@@ -337,7 +339,7 @@ final class CallJudge {
     return null;
   }
 
-  private void find(CallLine call, long place, String what, String again) {
+  private void find(DecisionLine call, long place, String what, String again) {
     StringBuilder recorded = new StringBuilder(call.allowed ? "allowed" : "denied");
     recorded.append(" by ").append(call.decidedBy.shown()).append(", cost ").append(call.cost);
     if (call.policy.length > 0) {

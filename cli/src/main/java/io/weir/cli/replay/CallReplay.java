@@ -132,7 +132,7 @@ public final class CallReplay implements AutoCloseable {
   Outcome finish(Progress progress) throws IOException {
     end();
     rethrow();
-    Tally all = new Tally();
+    ReplayTally all = new ReplayTally();
     long unreadable = 0;
     for (Worker worker : workers) {
       all.add(worker.tally);
@@ -154,7 +154,7 @@ public final class CallReplay implements AutoCloseable {
   }
 
   /** The result, before the positions of the differences were looked up. */
-  record Outcome(Tally tally, long unreadable) {
+  record Outcome(ReplayTally tally, long unreadable) {
     ReplayReport report(List<ReplayReport.Difference> differences, List<String> unproven) {
       return new ReplayReport(
           tally.calls(),
@@ -180,7 +180,7 @@ public final class CallReplay implements AutoCloseable {
    */
   ReplayReport.Difference named(Finding finding, byte @Nullable [] batch) throws IOException {
     String[] names = {"", ""};
-    new CallLines(hash, rates)
+    new DecisionLines(hash, rates)
         .read(
             batch == null ? new byte[0] : batch,
             (call, number) -> {
@@ -238,8 +238,8 @@ public final class CallReplay implements AutoCloseable {
 
   /** A thread that reads batches. */
   private final class Worker extends Thread implements CallJudge.RowSink {
-    private final Tally tally = new Tally();
-    private final CallLines lines = new CallLines(hash, rates);
+    private final ReplayTally tally = new ReplayTally();
+    private final DecisionLines lines = new DecisionLines(hash, rates);
     private final List<SortedRows> stamps = new ArrayList<>();
     private final List<SortedRows> denials = new ArrayList<>();
     private final CallJudge judge;
@@ -342,7 +342,7 @@ public final class CallReplay implements AutoCloseable {
     private final int shard;
     private final Progress progress;
     private final AtomicLong done;
-    private final Tally tally = new Tally();
+    private final ReplayTally tally = new ReplayTally();
 
     Merger(int shard, Progress progress, AtomicLong done) {
       super("weir-replay-buckets-" + shard);

@@ -50,7 +50,7 @@ final class Expectations {
    *
    * @param epochMillis the time that selects the periods
    */
-  @Nullable Expectation of(CallLine call, long epochMillis) {
+  @Nullable Expectation of(DecisionLine call, long epochMillis) {
     long kind =
         Hash.of(
             Hash.of(call.client.hash, call.endpoint.hash),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
-import io.weir.cli.verify.Progress;
+import io.weir.cli.verify.ReadProgress;
 import io.weir.cli.verify.TopicReader;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
@@ -61,7 +61,7 @@ public final class LogReplay {
    *
    * @throws IOException if the disk cannot hold the sorted rows
    */
-  public ReplayReport run(Progress progress) throws IOException {
+  public ReplayReport run(ReadProgress progress) throws IOException {
     try (KafkaConsumer<byte[], byte[]> seeking =
             kafka.consumer(
                 Map.of(

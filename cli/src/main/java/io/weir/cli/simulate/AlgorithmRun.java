@@ -28,9 +28,9 @@ final class AlgorithmRun {
   /** The algorithm for one client, and the calls that it admitted. */
   private static final class OfClient {
     private final SimulatedLimiter limiter;
-    private final SlidingLog truth;
+    private final ExactSlidingWindow truth;
 
-    OfClient(SimulatedLimiter limiter, SlidingLog truth) {
+    OfClient(SimulatedLimiter limiter, ExactSlidingWindow truth) {
       this.limiter = limiter;
       this.truth = truth;
     }
@@ -76,7 +76,8 @@ final class AlgorithmRun {
     OfClient client =
         clients.computeIfAbsent(
             call.client(),
-            name -> new OfClient(algorithm.start().get(), new SlidingLog(limit, windowMicros)));
+            name ->
+                new OfClient(algorithm.start().get(), new ExactSlidingWindow(limit, windowMicros)));
     long at = call.atMicros();
     int before = client.truth.count(at);
     errors += Math.abs(client.limiter.used(at) - before);

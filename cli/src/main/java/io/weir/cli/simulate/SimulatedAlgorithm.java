@@ -51,7 +51,9 @@ public record SimulatedAlgorithm(String name, String words, Supplier<SimulatedLi
     switch (name) {
       case "sliding-log" -> {
         return new SimulatedAlgorithm(
-            name, "exact: keeps the time of each call", () -> new SlidingLog(limit, micros));
+            name,
+            "exact: keeps the time of each call",
+            () -> new ExactSlidingWindow(limit, micros));
       }
       case "sliding-window" -> {
         return new SimulatedAlgorithm(

@@ -26,7 +26,7 @@ final class RowExporter {
   private static final RowJudge.Verdict REPEATED = new RowJudge.Pass(RowJudge.Why.REPEATED);
 
   private final ExportState state;
-  private final Sender sender;
+  private final EventSender sender;
   private final RowJudge judge;
   private final Clock clock;
   private final Results results;
@@ -39,7 +39,7 @@ final class RowExporter {
    */
   record Results(Path kept, boolean isDryRun, ExportCounts counts, StripeExport.Watcher watcher) {}
 
-  RowExporter(ExportState state, Sender sender, RowJudge judge, Clock clock, Results results) {
+  RowExporter(ExportState state, EventSender sender, RowJudge judge, Clock clock, Results results) {
     this.state = state;
     this.sender = sender;
     this.judge = judge;

@@ -32,21 +32,21 @@ final class StripeApi implements Stripe {
           .build();
   private final URI events;
   private final String key;
-  private final Duration patience;
-  private final Pace pace;
+  private final Duration retryFor;
+  private final RequestPace pace;
 
   /**
    * Creates a client.
    *
    * @param base the API's address, without a path
    * @param key the secret key, which no message contains
-   * @param patience maximum time to retry an event
+   * @param retryFor maximum time to retry an event
    * @param pace the pace of all requests
    */
-  StripeApi(URI base, String key, Duration patience, Pace pace) {
+  StripeApi(URI base, String key, Duration retryFor, RequestPace pace) {
     this.events = base.resolve(PATH);
     this.key = key;
-    this.patience = patience;
+    this.retryFor = retryFor;
     this.pace = pace;
   }
 
@@ -59,7 +59,7 @@ final class StripeApi implements Stripe {
             .header("Content-Type", "application/x-www-form-urlencoded")
             .POST(HttpRequest.BodyPublishers.ofString(event.form()))
             .build();
-    long end = System.nanoTime() + patience.toNanos();
+    long end = System.nanoTime() + retryFor.toNanos();
     boolean mayHave = false;
     for (int attempt = 0; ; attempt++) {
       pace.await();
@@ -81,7 +81,7 @@ final class StripeApi implements Stripe {
         trouble = "no response from Stripe at " + events.getAuthority() + ": " + broken;
       }
       if (System.nanoTime() + pause * 1_000_000 > end) {
-        return new NoAnswer(trouble + "; tried for " + patience, mayHave);
+        return new NoAnswer(trouble + "; tried for " + retryFor, mayHave);
       }
       Thread.sleep(pause);
     }

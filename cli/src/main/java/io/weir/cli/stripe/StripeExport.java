@@ -111,7 +111,7 @@ public final class StripeExport {
    */
   public void exportTopic(BooleanSupplier isStopAsked) throws ExportFailedException {
     try (ExportState state = openState();
-        Sender sender = sender(state);
+        EventSender sender = sender(state);
         TopicReader reader = new TopicReader(settings.kafka(), Topics.LEDGER)) {
       if (state.ofTopic(settings.topicId(), reader.partitionCount())) {
         watcher.recreated();
@@ -142,7 +142,7 @@ public final class StripeExport {
    */
   public void exportKept(Path rows, boolean resendsUncertain) throws ExportFailedException {
     try (ExportState state = openState();
-        Sender sender = sender(state)) {
+        EventSender sender = sender(state)) {
       List<KeptRows.Line> all = KeptRows.read(rows);
       RowExporter exporter = exporter(state, sender);
       for (int from = 0; from < all.size(); from += MAX_BATCH) {
@@ -153,7 +153,7 @@ public final class StripeExport {
     }
   }
 
-  private RowExporter exporter(ExportState state, Sender sender) {
+  private RowExporter exporter(ExportState state, EventSender sender) {
     return new RowExporter(
         state,
         sender,
@@ -172,11 +172,12 @@ public final class StripeExport {
     }
   }
 
-  private Sender sender(ExportState state) {
+  private EventSender sender(ExportState state) {
     Target target = settings.target();
     StripeApi api =
-        new StripeApi(target.url(), target.key(), target.patience(), new Pace(target.rate()));
-    return new Sender(api, state, target.parallel());
+        new StripeApi(
+            target.url(), target.key(), target.patience(), new RequestPace(target.rate()));
+    return new EventSender(api, state, target.parallel());
   }
 
   private void requireNoGap(Map<Integer, Long> next, Map<Integer, Long> begins)

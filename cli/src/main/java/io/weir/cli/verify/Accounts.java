@@ -15,7 +15,7 @@ final class Accounts {
   private static final int MAX_IN_MEMORY = 50_000;
 
   private final Scratch scratch;
-  private final Map<Slot, Account> inMemory = new HashMap<>();
+  private final Map<Slot, WindowAccount> inMemory = new HashMap<>();
 
   Accounts(Scratch scratch) {
     this.scratch = scratch;
@@ -25,10 +25,10 @@ final class Accounts {
    * Returns the account of a key and window, and creates it if it is absent. It may be changed in
    * place until the next call of this method.
    */
-  Account of(Slot slot) {
-    Account account = find(slot);
+  WindowAccount of(Slot slot) {
+    WindowAccount account = find(slot);
     if (account == null) {
-      account = new Account();
+      account = new WindowAccount();
       keep(slot, account);
     }
     return account;
@@ -38,20 +38,20 @@ final class Accounts {
    * Returns the account of a key and window, or null if there is none. It may be changed as in
    * {@link #of}.
    */
-  @Nullable Account find(Slot slot) {
-    Account account = inMemory.get(slot);
+  @Nullable WindowAccount find(Slot slot) {
+    WindowAccount account = inMemory.get(slot);
     if (account == null) {
       byte[] known = scratch.get(key(slot));
       if (known == null) {
         return null;
       }
-      account = Account.ofBytes(known);
+      account = WindowAccount.ofBytes(known);
       keep(slot, account);
     }
     return account;
   }
 
-  private void keep(Slot slot, Account account) {
+  private void keep(Slot slot, WindowAccount account) {
     if (inMemory.size() >= MAX_IN_MEMORY) {
       save();
     }
@@ -70,7 +70,7 @@ final class Accounts {
 
   /** Receives each account. */
   interface Visitor {
-    void visit(Slot slot, Account account);
+    void visit(Slot slot, WindowAccount account);
   }
 
   /** Visits the accounts of windows that start in a half-open interval, in order of time. */
@@ -81,7 +81,7 @@ final class Accounts {
         Scratch.key(Scratch.ACCOUNT, Long.BYTES).putLong(Math.max(0, untilEpochMillis)).array(),
         (key, value) -> {
           Slot slot = Slot.ofBytes(ByteBuffer.wrap(key, 1, key.length - 1));
-          visitor.visit(slot, Account.ofBytes(value));
+          visitor.visit(slot, WindowAccount.ofBytes(value));
           return true;
         });
   }

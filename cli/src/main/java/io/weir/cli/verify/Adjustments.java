@@ -55,8 +55,8 @@ final class Adjustments {
 
   /** The figures of the recount and of the ledger. Mutable. */
   static final class Both {
-    Tally billed = new Tally();
-    Tally counted = new Tally();
+    WindowFigures billed = new WindowFigures();
+    WindowFigures counted = new WindowFigures();
     boolean billedComplete = true;
     boolean countedComplete = true;
 
@@ -65,7 +65,7 @@ final class Adjustments {
 
     private byte[] toBytes() {
       byte[] place = where.getBytes(StandardCharsets.US_ASCII);
-      ByteBuffer bytes = ByteBuffer.allocate(2 * Tally.BYTES + 2 + place.length);
+      ByteBuffer bytes = ByteBuffer.allocate(2 * WindowFigures.BYTES + 2 + place.length);
       billed.write(bytes);
       counted.write(bytes);
       return bytes
@@ -78,8 +78,8 @@ final class Adjustments {
     private static Both ofBytes(byte[] value) {
       ByteBuffer bytes = ByteBuffer.wrap(value);
       Both both = new Both();
-      both.billed = Tally.read(bytes);
-      both.counted = Tally.read(bytes);
+      both.billed = WindowFigures.read(bytes);
+      both.counted = WindowFigures.read(bytes);
       both.billedComplete = bytes.get() != 0;
       both.countedComplete = bytes.get() != 0;
       both.where = StandardCharsets.US_ASCII.decode(bytes).toString();

@@ -32,7 +32,7 @@ final class EndpointOrder {
   }
 
   /** Receives the account of a window that is closed and has all its calls. */
-  void add(Slot slot, Account account) {
+  void add(Slot slot, WindowAccount account) {
     if (others != null && !others.equals(slot.others())) {
       finish();
     }

@@ -52,7 +52,7 @@ final class LedgerRows {
   /** Rows with the same closed_through_ms that wait for their CLOSE. */
   private static final class Pending {
     String where = "";
-    boolean isAsked;
+    boolean isInRange;
 
     /** Earliest end of a window with a FINAL row. */
     long firstEndEpochMillis = Long.MAX_VALUE;
@@ -94,13 +94,13 @@ final class LedgerRows {
     try {
       byte[] bytes = value == null ? new byte[0] : value;
       LedgerRow row = LedgerRowCodec.decode(bytes);
-      boolean isAsked =
+      boolean isInRange =
           row instanceof UsageRow usage
               ? range.holds(usage.key().client(), usage.window().startEpochMillis())
               : range.holdsBoundary(((CloseRow) row).closedThroughEpochMillis());
-      RowForm.faults(bytes, row).forEach(fault -> tell(isAsked, where + " " + fault));
-      RowMembers.faults(bytes, row).forEach(fault -> tell(isAsked, where + " " + fault));
-      requirePlace(where, isAsked, record, row);
+      RowForm.faults(bytes, row).forEach(fault -> report(isInRange, where + " " + fault));
+      RowMembers.faults(bytes, row).forEach(fault -> report(isInRange, where + " " + fault));
+      requirePlace(where, isInRange, record, row);
       if (row instanceof UsageRow usage) {
         add(where, record, usage);
       } else if (row instanceof CloseRow close) {
@@ -114,23 +114,23 @@ final class LedgerRows {
   /** Checks the key, the partition and the times of a row. */
   private void requirePlace(
       String where,
-      boolean isAsked,
+      boolean isInRange,
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       LedgerRow row) {
     String client = row instanceof UsageRow usage ? usage.key().client() : null;
     if (!Objects.equals(client, record.key())) {
-      tell(isAsked, where + " has the record key " + record.key() + " instead of " + client);
+      report(isInRange, where + " has the record key " + record.key() + " instead of " + client);
     }
     if (row.inputPartition() != record.partition()) {
-      tell(isAsked, where + " has input_partition " + row.inputPartition());
+      report(isInRange, where + " has input_partition " + row.inputPartition());
     }
     long closedThrough =
         row instanceof UsageRow usage
             ? usage.closedThroughEpochMillis()
             : ((CloseRow) row).closedThroughEpochMillis();
     if (closedThrough > record.timestamp() || closedThrough % windowMillis != 0) {
-      tell(
-          isAsked,
+      report(
+          isInRange,
           where
               + " has closed_through_ms "
               + closedThrough
@@ -144,8 +144,8 @@ final class LedgerRows {
             ? usage.emittedAtEpochMillis()
             : ((CloseRow) row).emittedAtEpochMillis();
     if (emittedAt < closedThrough - DAY_MILLIS || emittedAt > nowEpochMillis + DAY_MILLIS) {
-      tell(
-          isAsked,
+      report(
+          isInRange,
           where
               + " has emitted_at_ms "
               + emittedAt
@@ -156,10 +156,10 @@ final class LedgerRows {
   private void add(
       String where, ConsumerRecord<@Nullable String, byte @Nullable []> record, UsageRow row) {
     long start = row.window().startEpochMillis();
-    boolean isAsked = range.holds(row.key().client(), start);
+    boolean isInRange = range.holds(row.key().client(), start);
     if (row.window().sizeMillis() != windowMillis) {
-      tell(
-          isAsked,
+      report(
+          isInRange,
           where
               + " has a window of "
               + row.window().sizeMillis()
@@ -169,23 +169,23 @@ final class LedgerRows {
       return;
     }
     Slot slot = Slot.of(row.key(), start, record.partition());
-    if (isRepeated(where, isAsked, key(slot, row.revision()), record, row)) {
+    if (isRepeated(where, isInRange, key(slot, row.revision()), record, row)) {
       return;
     }
     Part part = part(record.partition());
-    requireCounts(where, isAsked, row);
-    noteClosing(where, isAsked, part, row);
+    requireCounts(where, isInRange, row);
+    noteClosing(where, isInRange, part, row);
     if (row.type() == UsageRow.Type.FINAL
         && row.window().endEpochMillis() <= part.closedThroughEpochMillis) {
-      tell(isAsked, where + " is a FINAL after the CLOSE of its window");
+      report(isInRange, where + " is a FINAL after the CLOSE of its window");
     }
-    Account account = accounts.of(slot);
+    WindowAccount account = accounts.of(slot);
     String previous =
         row.revision() == 1 ? null : UsageRow.recordId(row.key(), row.window(), row.revision() - 1);
     if (row.revision() != account.billedRevision + 1
         || !Objects.equals(previous, row.previousRecordId())) {
-      tell(
-          isAsked,
+      report(
+          isInRange,
           where
               + " is revision "
               + row.revision()
@@ -199,8 +199,8 @@ final class LedgerRows {
     if (account.billedPeriod == null) {
       account.billedPeriod = period;
     } else if (!account.billedPeriod.equals(period)) {
-      tell(
-          isAsked,
+      report(
+          isInRange,
           where
               + " has the billing period "
               + Billed.describe(period)
@@ -223,8 +223,8 @@ final class LedgerRows {
           });
     }
     if (account.billed.quantity != row.quantityTotal()) {
-      tell(
-          isAsked,
+      report(
+          isInRange,
           where
               + " has quantity_total "
               + row.quantityTotal()
@@ -236,43 +236,43 @@ final class LedgerRows {
   }
 
   /** Checks the counts that depend on the type of row. */
-  private void requireCounts(String where, boolean isAsked, UsageRow row) {
+  private void requireCounts(String where, boolean isInRange, UsageRow row) {
     UsageCount count = row.count();
     boolean isFinal = row.type() == UsageRow.Type.FINAL;
     if (isFinal && row.revision() != 1) {
-      tell(isAsked, where + " is a FINAL of revision " + row.revision());
+      report(isInRange, where + " is a FINAL of revision " + row.revision());
     }
     long late = isFinal ? 0 : count.eventCount();
     if (count.lateCount() != late) {
-      tell(isAsked, where + " has late_count " + count.lateCount() + " instead of " + late);
+      report(isInRange, where + " has late_count " + count.lateCount() + " instead of " + late);
     }
     if (!isFinal && count.duplicatesDropped() != 0) {
-      tell(
-          isAsked,
+      report(
+          isInRange,
           where + " has duplicates_dropped " + count.duplicatesDropped() + " in an ADJUSTMENT");
     }
     if (!isFinal && count.firstOffset() != count.lastOffset()) {
-      tell(isAsked, where + " is an ADJUSTMENT of more than one record of the calls");
+      report(isInRange, where + " is an ADJUSTMENT of more than one record of the calls");
     }
     if (row.window().endEpochMillis() > row.closedThroughEpochMillis()) {
-      tell(isAsked, where + " has a closed_through_ms before the end of its window");
+      report(isInRange, where + " has a closed_through_ms before the end of its window");
     }
   }
 
   /** Records which CLOSE must close the window of a row. */
-  private void noteClosing(String where, boolean isAsked, Part part, UsageRow row) {
+  private void noteClosing(String where, boolean isInRange, Part part, UsageRow row) {
     long through = row.closedThroughEpochMillis();
     boolean isFinal = row.type() == UsageRow.Type.FINAL;
     if (!isFinal) {
       if (through < Math.max(part.adjustedThroughEpochMillis, part.closedThroughEpochMillis)) {
-        tell(isAsked, where + " has a closed_through_ms before that of earlier rows");
+        report(isInRange, where + " has a closed_through_ms before that of earlier rows");
       }
       part.adjustedThroughEpochMillis = Math.max(part.adjustedThroughEpochMillis, through);
     }
     if (through > part.closedThroughEpochMillis) {
       Pending pending = part.pending.computeIfAbsent(through, first -> new Pending());
       pending.where = where;
-      pending.isAsked |= isAsked;
+      pending.isInRange |= isInRange;
       if (isFinal) {
         pending.firstEndEpochMillis =
             Math.min(pending.firstEndEpochMillis, row.window().endEpochMillis());
@@ -282,22 +282,22 @@ final class LedgerRows {
   }
 
   /** Compares a CLOSE with the rows whose windows it closes. */
-  private void confirm(String where, boolean isAsked, Part part, CloseRow close) {
+  private void confirm(String where, boolean isInRange, Part part, CloseRow close) {
     long boundary = close.closedThroughEpochMillis();
     Pending own = part.pending.remove(boundary);
     if (own != null && close.complete() && own.incomplete != null) {
-      tell(isAsked, where + " is complete, but " + own.incomplete + " before it is not");
+      report(isInRange, where + " is complete, but " + own.incomplete + " before it is not");
     }
     if (own != null && own.firstEndEpochMillis <= part.closedThroughEpochMillis) {
-      tell(isAsked, where + " closes a window that an earlier CLOSE closed");
+      report(isInRange, where + " closes a window that an earlier CLOSE closed");
     }
     part.pending
         .headMap(boundary)
         .values()
         .forEach(
             other ->
-                tell(
-                    isAsked || other.isAsked,
+                report(
+                    isInRange || other.isInRange,
                     other.where + " has a closed_through_ms without a CLOSE row"));
     part.pending.headMap(boundary).clear();
     part.pending
@@ -305,8 +305,8 @@ final class LedgerRows {
         .forEach(
             later -> {
               if (later.firstEndEpochMillis <= boundary) {
-                tell(
-                    isAsked || later.isAsked,
+                report(
+                    isInRange || later.isInRange,
                     later.where + " has a closed_through_ms after the CLOSE of its window");
                 later.firstEndEpochMillis = Long.MAX_VALUE;
               }
@@ -316,14 +316,14 @@ final class LedgerRows {
   private void close(
       String where, ConsumerRecord<@Nullable String, byte @Nullable []> record, CloseRow close) {
     long boundary = close.closedThroughEpochMillis();
-    boolean isAsked = range.holdsBoundary(boundary);
-    if (isRepeated(where, isAsked, closeKey(record.partition(), boundary), record, close)) {
+    boolean isInRange = range.holdsBoundary(boundary);
+    if (isRepeated(where, isInRange, closeKey(record.partition(), boundary), record, close)) {
       return;
     }
     Part part = part(record.partition());
     if (part.quantitySinceClose != close.quantityTotal() || part.rowsSinceClose != close.rows()) {
-      tell(
-          isAsked,
+      report(
+          isInRange,
           where
               + " closes "
               + close.rows()
@@ -334,8 +334,8 @@ final class LedgerRows {
               + " of quantity "
               + part.quantitySinceClose);
     }
-    confirm(where, isAsked, part, close);
-    if (isAsked) {
+    confirm(where, isInRange, part, close);
+    if (isInRange) {
       closes.add(
           record.partition(),
           record.timestamp(),
@@ -345,7 +345,7 @@ final class LedgerRows {
           close.complete());
     }
     if (boundary <= part.closedThroughEpochMillis) {
-      tell(isAsked, where + " closes windows that were closed before");
+      report(isInRange, where + " closes windows that were closed before");
     }
     part.closedThroughEpochMillis = Math.max(part.closedThroughEpochMillis, boundary);
     part.rowsSinceClose = 0;
@@ -358,7 +358,7 @@ final class LedgerRows {
    */
   private boolean isRepeated(
       String where,
-      boolean isAsked,
+      boolean isInRange,
       byte[] key,
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       LedgerRow row) {
@@ -372,10 +372,10 @@ final class LedgerRows {
     }
     ByteBuffer first = ByteBuffer.wrap(known);
     boolean isSame = first.getLong() == checksum;
-    repeatedRows += isAsked ? 1 : 0;
+    repeatedRows += isInRange ? 1 : 0;
     if (!isSame || !mayRepeat) {
-      tell(
-          isAsked,
+      report(
+          isInRange,
           where
               + " is record "
               + row.recordId()
@@ -386,8 +386,8 @@ final class LedgerRows {
     return true;
   }
 
-  private void tell(boolean isAsked, String sentence) {
-    if (isAsked) {
+  private void report(boolean isInRange, String sentence) {
+    if (isInRange) {
       differences.add(sentence);
     }
   }

@@ -30,7 +30,7 @@ final class RecountedPartition {
   long refused;
 
   private final BrokerTime broker;
-  private final Map<String, TreeMap<Long, Journal>> journals = new HashMap<>();
+  private final Map<String, TreeMap<Long, JournalCoverage>> journals = new HashMap<>();
   private boolean beginsMidway;
   private long firstOffset;
 
@@ -61,13 +61,13 @@ final class RecountedPartition {
   }
 
   /** Returns the journal of a batch; creates it for the first batch of the journal. */
-  Journal journal(Batch batch, long lowWatermarkEpochMillis, long atEpochMillis) {
+  JournalCoverage journal(Batch batch, long lowWatermarkEpochMillis, long atEpochMillis) {
     return journals
         .computeIfAbsent(batch.node(), first -> new TreeMap<>())
         .computeIfAbsent(
             batch.epoch(),
             first ->
-                new Journal(
+                new JournalCoverage(
                     batch.epoch() <= heldFromEpochMillis()
                         ? batch.linesBefore()
                         : batch.linesBeforeEpoch(),
@@ -78,7 +78,8 @@ final class RecountedPartition {
 
   /** Returns whether a line was read, or belongs to a journal whose records may have expired. */
   boolean mayHaveRead(UsagePosition line) {
-    Journal journal = journals.getOrDefault(line.node(), new TreeMap<>()).get(line.nodeEpoch());
+    JournalCoverage journal =
+        journals.getOrDefault(line.node(), new TreeMap<>()).get(line.nodeEpoch());
     return journal == null ? line.nodeEpoch() <= heldFromEpochMillis() : journal.has(line.line());
   }
 
@@ -106,9 +107,10 @@ final class RecountedPartition {
 
   /** Returns whether calls decided in an interval may be missing so far. */
   boolean mayLack(long fromEpochMillis, long untilEpochMillis) {
-    for (TreeMap<Long, Journal> epochs : journals.values()) {
-      for (Map.Entry<Long, Journal> one : epochs.entrySet()) {
-        for (Journal.Doubt doubt : one.getValue().doubts(nextOpening(epochs, one.getKey()))) {
+    for (TreeMap<Long, JournalCoverage> epochs : journals.values()) {
+      for (Map.Entry<Long, JournalCoverage> one : epochs.entrySet()) {
+        for (JournalCoverage.Doubt doubt :
+            one.getValue().doubts(nextOpening(epochs, one.getKey()))) {
           if (doubt.fromEpochMillis() < doubt.untilEpochMillis()
               && doubt.overlaps(fromEpochMillis, untilEpochMillis)) {
             return true;
@@ -120,8 +122,8 @@ final class RecountedPartition {
   }
 
   /** Returns the time of the first record of the next epoch; {@link Long#MAX_VALUE} without one. */
-  private static long nextOpening(NavigableMap<Long, Journal> epochs, long epoch) {
-    Map.Entry<Long, Journal> next = epochs.higherEntry(epoch);
+  private static long nextOpening(NavigableMap<Long, JournalCoverage> epochs, long epoch) {
+    Map.Entry<Long, JournalCoverage> next = epochs.higherEntry(epoch);
     return next == null ? Long.MAX_VALUE : next.getValue().firstAtEpochMillis;
   }
 
@@ -132,7 +134,7 @@ final class RecountedPartition {
         (node, epochs) ->
             epochs.forEach(
                 (epoch, journal) -> {
-                  for (Journal.Doubt doubt : journal.doubts(nextOpening(epochs, epoch))) {
+                  for (JournalCoverage.Doubt doubt : journal.doubts(nextOpening(epochs, epoch))) {
                     boolean isAlive =
                         doubt.isOpen() && doubt.fromEpochMillis() >= aliveFromEpochMillis;
                     if (!isAlive && doubt.overlaps(fromEpochMillis, untilEpochMillis)) {

@@ -74,9 +74,9 @@ final class StateFigures {
       differences.add(where(record) + " has the key of another row: " + record.key());
       return;
     }
-    Account account =
+    WindowAccount account =
         accounts.of(Slot.of(state.key(), state.window().startEpochMillis(), record.partition()));
-    account.shown = new Tally();
+    account.shown = new WindowFigures();
     account.shown.add(state.count());
     account.shownRevision = state.revision();
     account.shownComplete = state.complete();
@@ -91,7 +91,7 @@ final class StateFigures {
       return;
     }
     UsageStateCodec.Row row = UsageStateCodec.decodeKey(key);
-    Account shown =
+    WindowAccount shown =
         range.holds(row.key().client(), row.startEpochMillis())
             ? accounts.find(Slot.of(row.key(), row.startEpochMillis(), record.partition()))
             : null;

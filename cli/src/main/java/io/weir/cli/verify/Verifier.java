@@ -85,8 +85,8 @@ public final class Verifier {
    * @param client the client to verify; null for all clients
    * @throws IOException if the disk cannot hold the intermediate data
    */
-  public Verification verify(Instant from, Instant to, @Nullable String client, Progress progress)
-      throws IOException {
+  public Verification verify(
+      Instant from, Instant to, @Nullable String client, ReadProgress progress) throws IOException {
     Range range = Range.of(from, to, settings.window().toMillis(), client);
     long deadlineNanos = System.nanoTime() + settings.timeout().toNanos();
     Verification found = null;
@@ -104,13 +104,13 @@ public final class Verifier {
   /** One pass over all topics. */
   private final class Pass implements AutoCloseable {
     private final Range range;
-    private final Progress progress;
+    private final ReadProgress progress;
     private final Differences differences = new Differences();
     private final Scratch scratch;
     private final Accounts accounts;
     private final Adjustments adjustments;
     private final Closes closes;
-    private final Quarantine quarantine;
+    private final QuarantineRecords quarantine;
     private final Replays replays;
     private final LedgerRows ledger;
     private final StateFigures state;
@@ -118,7 +118,7 @@ public final class Verifier {
     private final IntPredicate wanted;
     private final Map<Integer, Long> callEnds;
 
-    Pass(Range range, Progress progress) throws IOException {
+    Pass(Range range, ReadProgress progress) throws IOException {
       this.range = range;
       this.progress = progress;
       KafkaConnection kafka = settings.kafka();
@@ -131,7 +131,7 @@ public final class Verifier {
       accounts = new Accounts(scratch);
       adjustments = new Adjustments(scratch);
       closes = new Closes(scratch, differences);
-      quarantine = new Quarantine(scratch, settings.mayRepeat(), differences);
+      quarantine = new QuarantineRecords(scratch, settings.mayRepeat(), differences);
       replays = new Replays(scratch, differences);
       ledger =
           new LedgerRows(
@@ -150,8 +150,8 @@ public final class Verifier {
       readState(deadlineNanos);
       readLedger();
       readQuarantine();
-      Recount recount = recount();
-      return new Comparison(
+      CallRecount recount = recount();
+      return new LedgerComparison(
               range,
               System.currentTimeMillis(),
               calls.begins(),
@@ -214,9 +214,9 @@ public final class Verifier {
       }
     }
 
-    private Recount recount() throws IOException {
-      try (Recount recount =
-          new Recount(
+    private CallRecount recount() throws IOException {
+      try (CallRecount recount =
+          new CallRecount(
               range.windowMillis(),
               settings.lateness().toMillis(),
               calls.partitionCount(),

@@ -211,7 +211,7 @@ final class ExportModelTest {
     ExportCounts counts = new ExportCounts();
     try (StateFile file = new StateFile(folder.resolve("state"), false);
         ExportState state = ExportState.open(file, "c", BEGIN);
-        Sender sender = new Sender(this::takeWell, state, 1)) {
+        EventSender sender = new EventSender(this::takeWell, state, 1)) {
       exporter(state, sender, counts).exportRecords(records);
       assertEquals(Map.of(0, 6L), state.next());
     }
@@ -281,7 +281,7 @@ final class ExportModelTest {
     ExportCounts counts = new ExportCounts();
     try (StateFile file = new StateFile(folder.resolve("state"), false);
         ExportState state = ExportState.open(file, "c", BEGIN);
-        Sender sender = new Sender(event -> new Stripe.Accepted(true), state, 1)) {
+        EventSender sender = new EventSender(event -> new Stripe.Accepted(true), state, 1)) {
       exporter(state, sender, counts).exportRecords(records(0, 1));
     }
     assertTrue(counts.warning().startsWith("WARNING: 1 event "), counts::warning);
@@ -294,7 +294,7 @@ final class ExportModelTest {
     }
     try (StateFile file = new StateFile(folder.resolve("state"), false);
         ExportState state = ExportState.open(file, "c", BEGIN);
-        Sender sender = new Sender(this::takeWell, state, 1)) {
+        EventSender sender = new EventSender(this::takeWell, state, 1)) {
       exporter(state, sender).exportKept(KeptRows.read(again), resendsUncertain);
     }
   }
@@ -347,7 +347,7 @@ final class ExportModelTest {
     Path path = folder.resolve("state");
     try (StateFile file = new StateFile(path, false);
         ExportState state = ExportState.open(file, "c", BEGIN);
-        Sender sender = new Sender(this::take, state, 1)) {
+        EventSender sender = new EventSender(this::take, state, 1)) {
       RowExporter exporter = exporter(state, sender);
       for (int from = next(state); from < topic.size(); from = next(state)) {
         exporter.exportRecords(records(from, Math.min(topic.size(), from + 7)));
@@ -365,11 +365,11 @@ final class ExportModelTest {
     }
   }
 
-  private RowExporter exporter(ExportState state, Sender sender) throws ExportFailedException {
+  private RowExporter exporter(ExportState state, EventSender sender) throws ExportFailedException {
     return exporter(state, sender, new ExportCounts());
   }
 
-  private RowExporter exporter(ExportState state, Sender sender, ExportCounts counts)
+  private RowExporter exporter(ExportState state, EventSender sender, ExportCounts counts)
       throws ExportFailedException {
     return new RowExporter(
         state,

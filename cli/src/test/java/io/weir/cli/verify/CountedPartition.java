@@ -118,7 +118,7 @@ final class CountedPartition implements CountOutput {
       Accounts accounts = new Accounts(scratch);
       Adjustments adjustments = new Adjustments(scratch);
       Closes closes = new Closes(scratch, differences);
-      Quarantine refused = new Quarantine(scratch, false, differences);
+      QuarantineRecords refused = new QuarantineRecords(scratch, false, differences);
       Replays replays = new Replays(scratch, differences);
       StateFigures figures =
           new StateFigures(settings.windowMillis(), range, accounts, differences);
@@ -135,8 +135,8 @@ final class CountedPartition implements CountOutput {
       state.forEach(figures::add);
       ledger.forEach(rows::add);
       quarantine.forEach(refused::add);
-      try (Recount recount =
-          new Recount(
+      try (CallRecount recount =
+          new CallRecount(
               settings.windowMillis(),
               settings.latenessMillis(),
               1,
@@ -153,7 +153,7 @@ final class CountedPartition implements CountOutput {
         Map<Integer, Long> begins = Map.of(0, 0L);
         Map<Integer, Long> ends = Map.of(0, (long) calls.size());
         refused.finish(begins, ends);
-        new Comparison(
+        new LedgerComparison(
                 range,
                 endEpochMillis,
                 begins,

@@ -39,7 +39,7 @@ final class AnswerReader {
   private AnswerReader() {}
 
   /** Reads the response to a check. */
-  static Outcome<Decision> check(Answer answer, String id) {
+  static TryOutcome<Decision> check(Answer answer, String id) {
     return decision(
         answer.statusCode(),
         json(answer),
@@ -54,16 +54,16 @@ final class AnswerReader {
    * @param ids the ids of its calls, in order
    * @return one outcome for each call, in the same order
    */
-  static Outcome<List<Outcome<Decision>>> batch(Answer answer, List<String> ids) {
+  static TryOutcome<List<TryOutcome<Decision>>> batch(Answer answer, List<String> ids) {
     JsonNode body = json(answer);
     if (answer.statusCode() != 200) {
       return refused(answer.statusCode(), body);
     }
     if (!body.isArray() || body.size() != ids.size()) {
-      return new Outcome.Failed<>(
+      return new TryOutcome.Failed<>(
           Cause.FAULT, "the response is not an array of length " + ids.size());
     }
-    List<Outcome<Decision>> outcomes = new ArrayList<>();
+    List<TryOutcome<Decision>> outcomes = new ArrayList<>();
     for (int i = 0; i < ids.size(); i++) {
       JsonNode element = body.get(i);
       outcomes.add(
@@ -74,10 +74,10 @@ final class AnswerReader {
               text(element, "usage_position"),
               ids.get(i)));
     }
-    return new Outcome.Answered<>(outcomes);
+    return new TryOutcome.Answered<>(outcomes);
   }
 
-  private static Outcome<Decision> decision(
+  private static TryOutcome<Decision> decision(
       int status,
       JsonNode body,
       Map<String, String> fields,
@@ -86,16 +86,16 @@ final class AnswerReader {
     if (isVerdict(status, body)) {
       if (!id.equals(text(body, "id"))) {
         String detail = status + " with the verdict of another call";
-        return new Outcome.Failed<>(status == 429 ? Cause.OVERLOADED : Cause.FAULT, detail);
+        return new TryOutcome.Failed<>(status == 429 ? Cause.OVERLOADED : Cause.FAULT, detail);
       }
       Verdict verdict = verdict(body, fields, usagePosition);
-      return new Outcome.Answered<>(
+      return new TryOutcome.Answered<>(
           body.path("allowed").booleanValue()
               ? new Decision.Allowed(verdict)
               : denied(status, body, verdict));
     }
     if (status == 401 && reason(body).equals("api-key-refused")) {
-      return new Outcome.Answered<>(new Decision.KeyRefused(id, detail(body)));
+      return new TryOutcome.Answered<>(new Decision.KeyRefused(id, detail(body)));
     }
     return refused(status, body);
   }
@@ -147,19 +147,19 @@ final class AnswerReader {
   }
 
   /** Reads the response to a settlement. */
-  static Outcome<Settlement> settlement(Answer answer) {
+  static TryOutcome<Settlement> settlement(Answer answer) {
     int status = answer.statusCode();
     JsonNode body = json(answer);
     boolean isSettlement = body.path("actual_cost").isNumber();
     if (status == 200 && isSettlement) {
-      return new Outcome.Answered<>(
+      return new TryOutcome.Answered<>(
           new Settlement.Settled(
               body.path("cost").asLong(),
               body.path("actual_cost").asLong(),
               body.path("changed").asBoolean()));
     }
     if (status == 202 && isSettlement) {
-      return new Outcome.Answered<>(
+      return new TryOutcome.Answered<>(
           new Settlement.Recorded(body.path("cost").asLong(), body.path("actual_cost").asLong()));
     }
     return switch (reason(body)) {
@@ -168,49 +168,50 @@ final class AnswerReader {
           "call-denied",
           "settled-before",
           "settlement-refused" ->
-          new Outcome.Answered<>(new Settlement.Refused(reason(body), detail(body)));
+          new TryOutcome.Answered<>(new Settlement.Refused(reason(body), detail(body)));
       case "search-budget-spent", "settlement-unavailable" ->
-          new Outcome.Answered<>(
+          new TryOutcome.Answered<>(
               new Settlement.Unavailable(reason(body) + ": " + detail(body), wait(answer)));
       default -> refused(status, body);
     };
   }
 
   /** Reads the response to the renewal of a slot. */
-  static Outcome<SlotRenewal> renewal(Answer answer) {
+  static TryOutcome<SlotRenewal> renewal(Answer answer) {
     JsonNode body = json(answer);
     HeldSlot slot = slot(body);
     if (answer.statusCode() == 200 && slot != null) {
-      return new Outcome.Answered<>(new SlotRenewal.Renewed(slot));
+      return new TryOutcome.Answered<>(new SlotRenewal.Renewed(slot));
     }
     return switch (reason(body)) {
-      case "slot-ended" -> new Outcome.Answered<>(new SlotRenewal.Ended(detail(body)));
-      case "slots-unavailable" -> new Outcome.Answered<>(new SlotRenewal.Unavailable(detail(body)));
+      case "slot-ended" -> new TryOutcome.Answered<>(new SlotRenewal.Ended(detail(body)));
+      case "slots-unavailable" ->
+          new TryOutcome.Answered<>(new SlotRenewal.Unavailable(detail(body)));
       default -> refused(answer.statusCode(), body);
     };
   }
 
   /** Reads the response to the release of a slot. */
-  static Outcome<SlotRelease> release(Answer answer) {
+  static TryOutcome<SlotRelease> release(Answer answer) {
     JsonNode body = json(answer);
     if (answer.statusCode() == 200 && body.path("released").isBoolean()) {
-      return new Outcome.Answered<>(
+      return new TryOutcome.Answered<>(
           body.path("released").booleanValue() ? SlotRelease.RELEASED : SlotRelease.ALREADY_FREE);
     }
     return reason(body).equals("slots-unavailable")
-        ? new Outcome.Answered<>(SlotRelease.UNAVAILABLE)
+        ? new TryOutcome.Answered<>(SlotRelease.UNAVAILABLE)
         : refused(answer.statusCode(), body);
   }
 
   /** Maps a response that is not specific to the route. */
-  private static <T> Outcome<T> refused(int status, JsonNode body) {
+  private static <T> TryOutcome<T> refused(int status, JsonNode body) {
     String detail = status + " " + reason(body) + ": " + detail(body);
     if (status == 429) {
       // not one of Weir's verdicts: a proxy in front of the node limits requests
-      return new Outcome.Failed<>(Cause.OVERLOADED, detail);
+      return new TryOutcome.Failed<>(Cause.OVERLOADED, detail);
     }
     if (status == 408 || status < 400 || status >= 500) {
-      return new Outcome.Failed<>(
+      return new TryOutcome.Failed<>(
           switch (reason(body)) {
             case "overloaded" -> Cause.OVERLOADED;
             case "not-recorded" -> Cause.NOT_RECORDED;
@@ -218,7 +219,7 @@ final class AnswerReader {
           },
           detail);
     }
-    return new Outcome.Wrong<>(
+    return new TryOutcome.Wrong<>(
         new WeirRequestException(status, reason(body), text(body, "field"), detail(body)));
   }
 

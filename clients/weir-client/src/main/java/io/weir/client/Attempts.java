@@ -21,11 +21,11 @@ final class Attempts<T> {
   private final Nodes nodes;
   private final ScheduledExecutorService timer;
   private final Bounds bounds;
-  private final Function<Duration, CompletableFuture<Outcome<T>>> request;
+  private final Function<Duration, CompletableFuture<TryOutcome<T>>> request;
   private final BiFunction<Cause, String, T> fallback;
   private final CompletableFuture<T> result = new CompletableFuture<>();
   private final long deadlineNanos;
-  private volatile Outcome.Failed<T> last;
+  private volatile TryOutcome.Failed<T> last;
 
   /**
    * The limits of the tries.
@@ -46,7 +46,7 @@ final class Attempts<T> {
       Nodes nodes,
       ScheduledExecutorService timer,
       Bounds bounds,
-      Function<Duration, CompletableFuture<Outcome<T>>> request,
+      Function<Duration, CompletableFuture<TryOutcome<T>>> request,
       BiFunction<Cause, String, T> fallback) {
     this.nodes = nodes;
     this.timer = timer;
@@ -55,7 +55,7 @@ final class Attempts<T> {
     this.fallback = fallback;
     this.deadlineNanos = System.nanoTime() + bounds.deadline().toNanos();
     this.last =
-        new Outcome.Failed<>(
+        new TryOutcome.Failed<>(
             Cause.TIMEOUT, "no response within " + bounds.deadline().toMillis() + " ms");
   }
 
@@ -90,7 +90,7 @@ final class Attempts<T> {
   }
 
   /** Sends the request once. An exception ends the tries, like a failed future does. */
-  private CompletableFuture<Outcome<T>> sent(Duration timeout) {
+  private CompletableFuture<TryOutcome<T>> sent(Duration timeout) {
     try {
       return request.apply(timeout);
     } catch (Throwable notSent) {
@@ -98,13 +98,13 @@ final class Attempts<T> {
     }
   }
 
-  private void take(Outcome<T> outcome, int number) {
-    if (outcome instanceof Outcome.Answered<T> answered) {
+  private void take(TryOutcome<T> outcome, int number) {
+    if (outcome instanceof TryOutcome.Answered<T> answered) {
       result.complete(answered.value());
-    } else if (outcome instanceof Outcome.Wrong<T> wrong) {
+    } else if (outcome instanceof TryOutcome.Wrong<T> wrong) {
       result.completeExceptionally(wrong.exception());
     } else {
-      last = (Outcome.Failed<T>) outcome;
+      last = (TryOutcome.Failed<T>) outcome;
       again(number);
     }
   }

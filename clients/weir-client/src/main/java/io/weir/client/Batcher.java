@@ -45,7 +45,7 @@ final class Batcher {
     private final String id;
     private final byte[] json;
     private final long deadlineNanos;
-    private final CompletableFuture<Outcome<Decision>> outcome = new CompletableFuture<>();
+    private final CompletableFuture<TryOutcome<Decision>> outcome = new CompletableFuture<>();
 
     Waiting(String id, byte[] json, Duration timeout) {
       this.id = id;
@@ -60,7 +60,7 @@ final class Batcher {
    * @param json the check's body
    * @param timeout maximum time to wait for its response
    */
-  CompletableFuture<Outcome<Decision>> add(String id, byte[] json, Duration timeout) {
+  CompletableFuture<TryOutcome<Decision>> add(String id, byte[] json, Duration timeout) {
     Waiting added = new Waiting(id, json, timeout);
     List<Waiting> before = List.of();
     List<Waiting> full = List.of();
@@ -147,20 +147,21 @@ final class Batcher {
                 });
   }
 
-  private static Outcome<Decision> of(Outcome<List<Outcome<Decision>>> outcome, int index) {
-    if (outcome instanceof Outcome.Answered<List<Outcome<Decision>>> answered) {
+  private static TryOutcome<Decision> of(
+      TryOutcome<List<TryOutcome<Decision>>> outcome, int index) {
+    if (outcome instanceof TryOutcome.Answered<List<TryOutcome<Decision>>> answered) {
       return answered.value().get(index);
     }
-    if (outcome instanceof Outcome.Wrong<List<Outcome<Decision>>> wrong) {
-      return new Outcome.Wrong<>(wrong.exception());
+    if (outcome instanceof TryOutcome.Wrong<List<TryOutcome<Decision>>> wrong) {
+      return new TryOutcome.Wrong<>(wrong.exception());
     }
-    Outcome.Failed<List<Outcome<Decision>>> failed =
-        (Outcome.Failed<List<Outcome<Decision>>>) outcome;
-    return new Outcome.Failed<>(failed.cause(), failed.detail());
+    TryOutcome.Failed<List<TryOutcome<Decision>>> failed =
+        (TryOutcome.Failed<List<TryOutcome<Decision>>>) outcome;
+    return new TryOutcome.Failed<>(failed.cause(), failed.detail());
   }
 
   private static void complete(
-      Waiting check, @Nullable Outcome<Decision> outcome, @Nullable Throwable thrown) {
+      Waiting check, @Nullable TryOutcome<Decision> outcome, @Nullable Throwable thrown) {
     if (outcome != null) {
       check.outcome.complete(outcome);
     } else {

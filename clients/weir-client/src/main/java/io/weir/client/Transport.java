@@ -75,14 +75,14 @@ final class Transport {
    * @return the outcome. It completes exceptionally only if the token supplier fails, the request
    *     cannot be sent, or this client fails to read the response
    */
-  <T> CompletableFuture<Outcome<T>> post(
+  <T> CompletableFuture<TryOutcome<T>> post(
       String route,
       Map<String, String> headers,
       byte[] body,
       Duration timeout,
-      Function<Answer, Outcome<T>> reader) {
+      Function<Answer, TryOutcome<T>> reader) {
     Node node = nodes.next();
-    CompletableFuture<Outcome<T>> outcome = new CompletableFuture<>();
+    CompletableFuture<TryOutcome<T>> outcome = new CompletableFuture<>();
     CompletableFuture<HttpResponse<Void>> sent;
     try {
       HttpRequest request = request(node.at(route), headers, body);
@@ -108,9 +108,9 @@ final class Transport {
    */
   private <T> BodySubscriber<Void> reading(
       ResponseInfo info,
-      Function<Answer, Outcome<T>> reader,
+      Function<Answer, TryOutcome<T>> reader,
       Node node,
-      CompletableFuture<Outcome<T>> outcome) {
+      CompletableFuture<TryOutcome<T>> outcome) {
     return BodySubscribers.mapping(
         BodySubscribers.ofString(StandardCharsets.UTF_8),
         body -> {
@@ -124,16 +124,16 @@ final class Transport {
         });
   }
 
-  private <T> CompletableFuture<Outcome<T>> within(
+  private <T> CompletableFuture<TryOutcome<T>> within(
       Duration timeout,
       Node node,
-      CompletableFuture<Outcome<T>> outcome,
+      CompletableFuture<TryOutcome<T>> outcome,
       CompletableFuture<?> sent) {
     Future<?> end =
         timer.schedule(
             () -> {
               String detail = node.base() + " did not respond in time";
-              complete(outcome, node, new Outcome.Failed<>(Cause.TIMEOUT, detail));
+              complete(outcome, node, new TryOutcome.Failed<>(Cause.TIMEOUT, detail));
               sent.cancel(true);
             },
             timeout.toNanos(),
@@ -141,12 +141,13 @@ final class Transport {
     return outcome.whenComplete((value, thrown) -> end.cancel(false));
   }
 
-  private <T> void complete(CompletableFuture<Outcome<T>> result, Node node, Outcome<T> outcome) {
+  private <T> void complete(
+      CompletableFuture<TryOutcome<T>> result, Node node, TryOutcome<T> outcome) {
     if (result.isDone()) {
       return;
     }
     // before the result completes, since its dependents may select the next node
-    if (outcome instanceof Outcome.Failed) {
+    if (outcome instanceof TryOutcome.Failed) {
       nodes.rest(node);
     } else {
       nodes.wake(node);
@@ -172,12 +173,12 @@ final class Transport {
         : thrown;
   }
 
-  private static <T> Outcome<T> failed(Node node, Throwable thrown) {
+  private static <T> TryOutcome<T> failed(Node node, Throwable thrown) {
     boolean isConnect =
         thrown instanceof ConnectException
             || thrown instanceof HttpConnectTimeoutException
             || thrown instanceof UnresolvedAddressException;
     String what = isConnect ? " cannot be reached" : " ended the connection: " + thrown;
-    return new Outcome.Failed<>(Cause.UNREACHABLE, node.base() + what);
+    return new TryOutcome.Failed<>(Cause.UNREACHABLE, node.base() + what);
   }
 }

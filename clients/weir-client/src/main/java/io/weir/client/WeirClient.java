@@ -41,7 +41,7 @@ public final class WeirClient implements AutoCloseable {
   /** Within this time Redis has 250 ms before a policy decides without Redis. */
   private static final Duration TRY_TIMEOUT = Duration.ofMillis(300);
 
-  private final Settings settings;
+  private final WeirClientSettings settings;
   private final Nodes nodes;
   private final Transport transport;
   private final ScheduledThreadPoolExecutor timer;
@@ -57,7 +57,7 @@ public final class WeirClient implements AutoCloseable {
   private final AtomicBoolean closed = new AtomicBoolean();
   private final CompletableFuture<Void> drained = new CompletableFuture<>();
 
-  private WeirClient(Settings settings) {
+  private WeirClient(WeirClientSettings settings) {
     this.settings = settings;
     this.nodes = new Nodes(settings.nodes(), System::nanoTime);
     this.timer = new ScheduledThreadPoolExecutor(1, WeirClient::timerThread);
@@ -73,7 +73,7 @@ public final class WeirClient implements AutoCloseable {
             : null;
   }
 
-  private static HttpClient ownHttp(Settings settings) {
+  private static HttpClient ownHttp(WeirClientSettings settings) {
     return HttpClient.newBuilder()
         .version(HttpClient.Version.HTTP_1_1)
         .connectTimeout(shorter(CONNECT_TIMEOUT, settings.tryTimeout()))
@@ -128,7 +128,7 @@ public final class WeirClient implements AutoCloseable {
    * @throws IllegalStateException if the client is closed
    */
   public CompletableFuture<Decision> checkAsync(Call call, Duration deadline) {
-    Settings.requireTime("deadline", deadline);
+    WeirClientSettings.requireTime("deadline", deadline);
     Duration linger = settings.batchLinger();
     if (deadline.compareTo(linger) <= 0) {
       throw new IllegalArgumentException(
@@ -147,7 +147,7 @@ public final class WeirClient implements AutoCloseable {
             new Decision.Undecided(id, cause.passes(settings.failureMode()), cause, detail));
   }
 
-  private CompletableFuture<Outcome<Decision>> send(String id, byte[] body, Duration timeout) {
+  private CompletableFuture<TryOutcome<Decision>> send(String id, byte[] body, Duration timeout) {
     return batcher != null
         ? batcher.add(id, body, timeout)
         : transport.post(
@@ -215,18 +215,18 @@ public final class WeirClient implements AutoCloseable {
         (cause, detail) -> SlotRelease.UNAVAILABLE);
   }
 
-  private <T> CompletableFuture<Outcome<T>> ofSlot(
+  private <T> CompletableFuture<TryOutcome<T>> ofSlot(
       String route,
       HeldSlot slot,
       Duration timeout,
-      Function<Transport.Answer, Outcome<T>> reader) {
+      Function<Transport.Answer, TryOutcome<T>> reader) {
     byte[] body = CallWriter.object(Map.of("slot", slot.token()));
     return transport.post(route, Map.of(), body, timeout, reader);
   }
 
   private <T> CompletableFuture<T> submit(
       Attempts.Bounds bounds,
-      Function<Duration, CompletableFuture<Outcome<T>>> request,
+      Function<Duration, CompletableFuture<TryOutcome<T>>> request,
       BiFunction<Cause, String, T> fallback) {
     uncompleted.incrementAndGet();
     boolean hasPlace = underWay.incrementAndGet() <= settings.maxUnderWay();
@@ -392,7 +392,7 @@ public final class WeirClient implements AutoCloseable {
     public WeirClient build() {
       Duration aTry = tryTimeout;
       return new WeirClient(
-          new Settings(
+          new WeirClientSettings(
               failureMode,
               nodes,
               token,

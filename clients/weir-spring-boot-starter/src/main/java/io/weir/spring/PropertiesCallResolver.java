@@ -15,7 +15,7 @@ final class PropertiesCallResolver implements WeirCallResolver {
   private static final Logger LOG = LoggerFactory.getLogger(PropertiesCallResolver.class);
 
   private final WeirProperties.Filter properties;
-  private final RouteTemplates routes;
+  private final EndpointTemplates routes;
 
   /**
    * Creates a resolver.
@@ -24,7 +24,7 @@ final class PropertiesCallResolver implements WeirCallResolver {
    */
   PropertiesCallResolver(WeirProperties.Filter properties) {
     this.properties = properties;
-    this.routes = new RouteTemplates(properties.routes());
+    this.routes = new EndpointTemplates(properties.routes());
     if (properties.routes().isEmpty()) {
       LOG.warn(
           "weir_no_routes detail=\"weir.filter.routes is empty: every call has an endpoint like"

@@ -183,7 +183,7 @@ final class WeirAutoConfigurationTest {
           List.of("GET /v1/items/{id}", "* /v1/carts/{id}/**"), properties.filter().routes());
       assertEquals(
           "PUT /v1/carts/{id}/**",
-          new RouteTemplates(properties.filter().routes()).endpoint("PUT", "/v1/carts/7/items"));
+          new EndpointTemplates(properties.filter().routes()).endpoint("PUT", "/v1/carts/7/items"));
     }
   }
 

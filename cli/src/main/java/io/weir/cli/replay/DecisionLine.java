@@ -6,7 +6,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The decision that a line records. Mutable: a reader reuses one instance for all lines. */
-final class CallLine {
+final class DecisionLine {
   /** A text. The string is created only when needed. */
   static final class Text {
     char[] chars = new char[64];

@@ -4,12 +4,12 @@ package io.weir.cli.stripe;
 import java.util.concurrent.TimeUnit;
 
 /** Spaces the requests of all threads evenly. Thread-safe. */
-final class Pace {
+final class RequestPace {
   private final long spacingNanos;
   private long next;
 
   /** Creates a pace of at most the given number of requests a second. */
-  Pace(int perSecond) {
+  RequestPace(int perSecond) {
     this.spacingNanos = TimeUnit.SECONDS.toNanos(1) / perSecond;
     this.next = System.nanoTime();
   }

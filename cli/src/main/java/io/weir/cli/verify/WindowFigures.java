@@ -5,7 +5,7 @@ import io.weir.topics.model.UsageCount;
 import java.nio.ByteBuffer;
 
 /** The figures of one row, or of one key and window, from one source. Mutable; not thread-safe. */
-final class Tally {
+final class WindowFigures {
   static final int BYTES = 10 * Long.BYTES + 1;
 
   long quantity;
@@ -72,7 +72,7 @@ final class Tally {
    * Returns whether the counts of calls are equal. Dropped duplicates and late calls are not
    * compared.
    */
-  boolean agreesWith(Tally other) {
+  boolean agreesWith(WindowFigures other) {
     return quantity == other.quantity
         && allowed == other.allowed
         && denied == other.denied
@@ -86,7 +86,7 @@ final class Tally {
   }
 
   /** Returns whether all figures are equal. */
-  boolean equalsFully(Tally other) {
+  boolean equalsFully(WindowFigures other) {
     return agreesWith(other) && duplicates == other.duplicates && late == other.late;
   }
 
@@ -100,7 +100,7 @@ final class Tally {
   }
 
   boolean isNothing() {
-    return agreesWith(new Tally());
+    return agreesWith(new WindowFigures());
   }
 
   void write(ByteBuffer to) {
@@ -109,8 +109,8 @@ final class Tally {
     to.putLong(duplicates).putLong(late).put((byte) (isReduced ? 1 : 0));
   }
 
-  static Tally read(ByteBuffer from) {
-    Tally tally = new Tally();
+  static WindowFigures read(ByteBuffer from) {
+    WindowFigures tally = new WindowFigures();
     tally.quantity = from.getLong();
     tally.allowed = from.getLong();
     tally.denied = from.getLong();

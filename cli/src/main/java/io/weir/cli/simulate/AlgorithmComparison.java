@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /** A comparison of algorithms with the same traffic. */
-public final class Comparison {
+public final class AlgorithmComparison {
   /** Number of points of each curve. */
   private static final int MOMENTS = 600;
 
@@ -37,7 +37,7 @@ public final class Comparison {
    * @param traffic description of the traffic
    * @param decided called after each decision of each algorithm
    */
-  public Comparison(
+  public AlgorithmComparison(
       List<SimulatedAlgorithm> algorithms,
       List<SimulatedCall> calls,
       long limit,

@@ -18,10 +18,10 @@ import java.util.List;
  * example, {@code //v1/x/%2e./it%65ms;v=1/7/} becomes {@code /v1/it%65ms/7}. Stateless and
  * thread-safe.
  */
-final class PathForm {
+final class RequestPath {
   private static final int HEXADECIMAL = 16;
 
-  private PathForm() {}
+  private RequestPath() {}
 
   /** Returns the segments of the normalized path. Accepts any text. */
   static List<String> segments(String path) {

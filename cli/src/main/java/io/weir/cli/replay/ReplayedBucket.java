@@ -11,7 +11,7 @@ package io.weir.cli.replay;
  * a charge of a full bucket it is exact. The state of a bucket of a period is its used tokens, with
  * two bounds, since records do not have them.
  */
-final class BucketState {
+final class ReplayedBucket {
   /** An upper bound of the tokens that a bucket can have used. */
   static final long MOST_USED = 1L << 54;
 
@@ -33,7 +33,7 @@ final class BucketState {
   long leastUsed;
   long mostUsed;
 
-  void become(BucketState other) {
+  void become(ReplayedBucket other) {
     isKnown = other.isKnown;
     epoch = other.epoch;
     charged = other.charged;

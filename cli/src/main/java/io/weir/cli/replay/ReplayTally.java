@@ -9,14 +9,14 @@ import java.util.Map;
 import java.util.PriorityQueue;
 
 /** Counts of what was compared, and the differences found. Not thread-safe. */
-final class Tally {
+final class ReplayTally {
   /** Maximum number of differences to keep: the earliest ones. */
   static final int MAX_FINDINGS = 20;
 
   private final Map<Cause, Long> causes = new EnumMap<>(Cause.class);
   private final PriorityQueue<Finding> latestFirst =
       new PriorityQueue<>(Finding.IN_ORDER.reversed());
-  private final Map<CallLine.By, long[]> callsBy = new EnumMap<>(CallLine.By.class);
+  private final Map<DecisionLine.By, long[]> callsBy = new EnumMap<>(DecisionLine.By.class);
   private long allowed;
   private long equalCalls;
   private long equalStamps;
@@ -26,7 +26,7 @@ final class Tally {
   private long repeatedRows;
 
   /** Counts a call that was read. */
-  void call(CallLine call) {
+  void call(DecisionLine call) {
     callsBy.computeIfAbsent(call.decidedBy, by -> new long[1])[0]++;
     allowed += call.allowed ? 1 : 0;
   }
@@ -68,7 +68,7 @@ final class Tally {
     }
   }
 
-  void add(Tally other) {
+  void add(ReplayTally other) {
     other.causes.forEach((cause, count) -> causes.merge(cause, count, Long::sum));
     other.callsBy.forEach(
         (by, calls) -> callsBy.computeIfAbsent(by, each -> new long[1])[0] += calls[0]);

@@ -11,7 +11,7 @@ import java.util.TreeMap;
  * The positions and low watermarks that one partition has received of one epoch of a node's
  * journal. Memory grows with the number of gaps, not of lines. Not thread-safe.
  */
-final class Journal {
+final class JournalCoverage {
   private final TreeMap<Long, Run> runs = new TreeMap<>();
   private long headPosition;
   private long headLowWatermarkEpochMillis;
@@ -50,7 +50,7 @@ final class Journal {
    * @param base the position before its first line
    * @param lowWatermarkEpochMillis the low watermark of its first record
    */
-  Journal(long base, long epoch, long lowWatermarkEpochMillis, long atEpochMillis) {
+  JournalCoverage(long base, long epoch, long lowWatermarkEpochMillis, long atEpochMillis) {
     firstAtEpochMillis = atEpochMillis;
     // all calls of an epoch were decided after the epoch was opened
     runs.put(0L, new Run(base, Math.min(epoch, lowWatermarkEpochMillis), atEpochMillis));

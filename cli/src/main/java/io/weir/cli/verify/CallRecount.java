@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * a journal once, each id of a caller once, and the first settlement of each call in the window of
  * the call. The first line of a window sets its billing period. Not thread-safe.
  */
-final class Recount implements AutoCloseable {
+final class CallRecount implements AutoCloseable {
   private final long windowMillis;
   private final long latenessMillis;
   private final int partitions;
@@ -30,7 +30,7 @@ final class Recount implements AutoCloseable {
   private final Ids ids;
   private final SeenLines seen;
   private final Settlements settlements;
-  private final Quarantine quarantine;
+  private final QuarantineRecords quarantine;
   private final Replays replays;
   private final Differences differences;
   private final LineReader reader = new LineReader();
@@ -47,7 +47,7 @@ final class Recount implements AutoCloseable {
    *
    * @param givenUp records that an operator moved to the quarantine, as {@code partition@offset}
    */
-  Recount(
+  CallRecount(
       long windowMillis,
       long latenessMillis,
       int partitions,
@@ -56,7 +56,7 @@ final class Recount implements AutoCloseable {
       Accounts accounts,
       Adjustments adjustments,
       Closes closes,
-      Quarantine quarantine,
+      QuarantineRecords quarantine,
       Replays replays,
       Differences differences)
       throws IOException {
@@ -145,7 +145,7 @@ final class Recount implements AutoCloseable {
     }
     long at = part.broker().trustedEpochMillis();
     long promise = Math.min(batch.lowWatermarkEpochMillis(), at);
-    Journal journal = part.journal(batch, promise, at);
+    JournalCoverage journal = part.journal(batch, promise, at);
     if (found > 0) {
       int lacking = addLines(part, record, batch, journal, value);
       if (replayed != null && lacking > 0) {
@@ -241,7 +241,7 @@ final class Recount implements AutoCloseable {
           settlements.settlementMoved(
               ids.callNumber(line), last.offset(), last.line(), record.offset(), lineNumber);
       if (moved != null) {
-        Account account = accounts.of(moved.slot());
+        WindowAccount account = accounts.of(moved.slot());
         account.counted.subtract(moved);
         account.counted.add(moved);
         changeRow(account, moved, last.offset(), tally -> tally.subtract(moved));
@@ -273,7 +273,7 @@ final class Recount implements AutoCloseable {
       RecountedPartition part,
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
       Batch batch,
-      Journal journal,
+      JournalCoverage journal,
       byte[] value) {
     int lacking = 0;
     if (checksums.length < batch.count()) {
@@ -373,7 +373,7 @@ final class Recount implements AutoCloseable {
               || isCounted(part, record.partition(), settledCall)
               || isCountedInBatch(record.partition(), settledCall, batch, lineNumber),
           "the call that it settles was not counted");
-      Account account = accounts.of(slot);
+      WindowAccount account = accounts.of(slot);
       long trusted = part.broker().trustedEpochMillis();
       boolean hasId = line.idFromCaller() || line.isSettlement();
       boolean repeated = hasId && ids.isKnown(line, trusted);
@@ -427,11 +427,11 @@ final class Recount implements AutoCloseable {
             line.endpoint(),
             at - Math.floorMod(at, windowMillis),
             partition);
-    Account account = accounts.find(own);
+    WindowAccount account = accounts.find(own);
     if (account != null && account.hasRow()) {
       return own;
     }
-    Account others = accounts.find(own.others());
+    WindowAccount others = accounts.find(own.others());
     return others != null && others.hasRow() ? own.others() : own;
   }
 
@@ -459,7 +459,7 @@ final class Recount implements AutoCloseable {
   }
 
   /** Counts a line in its row: the FINAL, or the adjustment for its record. */
-  private void count(Slot slot, Account account, CallLine line, long offset, long digest) {
+  private void count(Slot slot, WindowAccount account, CallLine line, long offset, long digest) {
     account.counted.add(line, offset, digest);
     if (isInFinal(account, offset)) {
       account.countedFinal.add(line, offset, digest);
@@ -470,12 +470,13 @@ final class Recount implements AutoCloseable {
     }
   }
 
-  private static boolean isInFinal(Account account, long offset) {
+  private static boolean isInFinal(WindowAccount account, long offset) {
     return offset <= account.billedFinal.lastOffset;
   }
 
   /** Drops a duplicate. The FINAL row has the number of duplicates while its window was open. */
-  private static void drop(RecountedPartition part, Account account, long trustedEpochMillis) {
+  private static void drop(
+      RecountedPartition part, WindowAccount account, long trustedEpochMillis) {
     part.duplicate++;
     if (account.counted.hasAny() && trustedEpochMillis < account.closedAtEpochMillis) {
       account.countedFinal.duplicates++;
@@ -516,7 +517,7 @@ final class Recount implements AutoCloseable {
           if (settlement.decidedAtEpochMillis() < part.heldFromEpochMillis()) {
             return; // its call may have expired
           }
-          Account account = accounts.of(slot);
+          WindowAccount account = accounts.of(slot);
           account.firstCounted = 0; // the first counted line may be this settlement
           account.counted.subtract(settlement);
           changeRow(account, settlement, settlement.offset(), row -> row.subtract(settlement));
@@ -542,7 +543,10 @@ final class Recount implements AutoCloseable {
 
   /** Changes the row that counts a settlement of the record with this offset. */
   private void changeRow(
-      Account account, Settlements.Settlement settlement, long offset, Consumer<Tally> change) {
+      WindowAccount account,
+      Settlements.Settlement settlement,
+      long offset,
+      Consumer<WindowFigures> change) {
     if (isInFinal(account, offset)) {
       change.accept(account.countedFinal);
     } else {

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Each line is read by itself, although one parser reads them all. */
-final class CallLinesTest {
+final class DecisionLinesTest {
   private static final String GOOD =
       "{\"id\":\"1\",\"client\":\"a\",\"endpoint\":\"e\",\"meter\":\"m\",\"cost\":1,"
           + "\"allowed\":true,\"decided_by\":\"none\",\"decided_at_ms\":5,"
@@ -21,7 +21,8 @@ final class CallLinesTest {
   private static String read(byte[] batch) throws IOException {
     List<Integer> numbers = new ArrayList<>();
     int unreadable =
-        new CallLines(new Hash(1), new Rates()).read(batch, (call, number) -> numbers.add(number));
+        new DecisionLines(new Hash(1), new Rates())
+            .read(batch, (call, number) -> numbers.add(number));
     return numbers + " and " + unreadable;
   }
 

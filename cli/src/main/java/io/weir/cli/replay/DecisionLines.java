@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * Reads the lines of batches by the table in docs/topics, without creating an object for each line.
  * It shares no code with the writers of lines. Not thread-safe.
  */
-final class CallLines {
+final class DecisionLines {
   private static final int MAX_TEXT_CHARS = 64 * 1024;
   private static final int MAX_NESTING = 16;
   private static final int MAX_RATES_KNOWN = 4_096;
@@ -30,7 +30,7 @@ final class CallLines {
 
   private final Hash hash;
   private final Rates rates;
-  private final CallLine line = new CallLine();
+  private final DecisionLine line = new DecisionLine();
 
   /** Parses the rest of the batch; null before the first line and after an unreadable one. */
   private @Nullable JsonParser parser;
@@ -42,7 +42,7 @@ final class CallLines {
 
   private final int[] knownNumbers = new int[MAX_RATES_KNOWN];
 
-  CallLines(Hash hash, Rates rates) {
+  DecisionLines(Hash hash, Rates rates) {
     this.hash = hash;
     this.rates = rates;
   }
@@ -55,7 +55,7 @@ final class CallLines {
      * @param call valid until the next line is visited
      * @param number the line's number in the batch, from 1
      */
-    void visit(CallLine call, int number) throws IOException;
+    void visit(DecisionLine call, int number) throws IOException;
   }
 
   /** Thrown when a line breaks a rule in docs/topics. */
@@ -147,7 +147,7 @@ final class CallLines {
   private void members(JsonParser json) throws IOException, UnreadableLineException {
     boolean hasId = false;
     boolean hasVerdict = false;
-    CallLine.By decidedBy = null;
+    DecisionLine.By decidedBy = null;
     for (String name = json.nextFieldName(); name != null; name = json.nextFieldName()) {
       JsonToken token = json.nextToken();
       switch (name) {
@@ -169,7 +169,8 @@ final class CallLines {
         case "decided_by" -> {
           require(token == JsonToken.VALUE_STRING, name);
           decidedBy =
-              CallLine.By.of(json.getTextCharacters(), json.getTextOffset(), json.getTextLength());
+              DecisionLine.By.of(
+                  json.getTextCharacters(), json.getTextOffset(), json.getTextLength());
         }
         case "policies_version" -> line.policiesVersion = integer(json, token);
         case "decided_at_ms" -> line.decidedAtEpochMillis = integer(json, token);
@@ -205,7 +206,7 @@ final class CallLines {
     require(json.currentToken() == JsonToken.END_ARRAY, "charges");
   }
 
-  private void charge(JsonParser json, CallLine.BucketCharge charge)
+  private void charge(JsonParser json, DecisionLine.BucketCharge charge)
       throws IOException, UnreadableLineException {
     charge.key.length = 0;
     charge.isStamped = false;
@@ -274,7 +275,7 @@ final class CallLines {
     return knownNumbers[slot];
   }
 
-  private void text(JsonParser json, JsonToken token, CallLine.Text into)
+  private void text(JsonParser json, JsonToken token, DecisionLine.Text into)
       throws IOException, UnreadableLineException {
     require(token == JsonToken.VALUE_STRING, "a text");
     char[] chars = json.getTextCharacters();

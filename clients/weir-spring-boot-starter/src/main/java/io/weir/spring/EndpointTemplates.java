@@ -15,11 +15,11 @@ import org.springframework.web.util.pattern.PathPatternParser;
  * whatever paths callers send. Immutable.
  *
  * <p>No spelling of a request can avoid its template. Paths are first compared in the form that
- * containers match ({@link PathForm}). If no template matches, they are compared as Spring reads
+ * containers match ({@link RequestPath}). If no template matches, they are compared as Spring reads
  * them, without resolving dot segments. The handler of {@code GET} also serves {@code HEAD}. So a
  * {@code HEAD} has the endpoint of {@code GET} unless a template names {@code HEAD}.
  */
-final class RouteTemplates {
+final class EndpointTemplates {
   private static final String OTHER = "other";
   private static final String ANY = "*";
   private static final String GET = "GET";
@@ -44,7 +44,7 @@ final class RouteTemplates {
    * @param routes each a method (or {@code *} for any), a space, and a Spring path pattern
    * @throws IllegalArgumentException if a route is malformed; the message names it
    */
-  RouteTemplates(List<String> routes) {
+  EndpointTemplates(List<String> routes) {
     for (String route : routes) {
       String[] words = route.strip().split("\\s+", -1);
       if (words.length != 2 || !words[1].startsWith("/")) {
@@ -81,11 +81,11 @@ final class RouteTemplates {
    */
   String endpoint(String method, String contextPath, String address) {
     String upper = method.toUpperCase(Locale.ROOT);
-    Template template = matching(upper, PathForm.within(contextPath, address));
+    Template template = matching(upper, RequestPath.within(contextPath, address));
     if (template == null) {
       String path =
           address.startsWith(contextPath) ? address.substring(contextPath.length()) : address;
-      template = matching(upper, withoutSlashAtTheEnd(PathForm.decodable(path)));
+      template = matching(upper, withoutSlashAtTheEnd(RequestPath.decodable(path)));
     }
     String shown = METHODS.contains(upper) ? upper : "OTHER";
     if (upper.equals(HEAD) && (template == null || !template.method().equals(HEAD))) {

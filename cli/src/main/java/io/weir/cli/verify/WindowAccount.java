@@ -9,21 +9,21 @@ import org.jspecify.annotations.Nullable;
  * The figures of one key and window from the three sources: the recount, the ledger and the state
  * topic. Mutable; not thread-safe.
  */
-final class Account {
-  private static final int BYTES = 5 * Tally.BYTES + 5 * Long.BYTES + 3 * Integer.BYTES + 2;
+final class WindowAccount {
+  private static final int BYTES = 5 * WindowFigures.BYTES + 5 * Long.BYTES + 3 * Integer.BYTES + 2;
   private static final int NO_TEXT = -1;
 
   private static final long NOT_SHOWN = -1;
 
-  Tally counted = new Tally();
-  Tally billed = new Tally();
-  Tally shown = new Tally();
+  WindowFigures counted = new WindowFigures();
+  WindowFigures billed = new WindowFigures();
+  WindowFigures shown = new WindowFigures();
 
   /** The part of {@link #counted} that belongs to the FINAL row. */
-  Tally countedFinal = new Tally();
+  WindowFigures countedFinal = new WindowFigures();
 
   /** The FINAL row in the ledger; empty if there is none. */
-  Tally billedFinal = new Tally();
+  WindowFigures billedFinal = new WindowFigures();
 
   /** Broker's time of the record that closed the window; 0 if there is no FINAL row. */
   long closedAtEpochMillis;
@@ -68,7 +68,7 @@ final class Account {
 
   /** Removes the figures of the state topic. */
   void showNothing() {
-    shown = new Tally();
+    shown = new WindowFigures();
     shownRevision = NOT_SHOWN;
     shownPeriod = null;
   }
@@ -116,14 +116,14 @@ final class Account {
     return length == 0 ? Billed.UTC_MONTH : new String(utf8, StandardCharsets.UTF_8);
   }
 
-  static Account ofBytes(byte[] value) {
+  static WindowAccount ofBytes(byte[] value) {
     ByteBuffer bytes = ByteBuffer.wrap(value);
-    Account account = new Account();
-    account.counted = Tally.read(bytes);
-    account.billed = Tally.read(bytes);
-    account.shown = Tally.read(bytes);
-    account.countedFinal = Tally.read(bytes);
-    account.billedFinal = Tally.read(bytes);
+    WindowAccount account = new WindowAccount();
+    account.counted = WindowFigures.read(bytes);
+    account.billed = WindowFigures.read(bytes);
+    account.shown = WindowFigures.read(bytes);
+    account.countedFinal = WindowFigures.read(bytes);
+    account.billedFinal = WindowFigures.read(bytes);
     account.closedAtEpochMillis = bytes.getLong();
     account.duplicatesAtClose = bytes.getLong();
     account.billedComplete = bytes.get() != 0;

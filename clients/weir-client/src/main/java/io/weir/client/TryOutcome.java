@@ -2,12 +2,12 @@
 package io.weir.client;
 
 /** The outcome of one try of a request. */
-sealed interface Outcome<T> {
+sealed interface TryOutcome<T> {
   /** A node has responded. */
-  record Answered<T>(T value) implements Outcome<T> {}
+  record Answered<T>(T value) implements TryOutcome<T> {}
 
   /** A node has refused the request, and would refuse it again. */
-  record Wrong<T>(WeirRequestException exception) implements Outcome<T> {}
+  record Wrong<T>(WeirRequestException exception) implements TryOutcome<T> {}
 
   /**
    * There is no response; another try may have one.
@@ -15,5 +15,5 @@ sealed interface Outcome<T> {
    * @param cause the cause
    * @param detail a sentence about the failure
    */
-  record Failed<T>(Decision.Cause cause, String detail) implements Outcome<T> {}
+  record Failed<T>(Decision.Cause cause, String detail) implements TryOutcome<T> {}
 }

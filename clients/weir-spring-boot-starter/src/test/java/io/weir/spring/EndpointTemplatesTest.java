@@ -8,9 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-final class RouteTemplatesTest {
-  private final RouteTemplates routes =
-      new RouteTemplates(
+final class EndpointTemplatesTest {
+  private final EndpointTemplates routes =
+      new EndpointTemplates(
           List.of("GET /items/{id}", "GET /items/new", "* /carts/{id}/**", "POST /carts/{id}/**"));
 
   @Test
@@ -38,8 +38,8 @@ final class RouteTemplatesTest {
     assertEquals("GET /carts/{id}/**", routes.endpoint("head", "/carts/7/a"));
     assertEquals("GET other", routes.endpoint("HEAD", "/elsewhere"));
 
-    RouteTemplates both =
-        new RouteTemplates(List.of("GET /items/{id}", "HEAD /items/{id}", "GET /items/new"));
+    EndpointTemplates both =
+        new EndpointTemplates(List.of("GET /items/{id}", "HEAD /items/{id}", "GET /items/new"));
     assertEquals("HEAD /items/{id}", both.endpoint("HEAD", "/items/7"));
     assertEquals("GET /items/{id}", both.endpoint("GET", "/items/7"));
     assertEquals("GET /items/new", both.endpoint("HEAD", "/items/new"));
@@ -84,7 +84,7 @@ final class RouteTemplatesTest {
 
   @Test
   void slashAtTheEnd_makesNoOtherTemplate() {
-    RouteTemplates slash = new RouteTemplates(List.of("GET /a/", "GET /"));
+    EndpointTemplates slash = new EndpointTemplates(List.of("GET /a/", "GET /"));
     assertEquals("GET /a/", slash.endpoint("GET", "/a/"));
     assertEquals("GET /a/", slash.endpoint("GET", "//a"));
     assertEquals("GET /", slash.endpoint("GET", "/"));
@@ -118,7 +118,7 @@ final class RouteTemplatesTest {
   void wrongLine_isRefusedByWhatItSays() {
     for (String wrong : List.of("/items", "GET items", "GET /a /b", "")) {
       String told =
-          assertThrows(IllegalArgumentException.class, () -> new RouteTemplates(List.of(wrong)))
+          assertThrows(IllegalArgumentException.class, () -> new EndpointTemplates(List.of(wrong)))
               .toString();
       assertTrue(told.contains("weir.filter.routes"), told);
     }

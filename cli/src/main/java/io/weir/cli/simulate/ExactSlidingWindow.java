@@ -8,12 +8,12 @@ import java.util.Deque;
  * The exact sliding window. It admits a call if fewer calls than the limit were admitted within the
  * previous window's length. It keeps the time of each admitted call.
  */
-final class SlidingLog implements SimulatedLimiter {
+final class ExactSlidingWindow implements SimulatedLimiter {
   private final long limit;
   private final long windowMicros;
   private final Deque<Long> admitted = new ArrayDeque<>();
 
-  SlidingLog(long limit, long windowMicros) {
+  ExactSlidingWindow(long limit, long windowMicros) {
     this.limit = limit;
     this.windowMicros = windowMicros;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.quarantine;
 
-import io.weir.cli.verify.Progress;
+import io.weir.cli.verify.ReadProgress;
 import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
 import java.util.HashSet;
@@ -14,7 +14,7 @@ import java.util.TreeMap;
  * The content of the quarantine: each line once, also if it was refused several times. Memory grows
  * by about 500 bytes a line; the bytes of lines are not kept. Not thread-safe.
  */
-public final class Quarantine {
+public final class QuarantineContent {
   private final KafkaConnection kafka;
   private final Duration lateness;
   private final long nowEpochMillis;
@@ -27,14 +27,14 @@ public final class Quarantine {
    *
    * @param lateness maximum age of a call at its arrival, as configured in the aggregators
    */
-  public Quarantine(KafkaConnection kafka, Duration lateness, long nowEpochMillis) {
+  public QuarantineContent(KafkaConnection kafka, Duration lateness, long nowEpochMillis) {
     this.kafka = kafka;
     this.lateness = lateness;
     this.nowEpochMillis = nowEpochMillis;
   }
 
   /** Reads the whole current content; returns the entries in order of their sources. */
-  public SortedMap<Source, Entry> read(Progress progress) {
+  public SortedMap<Source, Entry> read(ReadProgress progress) {
     Set<Source> counted = new HashSet<>();
     Visitor visitor = new Visitor(counted);
     int partitions;

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * The records of {@code weir.quarantine.v1}. Each record must belong to a refusal of the recount,
  * and each refusal must have a record. Not thread-safe.
  */
-final class Quarantine {
+final class QuarantineRecords {
   private static final int MAX_PART_BYTES = 2 * 1024 * 1024;
   private static final Pattern SOURCE = Pattern.compile("weir\\.calls\\.v1-(\\d{1,6})-(\\d{1,18})");
   private static final Pattern LINE = Pattern.compile("\\d{1,9}");
@@ -35,7 +35,7 @@ final class Quarantine {
    *
    * @param mayRepeat whether a record may occur twice, as after a reset of the aggregator
    */
-  Quarantine(Scratch scratch, boolean mayRepeat, Differences differences) {
+  QuarantineRecords(Scratch scratch, boolean mayRepeat, Differences differences) {
     this.scratch = scratch;
     this.mayRepeat = mayRepeat;
     this.differences = differences;

@@ -2,6 +2,6 @@
 package io.weir.cli.verify;
 
 /** Receives the progress of reading a topic. */
-public interface Progress {
+public interface ReadProgress {
   void step(String what, long done, long total);
 }

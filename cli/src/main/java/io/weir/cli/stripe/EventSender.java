@@ -18,15 +18,15 @@ import org.jspecify.annotations.Nullable;
  * Sends batches of events. Events of one customer and meter are sent one after another, since
  * Stripe accepts one such call at a time; others are sent concurrently. Not thread-safe.
  */
-final class Sender implements AutoCloseable {
+final class EventSender implements AutoCloseable {
   private final Stripe stripe;
   private final ExportState state;
   private final ExecutorService lanes;
 
-  Sender(Stripe stripe, ExportState state, int parallel) {
+  EventSender(Stripe stripe, ExportState state, int parallel) {
     this.stripe = stripe;
     this.state = state;
-    this.lanes = Executors.newFixedThreadPool(parallel, Sender::thread);
+    this.lanes = Executors.newFixedThreadPool(parallel, EventSender::thread);
   }
 
   private static Thread thread(Runnable task) {

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.TreeSet;
 
 /** Compares the figures of all topics. Not thread-safe. */
-final class Comparison {
+final class LedgerComparison {
   /**
    * Maximum age of the low watermark of a node that is alive: 60 s, the time of many heartbeats.
    */
@@ -22,7 +22,7 @@ final class Comparison {
   private final Map<Integer, Long> logEnds;
   private final StateFigures state;
   private final LedgerRows ledger;
-  private final Recount recount;
+  private final CallRecount recount;
   private final Accounts accounts;
   private final Adjustments adjustments;
   private final Differences differences;
@@ -41,14 +41,14 @@ final class Comparison {
    * @param begins the first offset of each partition of the calls topic
    * @param logEnds the end of each partition of the calls topic when the verification began
    */
-  Comparison(
+  LedgerComparison(
       Range range,
       long nowEpochMillis,
       Map<Integer, Long> begins,
       Map<Integer, Long> logEnds,
       StateFigures state,
       LedgerRows ledger,
-      Recount recount,
+      CallRecount recount,
       Accounts accounts,
       Adjustments adjustments,
       Differences differences) {
@@ -95,7 +95,7 @@ final class Comparison {
         unproven);
   }
 
-  private void compare(Slot slot, Account account) {
+  private void compare(Slot slot, WindowAccount account) {
     if (!range.holds(slot.client(), slot.startEpochMillis())) {
       return;
     }
@@ -143,7 +143,7 @@ final class Comparison {
         && slot.startEpochMillis() >= recount.part(slot.partition()).heldFromEpochMillis();
   }
 
-  private static String fully(Tally tally, boolean complete) {
+  private static String fully(WindowFigures tally, boolean complete) {
     return tally
         + ", duplicates "
         + tally.duplicates
@@ -154,9 +154,9 @@ final class Comparison {
   }
 
   /** Compares the FINAL row of a window whose sums agree. */
-  private void compareFinal(Slot slot, Account account) {
-    Tally billed = account.billedFinal;
-    Tally counted = account.countedFinal;
+  private void compareFinal(Slot slot, WindowAccount account) {
+    WindowFigures billed = account.billedFinal;
+    WindowFigures counted = account.countedFinal;
     if (!counted.agreesWith(billed)) {
       differences.add(slot + ": recount says " + counted + "; FINAL row says " + billed);
     } else if (!counted.isReduced()
@@ -174,7 +174,7 @@ final class Comparison {
   /** Compares an adjustment of a window whose sums agree. */
   private void compare(Adjustments.Id id, Adjustments.Both both) {
     Slot slot = id.slot();
-    Account account = accounts.find(slot);
+    WindowAccount account = accounts.find(slot);
     if (account == null
         || !range.holds(slot.client(), slot.startEpochMillis())
         || !isJudged(slot)
@@ -200,7 +200,7 @@ final class Comparison {
   }
 
   /** Compares the billing periods, if both sides have one. */
-  private void comparePeriods(Slot slot, Account account) {
+  private void comparePeriods(Slot slot, WindowAccount account) {
     String billed = account.billedPeriod;
     if (billed == null) {
       return;

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param batchSize maximum number of checks in a batch
  * @param maxUnderWay maximum number of concurrent requests
  */
-record Settings(
+record WeirClientSettings(
     FailureMode failureMode,
     List<URI> nodes,
     @Nullable Supplier<String> token,
@@ -41,12 +41,12 @@ record Settings(
 
   private static final int MAX_BATCH = 1_000;
 
-  Settings {
+  WeirClientSettings {
     nodes = List.copyOf(nodes);
     if (nodes.isEmpty()) {
       throw new IllegalArgumentException("at least one node is required");
     }
-    nodes.forEach(Settings::requireNode);
+    nodes.forEach(WeirClientSettings::requireNode);
     requireTime("deadline", deadline);
     requireTime("tryTimeout", tryTimeout);
     requireTime("settleDeadline", settleDeadline);
