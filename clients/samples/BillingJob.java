@@ -29,7 +29,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  *
  * <p>All state is one SQLite file. Its rows, the next offset of each partition and how far each
  * partition is closed change in one transaction, so the job may be stopped, or killed, at any
- * moment. {@code billing.py} beside it issues invoices as well.
+ * moment. {@code billing.py} next to it issues invoices as well.
  */
 @SuppressWarnings("DefaultPackage") // a single file, to be copied
 public final class BillingJob {
@@ -136,7 +136,7 @@ public final class BillingJob {
           consumer.partitionsFor(TOPIC).stream()
               .map(info -> new TopicPartition(TOPIC, info.partition()))
               .toList();
-      // no group: where to go on is told by SQLite alone
+      // no group: SQLite alone keeps the position
       consumer.assign(partitions);
       readFromTheBeginningIfRecreated(kafka, partitions.size());
       Map<TopicPartition, Long> first = consumer.beginningOffsets(partitions);

@@ -27,7 +27,7 @@ public final class EmbeddedLimiter {
       String bucket = BucketKey.of("five-per-hour", client).text();
       Check check = new Check(List.of(new BucketRequest(bucket, fivePerHour, true)), 1);
       for (int call = 1; call <= 7; call++) {
-        Decision decision = cache.take(check); // Undecided: Redis is away, and you decide
+        Decision decision = cache.take(check); // Undecided: Redis is unavailable, and you decide
         System.out.println(call + " " + decision.getClass().getSimpleName());
       }
     }

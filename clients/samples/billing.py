@@ -102,14 +102,14 @@ def transaction(db):
 
 
 class Outage:
-    """Says once that Kafka is away, and that it is back, in place of its library's own lines."""
+    """Reports once that Kafka is unavailable, and that it is back, in place of its library's own lines."""
 
     def __init__(self, kafka):
         self.kafka = kafka
         self.lasts = False
 
     def heard(self, error):
-        # another broker may be well while one is away: the library says it of all of them, too
+        # one broker may be unavailable while others answer: the library also reports when all are
         if error.code() != KafkaError._TRANSPORT and not self.lasts:
             self.lasts = True
             warn(f"Kafka does not answer at {self.kafka}: {error.str()}; it is tried again")
@@ -144,7 +144,7 @@ def new_consumer(options, outage):
             "group.id": "weir-billing",  # the library wants a name; nothing is committed under it
             "enable.auto.commit": False,
             "isolation.level": "read_committed",
-            "auto.offset.reset": "error",  # rows that have expired unread are told, not skipped
+            "auto.offset.reset": "error",  # rows that expired before they were read are reported, not skipped
             "enable.partition.eof": True,
             "error_cb": outage.heard,
         },
@@ -192,7 +192,7 @@ def starting_places(db, consumer, options, outage):
 
 
 def first_answer(consumer, options, outage):
-    """What Kafka says of the ledger. Waits while Kafka is away; with --until-end for 30 s."""
+    """What Kafka says of the ledger. Waits while Kafka is unavailable; with --until-end for 30 s."""
     tries = 0
     while True:
         try:
@@ -685,7 +685,7 @@ def local(ms, tz):
 
 
 def leave_output():
-    """Nobody reads it any more: the interpreter must not try again when it ends."""
+    """The reader has left: the interpreter must not write again when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -767,7 +767,7 @@ def main():
         return 0
     except BrokenPipeError:
         leave_output()
-        warn("nobody reads the output any more; what was read from the ledger is kept")
+        warn("the reader of the output has left; what was read from the ledger is kept")
         return 1
     except Refusal as refusal:
         warn(refusal)

@@ -15,7 +15,7 @@ const tryMillis = Number(process.env.TRY_MILLIS ?? 300);
 /**
  * Returns the answer of the first node that decides; null when none does.
  *
- * A call is sent to each node under the same id, so it is counted once, whoever has heard of it.
+ * A call is sent to each node under the same id, so it is counted once, even if several nodes received it.
  */
 async function check(nodes, call) {
   const body = JSON.stringify({ id: randomUUID(), ...call });

@@ -22,7 +22,7 @@ TRY_SECONDS = 0.3  # Redis has 250 ms of it before a policy decides without Redi
 def check(nodes, call, try_seconds=TRY_SECONDS):
     """Returns the status and the answer of the first node that decides; None when none does.
 
-    A call is sent to each node under the same id, so it is counted once, whoever has heard of it.
+    A call is sent to each node under the same id, so it is counted once, even if several nodes received it.
     """
     body = json.dumps({"id": str(uuid.uuid4()), **call}).encode()
     for node in nodes:

@@ -156,7 +156,7 @@ record Dissection(int partitions, long latenessMillis, long nowEpochMillis) {
   }
 
   private @Nullable String stays(Refusal refusal) {
-    if (refusal.reason().endsWith(QuarantineHeaders.TOO_OLD_TO_BE_TOLD_APART)) {
+    if (refusal.reason().endsWith(QuarantineHeaders.TOO_OLD_FOR_DUPLICATE_DETECTION)) {
       return MAY_BE_COUNTED;
     }
     return refusal.refusedAtEpochMillis() < nowEpochMillis - latenessMillis

@@ -48,7 +48,7 @@ public final class PartitionCounter {
   private static final int MAX_PENDING_CLOSES = 64;
 
   private static final String TOO_OLD =
-      " of its journal" + QuarantineHeaders.TOO_OLD_TO_BE_TOLD_APART;
+      " of its journal" + QuarantineHeaders.TOO_OLD_FOR_DUPLICATE_DETECTION;
 
   private static final String NO_ROOM =
       "quantity of the client, meter, endpoint and window would pass " + CallEvent.MAX_QUANTITY;

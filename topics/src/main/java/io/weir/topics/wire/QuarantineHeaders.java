@@ -25,7 +25,7 @@ public final class QuarantineHeaders {
   public static final String WHOLE = "record";
 
   /** Suffix of the reason if the line may have been counted before. */
-  public static final String TOO_OLD_TO_BE_TOLD_APART = " is too old to be told apart";
+  public static final String TOO_OLD_FOR_DUPLICATE_DETECTION = " is too old for duplicate detection";
 
   private QuarantineHeaders() {}
 }
