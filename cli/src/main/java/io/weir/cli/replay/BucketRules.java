@@ -6,12 +6,12 @@ package io.weir.cli.replay;
  * calls are known to a millisecond, so a rule must hold at some moment of it. Not thread-safe.
  */
 /*
- * The token bucket as the generic cell rate algorithm in its virtual-scheduling form (ITU-T I.371):
- * with E the exact time at which the bucket is full, in units of time times units per tick, a charge
- * of c units at the time t makes it max(E, r·t) + c, and it was held if what is left is not negative:
- * E' − r·t ≤ capacity. E is r·fullAt − slack. With ticks longer than 1 µs the bucket gains whole ticks
- * counted from its last charge; a charge of a bucket that lacks less than a tick drops the running
- * tick (decision 0002): such charges are judged to one tick.
+ * The token bucket is the generic cell rate algorithm in its virtual-scheduling form (ITU-T I.371).
+ * E is the exact time at which the bucket is full, in units of time times units per tick. A charge
+ * of c units at the time t sets E' = max(E, r·t) + c. The bucket had enough tokens if
+ * E' − r·t ≤ capacity. E is r·fullAt − slack. With ticks longer than 1 µs the bucket gains whole
+ * ticks counted from its last charge. A charge of a bucket that lacks less than a tick drops the
+ * current tick (decision 0002), so such charges are judged to one tick.
  */
 final class BucketRules {
   private static final long MICROS_PER_MILLI = 1_000;
