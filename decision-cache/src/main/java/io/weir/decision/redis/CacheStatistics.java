@@ -56,7 +56,7 @@ final class CacheStatistics {
   /** Unexpected exceptions in threads that must not end; these threads continued. */
   final Counter faults;
 
-  private final Faults faultsOf;
+  private final ThreadFaults faultsOf;
 
   private final Map<Decision.Cause, Counter> undecided = new EnumMap<>(Decision.Cause.class);
   private final Counter[] batches = new Counter[SIZE_CLASSES];
@@ -117,7 +117,7 @@ final class CacheStatistics {
             registry,
             "weir.cache.faults",
             "exceptions that were unexpected, in the threads that call Redis; the threads continued");
-    faultsOf = new Faults(faults::increment);
+    faultsOf = new ThreadFaults(faults::increment);
   }
 
   /**
@@ -140,7 +140,7 @@ final class CacheStatistics {
     return Counter.builder(name).description(description).register(registry);
   }
 
-  Faults faultsOf() {
+  ThreadFaults faultsOf() {
     return faultsOf;
   }
 

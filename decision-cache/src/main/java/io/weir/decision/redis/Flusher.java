@@ -93,11 +93,11 @@ final class Flusher implements AutoCloseable {
             denyCache,
             watch,
             this::ended);
-    this.lookPause = lookPause(config.patience());
+    this.lookPause = lookPause(config.callerTimeout());
   }
 
-  private static Duration lookPause(Duration patience) {
-    Duration part = patience.dividedBy(LOOKS);
+  private static Duration lookPause(Duration callerTimeout) {
+    Duration part = callerTimeout.dividedBy(LOOKS);
     if (part.compareTo(MIN_LOOK) < 0) {
       return MIN_LOOK;
     }
@@ -290,7 +290,7 @@ final class Flusher implements AutoCloseable {
     } catch (RuntimeException | Error fault) {
       // the thread could not be started: the next check retries
       looking.set(false);
-      statistics.faultsOf().note("looking at the callers' patience", fault);
+      statistics.faultsOf().note("checking the callers' timeouts", fault);
     }
   }
 
@@ -303,7 +303,7 @@ final class Flusher implements AutoCloseable {
     try {
       rejectOverdue(NanoClock.now());
     } catch (RuntimeException | Error fault) {
-      statistics.faultsOf().note("looking at the callers' patience", fault);
+      statistics.faultsOf().note("checking the callers' timeouts", fault);
     }
     if (anyWait()) {
       lookLater();

@@ -60,7 +60,7 @@ public final class RedisBucketCorrector implements BucketCorrector {
             script,
             () -> {},
             null,
-            new Faults(() -> {}),
+            new ThreadFaults(() -> {}),
             CommandLatencyRecorder.disabled());
     link.start();
     return new RedisBucketCorrector(link, script, config.stallTimeout());

@@ -13,7 +13,7 @@ import java.time.Duration;
  *     be shown; see {@link #shownUri}
  * @param deadline maximum time for the server's reply to a call; 1 ms to 1 min. Time in which this
  *     process could not read the reply does not count
- * @param patience timeout of the caller: maximum total time, including delays of this process,
+ * @param callerTimeout timeout of the caller: maximum total time, including delays of this process,
  *     before the check is rejected. At least the deadline, at most 1 h
  * @param queueCapacity maximum number of waiting single checks, and of waiting checks of batch
  *     requests; further checks are rejected. 1 to 1,000,000
@@ -33,7 +33,7 @@ import java.time.Duration;
 public record RedisCacheConfig(
     String uri,
     Duration deadline,
-    Duration patience,
+    Duration callerTimeout,
     int queueCapacity,
     int maxBatchBuckets,
     int maxInFlight,
@@ -66,7 +66,7 @@ public record RedisCacheConfig(
     }
     RedisAddress.of(uri);
     requireRange("deadline", deadline, Duration.ofMillis(1), Duration.ofMinutes(1));
-    requireRange("patience", patience, deadline, Duration.ofHours(1));
+    requireRange("caller timeout", callerTimeout, deadline, Duration.ofHours(1));
     requireRange("queue capacity", queueCapacity, MAX_QUEUE_CAPACITY);
     requireRange("max batch buckets", maxBatchBuckets, MAX_BATCH_BUCKETS);
     requireRange("max in flight", maxInFlight, MAX_IN_FLIGHT);
@@ -105,7 +105,7 @@ public record RedisCacheConfig(
     return new RedisCacheConfig(
         uri,
         other,
-        longer(patience, least),
+        longer(callerTimeout, least),
         queueCapacity,
         maxBatchBuckets,
         maxInFlight,
@@ -121,7 +121,7 @@ public record RedisCacheConfig(
   }
 
   /** Returns these settings with another timeout of the caller. */
-  public RedisCacheConfig withPatience(Duration other) {
+  public RedisCacheConfig withCallerTimeout(Duration other) {
     return new RedisCacheConfig(
         uri,
         deadline,
@@ -143,7 +143,7 @@ public record RedisCacheConfig(
     return new RedisCacheConfig(
         uri,
         deadline,
-        patience,
+        callerTimeout,
         capacity,
         batch,
         inFlight,
@@ -159,7 +159,7 @@ public record RedisCacheConfig(
     return new RedisCacheConfig(
         uri,
         deadline,
-        patience,
+        callerTimeout,
         queueCapacity,
         maxBatchBuckets,
         maxInFlight,
@@ -175,7 +175,7 @@ public record RedisCacheConfig(
     return new RedisCacheConfig(
         uri,
         deadline,
-        patience,
+        callerTimeout,
         queueCapacity,
         maxBatchBuckets,
         maxInFlight,
@@ -191,7 +191,7 @@ public record RedisCacheConfig(
     return new RedisCacheConfig(
         uri,
         deadline,
-        patience,
+        callerTimeout,
         queueCapacity,
         maxBatchBuckets,
         maxInFlight,
@@ -207,7 +207,7 @@ public record RedisCacheConfig(
     return new RedisCacheConfig(
         uri,
         deadline,
-        patience,
+        callerTimeout,
         queueCapacity,
         maxBatchBuckets,
         maxInFlight,
@@ -227,11 +227,11 @@ public record RedisCacheConfig(
   @Override
   public String toString() {
     return String.format(
-        "uri=%s deadline_ms=%d patience_ms=%d queue_capacity=%d max_batch_buckets=%d max_in_flight=%d stall_timeout_ms=%d"
+        "uri=%s deadline_ms=%d caller_timeout_ms=%d queue_capacity=%d max_batch_buckets=%d max_in_flight=%d stall_timeout_ms=%d"
             + " connect_timeout_ms=%d on_eviction=%s deny_cache_ms=%d max_buckets=%d %s",
         shownUri(),
         deadline.toMillis(),
-        patience.toMillis(),
+        callerTimeout.toMillis(),
         queueCapacity,
         maxBatchBuckets,
         maxInFlight,

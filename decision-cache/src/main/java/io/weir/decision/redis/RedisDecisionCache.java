@@ -249,7 +249,7 @@ public final class RedisDecisionCache implements RedisCache {
             encoder.encode(check, purpose),
             alone,
             now,
-            now + config.patience().toNanos(),
+            now + config.callerTimeout().toNanos(),
             count);
     if (!flusher.offer(waiting)) {
       return undecided(new Decision.Undecided(Cause.REJECTED, "the queue of checks is full"));

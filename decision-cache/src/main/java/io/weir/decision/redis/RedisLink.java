@@ -75,7 +75,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private final RedisScript script;
   private final Runnable onConnected;
   private final @Nullable Consumer<byte[]> onRaised;
-  private final Faults faults;
+  private final ThreadFaults faults;
   private final OutageLog outageLog;
   private final LinkTarget target;
   private final RedisURI uri;
@@ -118,7 +118,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       RedisScript script,
       Runnable onConnected,
       @Nullable Consumer<byte[]> onRaised,
-      Faults faults,
+      ThreadFaults faults,
       CommandLatencyRecorder latencies) {
     this.faults = faults;
     this.config = config;

@@ -26,7 +26,7 @@ final class WaitingCheck {
   private final byte[] argument;
   private final boolean alone;
   private final long askedNanos;
-  private final long patienceEndNanos;
+  private final long callerDeadlineNanos;
   private final Consumer<Decision> count;
   private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.WAITING);
   private final CompletableFuture<Decision> decision = new CompletableFuture<>();
@@ -48,7 +48,7 @@ final class WaitingCheck {
    * @param argument the check as encoded by {@link CheckEncoder}
    * @param alone whether the check must be sent in its own call
    * @param askedNanos now, by {@link NanoClock}
-   * @param patienceEndNanos the caller's deadline, by {@link NanoClock}
+   * @param callerDeadlineNanos the caller's deadline, by {@link NanoClock}
    * @param count receives the decision before the caller does
    */
   WaitingCheck(
@@ -56,7 +56,7 @@ final class WaitingCheck {
       byte[] argument,
       boolean alone,
       long askedNanos,
-      long patienceEndNanos,
+      long callerDeadlineNanos,
       Consumer<Decision> count) {
     this.check = check;
     this.askedNanos = askedNanos;
@@ -71,7 +71,7 @@ final class WaitingCheck {
     this.keys = read.toArray(byte[][]::new);
     this.argument = argument;
     this.alone = alone;
-    this.patienceEndNanos = patienceEndNanos;
+    this.callerDeadlineNanos = callerDeadlineNanos;
     this.count = count;
   }
 
@@ -142,7 +142,7 @@ final class WaitingCheck {
    * @return whether the deadline has passed, or the check has a decision
    */
   boolean lookIfOverdue(long nowNanos) {
-    if (nowNanos - patienceEndNanos < 0) {
+    if (nowNanos - callerDeadlineNanos < 0) {
       return stage.get() == Stage.ANSWERED;
     }
     if (!seenOverdue) {

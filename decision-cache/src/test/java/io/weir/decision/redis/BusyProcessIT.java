@@ -44,7 +44,7 @@ class BusyProcessIT {
     return RedisCacheConfig.of(redis.uri())
         .withDeadline(DEADLINE)
         .withConnectionTimeouts(STALL, Duration.ofMinutes(1))
-        .withPatience(patience);
+        .withCallerTimeout(patience);
   }
 
   private static Check check(String bucket) {

@@ -38,7 +38,8 @@ class FaultIT {
     try (TestRedis redis = TestRedis.borrow();
         RedisDecisionCache cache =
             RedisDecisionCache.start(
-                PatientConfig.of(redis).withPatience(Await.PATIENCE.multipliedBy(2)), nameless)) {
+                PatientConfig.of(redis).withCallerTimeout(Await.PATIENCE.multipliedBy(2)),
+                nameless)) {
       int calls = 10;
       for (int i = 0; i < calls; i++) {
         Decision.Undecided none = assertInstanceOf(Decision.Undecided.class, take(cache));
@@ -54,7 +55,7 @@ class FaultIT {
   void connectingThrows_isTriedAgain() throws Exception {
     AtomicInteger tries = new AtomicInteger();
     AtomicInteger counted = new AtomicInteger();
-    Faults faults = new Faults(counted::incrementAndGet);
+    ThreadFaults faults = new ThreadFaults(counted::incrementAndGet);
     try (TestRedis redis = TestRedis.borrow();
         RedisLink link =
             new RedisLink(
@@ -90,7 +91,7 @@ class FaultIT {
                 RedisScript.takeTokens(),
                 tries::incrementAndGet,
                 null,
-                new Faults(counted::incrementAndGet),
+                new ThreadFaults(counted::incrementAndGet),
                 CommandLatencyRecorder.disabled())) {
       link.start();
       Await.until(link::reason, () -> link.current() != null);

@@ -10,11 +10,11 @@ import org.slf4j.LoggerFactory;
  * task. The fault is counted and logged here, and the health check reports it for a while.
  * Thread-safe.
  */
-final class Faults {
+final class ThreadFaults {
   /** How long the health check reports a fault: longer than the pause between two health probes. */
   private static final long STANDS_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-  private static final Logger LOG = LoggerFactory.getLogger(Faults.class);
+  private static final Logger LOG = LoggerFactory.getLogger(ThreadFaults.class);
 
   private final Runnable onFault;
   private volatile Fault last = new Fault("", 0);
@@ -26,7 +26,7 @@ final class Faults {
    *
    * @param onFault run at each fault, to count it
    */
-  Faults(Runnable onFault) {
+  ThreadFaults(Runnable onFault) {
     this.onFault = onFault;
   }
 
