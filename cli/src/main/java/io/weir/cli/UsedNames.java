@@ -3,7 +3,7 @@ package io.weir.cli;
 
 import io.weir.cli.verify.TopicReader;
 import io.weir.limits.TokenBucketLimit;
-import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
@@ -145,7 +145,7 @@ final class UsedNames {
                         List.of(KeyPart.CLIENT),
                         TokenBucketLimit.DENY,
                         PolicyMode.ENFORCE,
-                        FailureMode.LOCAL))));
+                        CacheFailureMode.LOCAL))));
     return names -> !matcher.match(names.client(), names.endpoint(), names.meter(), 0).isEmpty();
   }
 }

@@ -17,8 +17,8 @@ import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.BatchLines;
 import io.weir.topics.wire.MalformedRecordException;
@@ -110,11 +110,11 @@ final class QuarantineIT {
     send(
         new BatchHeader("damaged", 1, 1, 3, now, 0, false),
         value(call("d1", A, 4, decidedAt), call("d2", B, 8, decidedAt)));
-    batch(ahead.settledAt(new Settlement(5, now, place)));
+    batch(ahead.settledAt(new CallSettlement(5, now, place)));
     CallEvent givenUp = call("given up", A, 16, decidedAt);
     batch(givenUp);
     UsagePosition itsLine = new UsagePosition(0, "n", 1, position);
-    batch(givenUp.settledAt(new Settlement(20, now, itsLine)));
+    batch(givenUp.settledAt(new CallSettlement(20, now, itsLine)));
     batch(call("astray", B, 32, decidedAt));
     batch(call("old", A, 64, now - 36L * 86_400_000));
     sayGoodbye();
@@ -169,7 +169,7 @@ final class QuarantineIT {
       assertTrue(dry.contains("STAYS 0@0:2 the sum of its window is full"), dry);
       assertTrue(said(1, "replay").contains("0 to be sent, 1 stay"));
 
-      batch(first.settledAt(new Settlement(0, now, new UsagePosition(0, "n", 1, 1))));
+      batch(first.settledAt(new CallSettlement(0, now, new UsagePosition(0, "n", 1, 1))));
       Await.until("there is room", () -> listed().contains(" waits "));
       sayGoodbye();
       assertTrue(said(0, "replay").contains("1 counted, 0 refused again"));

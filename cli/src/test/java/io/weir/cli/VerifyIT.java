@@ -9,8 +9,8 @@ import io.weir.limits.BilledIn;
 import io.weir.limits.BillingPeriod;
 import io.weir.servers.testing.TestKafka;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.CloseRow;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsageCount;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageRow;
@@ -326,7 +326,7 @@ final class VerifyIT {
   /** The settlement is neither malformed nor out of time itself, so that it may be counted. */
   private void assertCreditIsFound(CallEvent refused, long settledAt) throws Exception {
     topics.now = settledAt;
-    CallEvent credit = refused.settledAt(new Settlement(1, settledAt, topics.position(3)));
+    CallEvent credit = refused.settledAt(new CallSettlement(1, settledAt, topics.position(3)));
     topics.batch(credit);
     CallEvent[] counted = {topics.first, topics.denied, topics.own, topics.settlement, credit};
     topics.ledger.set(0, topics.row(counted));
@@ -343,7 +343,7 @@ final class VerifyIT {
 
   @Test
   void settlementOfARefusedCall_thatIsInTheQuarantine_isNoDifference() throws Exception {
-    topics.batch(topics.damaged.settledAt(new Settlement(1, topics.now)));
+    topics.batch(topics.damaged.settledAt(new CallSettlement(1, topics.now)));
     topics.quarantine(topics.calls.get(4), 1);
     topics.counters = new long[] {8, 4, 1, 3};
     topics.writeComplete(kafka.bootstrapServers());
@@ -375,7 +375,7 @@ final class VerifyIT {
   }
 
   private CallEvent settlesOwn(long line) {
-    return topics.own.settledAt(new Settlement(1, topics.now, topics.position(line)));
+    return topics.own.settledAt(new CallSettlement(1, topics.now, topics.position(line)));
   }
 
   @Test
@@ -400,7 +400,7 @@ final class VerifyIT {
 
   private void writeSettlementOfNoCall(long quantity, int counted) {
     CallEvent late = topics.call("late", false, 7, true);
-    CallEvent settled = late.settledAt(new Settlement(8, topics.now));
+    CallEvent settled = late.settledAt(new CallSettlement(8, topics.now));
     topics.batch(settled, late);
     CallEvent[] calls = {topics.first, topics.denied, topics.own, topics.settlement, late, settled};
     CallEvent[] rows = Arrays.copyOf(calls, counted);

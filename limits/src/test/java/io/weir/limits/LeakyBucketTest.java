@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.ColdCacheMode;
-import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.LeaseTerms;
 import io.weir.limits.policy.Policy;
@@ -104,7 +104,7 @@ class LeakyBucketTest {
                 List.of(KeyPart.CLIENT),
                 queue,
                 PolicyMode.ENFORCE,
-                FailureMode.LOCAL,
+                CacheFailureMode.LOCAL,
                 ColdCacheMode.ALLOW,
                 0,
                 new LeaseTerms(2, SECOND)));

@@ -4,8 +4,8 @@ package io.weir.aggregator;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.wire.BatchLines;
 import java.util.List;
 
@@ -56,7 +56,7 @@ public final class Calls {
 
   /** The settlement of a call, a second after its decision. */
   public static CallEvent settled(CallEvent call, long actualCost) {
-    return call.settledAt(new Settlement(actualCost, call.decidedAtEpochMillis() + 1_000));
+    return call.settledAt(new CallSettlement(actualCost, call.decidedAtEpochMillis() + 1_000));
   }
 
   /** The value of a batch. */

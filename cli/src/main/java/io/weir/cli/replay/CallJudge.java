@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
-import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.CacheFailureMode;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
@@ -241,15 +241,15 @@ final class CallJudge {
    */
   private static @Nullable String problemOfFailure(
       DecisionLine call, Expectation expected, Expectation.@Nullable Bucket named) {
-    FailureMode mode =
+    CacheFailureMode mode =
         switch (call.decidedBy) {
-          case FAIL_CLOSED -> FailureMode.CLOSED;
-          case FAIL_OPEN -> FailureMode.OPEN;
-          default -> FailureMode.LOCAL;
+          case FAIL_CLOSED -> CacheFailureMode.CLOSED;
+          case FAIL_OPEN -> CacheFailureMode.OPEN;
+          default -> CacheFailureMode.LOCAL;
         };
     // without a policy's name all matched policies are in shadow mode, or Redis was only not
     // restored
-    boolean isByNone = mode == FailureMode.OPEN && call.policy.length == 0;
+    boolean isByNone = mode == CacheFailureMode.OPEN && call.policy.length == 0;
     if (!isByNone && (named == null || !named.enforced() || named.onCacheFailure() != mode)) {
       return "no enforced policy of this name decides so without Redis";
     }
@@ -262,9 +262,10 @@ final class CallJudge {
     return null;
   }
 
-  private static boolean isStricter(FailureMode mode, FailureMode than) {
+  private static boolean isStricter(CacheFailureMode mode, CacheFailureMode than) {
     return mode != than
-        && (mode == FailureMode.CLOSED || (mode == FailureMode.LOCAL && than == FailureMode.OPEN));
+        && (mode == CacheFailureMode.CLOSED
+            || (mode == CacheFailureMode.LOCAL && than == CacheFailureMode.OPEN));
   }
 
   private static @Nullable String problemOfDenial(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
-import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.CacheFailureMode;
 import java.util.List;
 
 /**
@@ -43,7 +43,7 @@ record Expectation(long fromMillis, long untilMillis, boolean isCut, List<Bucket
       boolean isCertain,
       boolean isRecorded,
       boolean denies,
-      FailureMode onCacheFailure,
+      CacheFailureMode onCacheFailure,
       boolean isUndecidedWhenCold,
       boolean decidesAlone) {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.CallFacts;
 import io.weir.limits.policy.DefaultVerdict;
-import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.MatchedPolicies;
 import io.weir.limits.policy.MatchedPolicy;
@@ -225,7 +225,7 @@ final class Expectations {
           isCertain,
           false,
           true,
-          FailureMode.CLOSED,
+          CacheFailureMode.CLOSED,
           false,
           true);
     }

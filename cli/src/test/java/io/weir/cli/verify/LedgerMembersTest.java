@@ -12,8 +12,8 @@ import io.weir.limits.BillingCalendar;
 import io.weir.limits.ClientCalendar;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.LedgerRowCodec;
 import java.io.IOException;
@@ -215,13 +215,13 @@ final class LedgerMembersTest {
     batch(
         partition,
         26_000,
-        first.settledAt(new Settlement(0, BEGIN + 26_000, position)),
+        first.settledAt(new CallSettlement(0, BEGIN + 26_000, position)),
         call("unheard", false, "acme", "GET /a", WINDOW));
     batch(
         partition,
         27_000,
         dated(call("4", false, "nepal", "GET /a", 0))
-            .settledAt(new Settlement(9, BEGIN + 27_000, new UsagePosition(0, "n", BEGIN, 5))));
+            .settledAt(new CallSettlement(9, BEGIN + 27_000, new UsagePosition(0, "n", BEGIN, 5))));
     return departed(partition, 45_000);
   }
 

@@ -10,8 +10,8 @@ import io.weir.limits.BillingCalendar;
 import io.weir.limits.ClientCalendar;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsagePosition;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -192,7 +192,7 @@ final class OthersModelTest {
       if (!allowed.isEmpty() && random.nextInt(5) == 0) {
         Placed placed = allowed.get(random.nextInt(allowed.size()));
         long cost = random.nextInt(3) == 0 ? 0 : random.nextInt(12);
-        return placed.call().settledAt(new Settlement(cost, now, placed.position()));
+        return placed.call().settledAt(new CallSettlement(cost, now, placed.position()));
       }
       boolean fromCaller = random.nextInt(4) == 0;
       boolean isLate = random.nextInt(6) == 0;

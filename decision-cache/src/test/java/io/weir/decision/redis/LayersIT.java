@@ -14,8 +14,8 @@ import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.CallFacts;
-import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
@@ -67,7 +67,7 @@ class LayersIT {
         new CalendarQuota(
             limit, CalendarPeriod.MONTH, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH),
         PolicyMode.ENFORCE,
-        FailureMode.CLOSED);
+        CacheFailureMode.CLOSED);
   }
 
   private static Check check(int client, int endpoint, int network, long cost) {

@@ -2,7 +2,7 @@
 package io.weir.ingest.gate;
 
 import io.weir.limits.check.Decision.Cause;
-import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.MatchedPolicies;
 import io.weir.limits.policy.MatchedPolicy;
 import io.weir.limits.policy.Policy;
@@ -40,9 +40,9 @@ record Fallback(DecidedBy decidedBy, @Nullable Policy policy, List<MatchedPolicy
       if (cause == Cause.COLD && !match.bucket().held() && policy.isRecorded()) {
         continue;
       }
-      if (policy.onCacheFailure() == FailureMode.CLOSED) {
+      if (policy.onCacheFailure() == CacheFailureMode.CLOSED) {
         closed = closed == null ? policy : closed;
-      } else if (policy.onCacheFailure() == FailureMode.LOCAL) {
+      } else if (policy.onCacheFailure() == CacheFailureMode.LOCAL) {
         local.add(match);
       } else if (open == null) {
         open = policy;

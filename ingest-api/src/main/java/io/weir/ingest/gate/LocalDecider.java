@@ -10,7 +10,7 @@ import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.BucketRequest;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
-import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.MatchedPolicy;
 import java.util.ArrayList;
 import java.util.List;
@@ -223,7 +223,7 @@ public final class LocalDecider {
     for (int i = 0; i < buckets.size(); i++) {
       BucketRequest bucket = buckets.get(i).bucket();
       BucketReply reply = decided.buckets().get(i);
-      if (buckets.get(i).policy().onCacheFailure() == FailureMode.LOCAL
+      if (buckets.get(i).policy().onCacheFailure() == CacheFailureMode.LOCAL
           && !(bucket.limit() instanceof ConcurrencyLimit)) {
         if (used && reply.charged()) {
           lower(bucket, costTokens);

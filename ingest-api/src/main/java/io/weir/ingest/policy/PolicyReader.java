@@ -6,11 +6,11 @@ import io.weir.limits.ClientCalendar;
 import io.weir.limits.LimitAlgorithm;
 import io.weir.limits.Numbers;
 import io.weir.limits.PolicyLimit;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.Clients;
 import io.weir.limits.policy.ColdCacheMode;
 import io.weir.limits.policy.DefaultVerdict;
-import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.IpPrefix;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.LeaseTerms;
@@ -164,8 +164,9 @@ final class PolicyReader {
     IpPrefix ipPrefix = matches.ipPrefix(node.path("ip_prefix"), path + ".ip_prefix", key);
     PolicyLimit limit = limits.read(node.path("limit"), path + ".limit");
     PolicyMode mode = fields.choice(node, path, "mode", PolicyMode.class, PolicyMode.ENFORCE);
-    FailureMode failure =
-        fields.choice(node, path, "on_cache_failure", FailureMode.class, FailureMode.LOCAL);
+    CacheFailureMode failure =
+        fields.choice(
+            node, path, "on_cache_failure", CacheFailureMode.class, CacheFailureMode.LOCAL);
     ColdCacheMode cold =
         fields.choice(node, path, "on_cold_cache", ColdCacheMode.class, ColdCacheMode.ALLOW);
     LimitAlgorithm algorithm = LimitReader.algorithmOf(node.path("limit"));
@@ -175,7 +176,7 @@ final class PolicyReader {
               + ".on_cold_cache: hold is for quotas and windows; a lost token bucket costs one capacity at most,"
               + " and heals");
     }
-    if (failure != FailureMode.LOCAL && limit != null && limit.capacityTokens() == 0) {
+    if (failure != CacheFailureMode.LOCAL && limit != null && limit.capacityTokens() == 0) {
       fields.problem(path + ".on_cache_failure: a denial does not need Redis; omit this field");
     }
     if (node.has("debt_cap") && algorithm != null && algorithm != LimitAlgorithm.TOKEN_BUCKET) {

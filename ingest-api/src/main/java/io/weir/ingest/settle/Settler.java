@@ -13,7 +13,7 @@ import io.weir.ingest.settle.CallFinder.NotFound;
 import io.weir.ingest.settle.CallFinder.OnlyDeniedTry;
 import io.weir.ingest.settle.CallFinder.Unknown;
 import io.weir.topics.model.CallEvent;
-import io.weir.topics.model.Settlement;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Standing;
 import io.weir.topics.model.UsagePosition;
@@ -85,7 +85,7 @@ public final class Settler {
         lines.add(
             each.call()
                 .settledAt(
-                    new Settlement(
+                    new CallSettlement(
                         each.actualCost(), ticket.begunAtEpochMillis(), each.position())));
       }
     } catch (RuntimeException | Error failed) {
@@ -125,7 +125,8 @@ public final class Settler {
     CallEvent call = found.call();
     // obtained after the search, because a ticket keeps the windows of all reports open
     Ticket ticket = log.begin();
-    Settlement how = new Settlement(actualCost, ticket.begunAtEpochMillis(), found.position());
+    CallSettlement how =
+        new CallSettlement(actualCost, ticket.begunAtEpochMillis(), found.position());
     Recorded recorded = log.record(ticket, call.settledAt(how));
     if (!(recorded instanceof Recorded.Durable durable)) {
       return new SettleOutcome.Unavailable(

@@ -15,8 +15,8 @@ import io.weir.limits.SlidingWindow;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.Correction;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.ColdCacheMode;
-import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
@@ -243,7 +243,7 @@ final class LimitsInForceTest {
         List.of(KeyPart.CLIENT),
         limit,
         PolicyMode.ENFORCE,
-        FailureMode.OPEN,
+        CacheFailureMode.OPEN,
         ColdCacheMode.ALLOW,
         debtCapTokens);
   }

@@ -29,9 +29,9 @@ import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
 import io.weir.limits.check.Decision.StillDenied;
 import io.weir.limits.check.Decision.StillDenied.Shortage;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.Clients;
 import io.weir.limits.policy.ColdCacheMode;
-import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
@@ -61,7 +61,7 @@ final class CheckGateTest {
   private static final CalendarQuota DAILY =
       new CalendarQuota(100, CalendarPeriod.DAY, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH);
 
-  private static final Policy DENIES_NOBODY = enforced("burst", FailureMode.OPEN);
+  private static final Policy DENIES_NOBODY = enforced("burst", CacheFailureMode.OPEN);
 
   private static final PolicyLimit FIXED_TEN =
       new FixedWindow(10, 3_600, FixedWindow.Alignment.EPOCH, ZoneOffset.UTC);
@@ -94,15 +94,15 @@ final class CheckGateTest {
         new SimpleMeterRegistry());
   }
 
-  private static Policy bucket(String name, PolicyMode mode, FailureMode failure) {
+  private static Policy bucket(String name, PolicyMode mode, CacheFailureMode failure) {
     return new Policy(name, PolicyMatch.ANY, List.of(KeyPart.CLIENT), TEN_A_SECOND, mode, failure);
   }
 
-  private static Policy enforced(String name, FailureMode failure) {
+  private static Policy enforced(String name, CacheFailureMode failure) {
     return bucket(name, PolicyMode.ENFORCE, failure);
   }
 
-  private static Policy quota(String name, FailureMode failure, ColdCacheMode cold) {
+  private static Policy quota(String name, CacheFailureMode failure, ColdCacheMode cold) {
     return new Policy(
         name,
         PolicyMatch.ANY,
@@ -128,7 +128,7 @@ final class CheckGateTest {
 
   @Test
   void check_decidedByTheCache_recordsStampedCharges() {
-    check(gate(1, enforced("burst", FailureMode.OPEN)), 3);
+    check(gate(1, enforced("burst", CacheFailureMode.OPEN)), 3);
 
     assertEquals(DecidedBy.CACHE, log.last().decidedBy());
     assertEquals(
@@ -145,7 +145,7 @@ final class CheckGateTest {
   void submit_cacheThatTakesLongerThanTheCallersPatience_isDecidedByFailureModes() {
     CompletableFuture<Decision> never = new CompletableFuture<>();
     cache.pending = never;
-    CheckGate gate = gate(1, enforced("burst", FailureMode.OPEN));
+    CheckGate gate = gate(1, enforced("burst", CacheFailureMode.OPEN));
     Duration patience = Duration.ofMillis(1);
 
     CheckOutcome outcome = gate.submit(call(3), patience, null).join();
@@ -168,7 +168,7 @@ final class CheckGateTest {
   void submit_afterATimeout_isNotGoneOnWithByTheThreadOfAllTimeouts() {
     cache.pending = new CompletableFuture<>();
     PolicyMatcher matcher =
-        PolicyMatcher.of(new PolicySet(1, List.of(enforced("burst", FailureMode.OPEN))));
+        PolicyMatcher.of(new PolicySet(1, List.of(enforced("burst", CacheFailureMode.OPEN))));
     List<String> threads = new CopyOnWriteArrayList<>();
     CheckGate gate =
         new CheckGate(
@@ -194,8 +194,13 @@ final class CheckGateTest {
   void check_bucketsThatClientsShare_areChargedAndNotRecorded() {
     Policy shared =
         new Policy(
-            "all", PolicyMatch.ANY, List.of(), TEN_A_SECOND, PolicyMode.ENFORCE, FailureMode.OPEN);
-    CheckGate gate = gate(1, enforced("burst", FailureMode.OPEN), shared);
+            "all",
+            PolicyMatch.ANY,
+            List.of(),
+            TEN_A_SECOND,
+            PolicyMode.ENFORCE,
+            CacheFailureMode.OPEN);
+    CheckGate gate = gate(1, enforced("burst", CacheFailureMode.OPEN), shared);
 
     CheckOutcome.Decided allowed = check(gate, 6);
 
@@ -221,8 +226,8 @@ final class CheckGateTest {
             List.of(KeyPart.CLIENT),
             TokenBucketLimit.DENY,
             PolicyMode.ENFORCE,
-            FailureMode.LOCAL);
-    CheckGate gate = gate(1, enforced("burst", FailureMode.OPEN), blocked);
+            CacheFailureMode.LOCAL);
+    CheckGate gate = gate(1, enforced("burst", CacheFailureMode.OPEN), blocked);
 
     for (CheckOutcome outcome :
         List.of(gate.check(call(1)), gate.check(List.of(call(1))).get(0), gate.peek(call(1)))) {
@@ -232,14 +237,14 @@ final class CheckGateTest {
       assertEquals("blocked", denied.call().policy());
       assertEquals(1, denied.limits().size());
     }
-    CheckOutcome.Decided first = check(gate(1, enforced("burst", FailureMode.OPEN)), 1);
+    CheckOutcome.Decided first = check(gate(1, enforced("burst", CacheFailureMode.OPEN)), 1);
     assertEquals(9, first.limits().get(0).reply().remainingTokens());
   }
 
   @Test
   void check_denied_recordsTheRefusingBucketAtCost0() {
     CheckGate gate =
-        gate(1, enforced("burst", FailureMode.OPEN), enforced("other", FailureMode.OPEN));
+        gate(1, enforced("burst", CacheFailureMode.OPEN), enforced("other", CacheFailureMode.OPEN));
     check(gate, 8);
 
     CheckOutcome.Decided denied = check(gate, 5);
@@ -261,9 +266,9 @@ final class CheckGateTest {
     CheckGate gate =
         gate(
             1,
-            enforced("first", FailureMode.OPEN),
-            enforced("short", FailureMode.OPEN),
-            enforced("shorter", FailureMode.OPEN));
+            enforced("first", CacheFailureMode.OPEN),
+            enforced("short", CacheFailureMode.OPEN),
+            enforced("shorter", CacheFailureMode.OPEN));
     cache.stillDenied =
         new StillDenied(
             List.of(
@@ -286,7 +291,7 @@ final class CheckGateTest {
 
   @Test
   void check_deniedByABucketWithoutState_recordsNoCharge() {
-    CheckOutcome.Decided denied = check(gate(1, enforced("burst", FailureMode.OPEN)), 11);
+    CheckOutcome.Decided denied = check(gate(1, enforced("burst", CacheFailureMode.OPEN)), 11);
 
     assertNotNull(denied.denial());
     assertEquals(List.of(), log.last().charges());
@@ -300,9 +305,9 @@ final class CheckGateTest {
         check(
             gate(
                 1,
-                bucket("tried", PolicyMode.SHADOW, FailureMode.CLOSED),
-                enforced("one", FailureMode.OPEN),
-                enforced("two", FailureMode.OPEN)),
+                bucket("tried", PolicyMode.SHADOW, CacheFailureMode.CLOSED),
+                enforced("one", CacheFailureMode.OPEN),
+                enforced("two", CacheFailureMode.OPEN)),
             30);
 
     assertTrue(passed.call().allowed());
@@ -314,7 +319,8 @@ final class CheckGateTest {
   @Test
   void check_cacheNotAskedInTime_isShed_whateverThePoliciesSay() {
     cache.cause = Cause.REJECTED;
-    CheckGate gate = gate(1, enforced("one", FailureMode.OPEN), enforced("two", FailureMode.LOCAL));
+    CheckGate gate =
+        gate(1, enforced("one", CacheFailureMode.OPEN), enforced("two", CacheFailureMode.LOCAL));
 
     assertInstanceOf(CheckOutcome.Shed.class, gate.check(call(1)));
     assertInstanceOf(CheckOutcome.Shed.class, gate.peek(call(1)));
@@ -333,9 +339,9 @@ final class CheckGateTest {
         check(
             gate(
                 1,
-                enforced("one", FailureMode.OPEN),
-                enforced("two", FailureMode.LOCAL),
-                enforced("three", FailureMode.CLOSED)),
+                enforced("one", CacheFailureMode.OPEN),
+                enforced("two", CacheFailureMode.LOCAL),
+                enforced("three", CacheFailureMode.CLOSED)),
             1);
 
     assertEquals(DecidedBy.FAIL_CLOSED, refused.call().decidedBy());
@@ -347,7 +353,7 @@ final class CheckGateTest {
   void check_local_admitsItsShare_andRecordsUnstampedChargesOfEnforcedBuckets() {
     cache.cause = Cause.UNAVAILABLE;
     CheckGate gate =
-        gate(4, enforced("local", FailureMode.LOCAL), enforced("open", FailureMode.OPEN));
+        gate(4, enforced("local", CacheFailureMode.LOCAL), enforced("open", CacheFailureMode.OPEN));
 
     // a quarter of 10, rounded down
     CheckOutcome.Decided first = check(gate, 1);
@@ -379,7 +385,7 @@ final class CheckGateTest {
   @Test
   void peek_local_takesNothing() {
     cache.cause = Cause.UNAVAILABLE;
-    CheckGate gate = gate(5, enforced("local", FailureMode.LOCAL));
+    CheckGate gate = gate(5, enforced("local", CacheFailureMode.LOCAL));
 
     for (int i = 0; i < 5; i++) {
       CheckOutcome.Decided peeked =
@@ -392,7 +398,7 @@ final class CheckGateTest {
   @Test
   void check_shadowPolicyWithFailureModeLocal_isNotEvaluated() {
     cache.cause = Cause.UNAVAILABLE;
-    CheckGate gate = gate(1, bucket("tried", PolicyMode.SHADOW, FailureMode.LOCAL));
+    CheckGate gate = gate(1, bucket("tried", PolicyMode.SHADOW, CacheFailureMode.LOCAL));
 
     CheckOutcome.Decided passed = check(gate, 100);
 
@@ -403,7 +409,7 @@ final class CheckGateTest {
 
   @Test
   void check_quotaDenied_waitsForThePeriodsEnd_andRecordsItAsTheTimeToFull() {
-    CheckGate gate = gate(1, quota("daily", FailureMode.OPEN, ColdCacheMode.ALLOW));
+    CheckGate gate = gate(1, quota("daily", CacheFailureMode.OPEN, ColdCacheMode.ALLOW));
     check(gate, 60);
 
     CheckOutcome.Decided denied = check(gate, 41);
@@ -430,8 +436,8 @@ final class CheckGateTest {
     CheckGate gate =
         gate(
             4,
-            enforced("burst", FailureMode.CLOSED),
-            quota("held", FailureMode.LOCAL, ColdCacheMode.HOLD));
+            enforced("burst", CacheFailureMode.CLOSED),
+            quota("held", CacheFailureMode.LOCAL, ColdCacheMode.HOLD));
 
     assertTrue(check(gate, 20).call().allowed());
     assertEquals(2, log.last().charges().size());
@@ -457,9 +463,9 @@ final class CheckGateTest {
         check(
             gate(
                 1,
-                enforced("burst", FailureMode.CLOSED),
-                quota("allowing", FailureMode.CLOSED, ColdCacheMode.ALLOW),
-                quota("held", FailureMode.OPEN, ColdCacheMode.HOLD)),
+                enforced("burst", CacheFailureMode.CLOSED),
+                quota("allowing", CacheFailureMode.CLOSED, ColdCacheMode.ALLOW),
+                quota("held", CacheFailureMode.OPEN, ColdCacheMode.HOLD)),
             1);
 
     assertEquals(DecidedBy.FAIL_OPEN, passed.call().decidedBy());
@@ -477,8 +483,8 @@ final class CheckGateTest {
         check(
             gate(
                 1,
-                enforced("burst", FailureMode.OPEN),
-                quota("held", FailureMode.CLOSED, ColdCacheMode.HOLD)),
+                enforced("burst", CacheFailureMode.OPEN),
+                quota("held", CacheFailureMode.CLOSED, ColdCacheMode.HOLD)),
             1);
 
     assertEquals(DecidedBy.FAIL_CLOSED, refused.call().decidedBy());
@@ -491,8 +497,13 @@ final class CheckGateTest {
     cache.cause = Cause.COLD;
     Policy shared =
         new Policy(
-            "all", PolicyMatch.ANY, List.of(), TEN_A_SECOND, PolicyMode.ENFORCE, FailureMode.LOCAL);
-    CheckGate gate = gate(1, quota("held", FailureMode.LOCAL, ColdCacheMode.HOLD), shared);
+            "all",
+            PolicyMatch.ANY,
+            List.of(),
+            TEN_A_SECOND,
+            PolicyMode.ENFORCE,
+            CacheFailureMode.LOCAL);
+    CheckGate gate = gate(1, quota("held", CacheFailureMode.LOCAL, ColdCacheMode.HOLD), shared);
 
     assertTrue(check(gate, 6).call().allowed());
     CheckOutcome.Decided second = check(gate, 6);
@@ -511,9 +522,9 @@ final class CheckGateTest {
             List.of(KeyPart.CLIENT),
             TokenBucketLimit.DENY,
             PolicyMode.ENFORCE,
-            FailureMode.LOCAL);
+            CacheFailureMode.LOCAL);
 
-    for (FailureMode failure : FailureMode.values()) {
+    for (CacheFailureMode failure : CacheFailureMode.values()) {
       CheckOutcome.Decided denied =
           check(gate(1, quota("held", failure, ColdCacheMode.HOLD), deny), 1);
 
@@ -532,8 +543,8 @@ final class CheckGateTest {
         check(
             gate(
                 1,
-                enforced("burst", FailureMode.CLOSED),
-                quota("held", FailureMode.OPEN, ColdCacheMode.HOLD)),
+                enforced("burst", CacheFailureMode.CLOSED),
+                quota("held", CacheFailureMode.OPEN, ColdCacheMode.HOLD)),
             1);
 
     assertEquals("burst", refused.call().policy());
@@ -541,7 +552,7 @@ final class CheckGateTest {
 
   @Test
   void check_cacheBackForAWhile_shareIsFullAgainInTheNextOutage() {
-    CheckGate gate = gate(10, enforced("local", FailureMode.LOCAL));
+    CheckGate gate = gate(10, enforced("local", CacheFailureMode.LOCAL));
     cache.cause = Cause.UNAVAILABLE;
     assertTrue(check(gate, 1).call().allowed());
     assertFalse(check(gate, 1).call().allowed());
@@ -565,7 +576,7 @@ final class CheckGateTest {
         List.of(KeyPart.CLIENT),
         limit,
         PolicyMode.ENFORCE,
-        FailureMode.LOCAL);
+        CacheFailureMode.LOCAL);
   }
 
   private static int admitted(CheckGate gate, int calls) {
@@ -768,7 +779,7 @@ final class CheckGateTest {
             List.of(KeyPart.CLIENT),
             new SlidingWindow(capacity, 1, 1),
             PolicyMode.ENFORCE,
-            FailureMode.CLOSED);
+            CacheFailureMode.CLOSED);
     CheckGate gate = gate(1, window);
     cache.whenAwaited =
         () -> {

@@ -9,8 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import io.weir.limits.FixedWindow;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.CallFacts;
-import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.MatchedPolicies;
 import io.weir.limits.policy.Policy;
@@ -42,7 +42,7 @@ final class DescriptorTest {
         List.of(KeyPart.CLIENT, KeyPart.ENDPOINT),
         limit,
         PolicyMode.ENFORCE,
-        FailureMode.LOCAL);
+        CacheFailureMode.LOCAL);
   }
 
   private static Policy policy(String name, String... attributes) {

@@ -11,9 +11,9 @@ import io.weir.limits.ClientCalendar;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.policy.ApiKey;
 import io.weir.limits.policy.ApiKeyHash;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.Clients;
-import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
@@ -43,7 +43,7 @@ final class KeyedCallTest {
           List.of(KeyPart.CLIENT),
           new TokenBucketLimit(1_000_000, 1, 1_000_000),
           PolicyMode.ENFORCE,
-          FailureMode.OPEN);
+          CacheFailureMode.OPEN);
 
   private final KeptCalls log = new KeptCalls();
   private final SwitchedCache cache = new SwitchedCache(new MemoryDecisionCache(() -> NOW * 1_000));

@@ -17,8 +17,8 @@ import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.ColdCacheMode;
-import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.LeaseTerms;
 import io.weir.limits.policy.MatchedPolicies;
@@ -85,7 +85,7 @@ final class LeasesTest {
         List.of(KeyPart.CLIENT),
         limit,
         PolicyMode.ENFORCE,
-        FailureMode.OPEN,
+        CacheFailureMode.OPEN,
         ColdCacheMode.ALLOW,
         limit.capacityTokens(),
         lease);

@@ -18,9 +18,9 @@ import io.weir.limits.check.BucketReply;
 import io.weir.limits.check.Decision;
 import io.weir.limits.check.Decision.Cause;
 import io.weir.limits.check.Decision.StillDenied.Shortage;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.Clients;
-import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
@@ -45,7 +45,7 @@ final class SlotsTest {
   private final MemoryDecisionCache redis = new MemoryDecisionCache(this::nowMicros);
   private final SwitchedCache cache = new SwitchedCache(redis);
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
-  private PolicyMatcher policies = matcher(policy("reports", TWO, FailureMode.LOCAL));
+  private PolicyMatcher policies = matcher(policy("reports", TWO, CacheFailureMode.LOCAL));
   private int made;
   private final CheckGate gate =
       new CheckGate(
@@ -60,7 +60,7 @@ final class SlotsTest {
     return log.nowEpochMillis * 1_000;
   }
 
-  private static Policy policy(String name, ConcurrencyLimit limit, FailureMode failure) {
+  private static Policy policy(String name, ConcurrencyLimit limit, CacheFailureMode failure) {
     return policy(name, List.of(KeyPart.CLIENT), limit, PolicyMode.ENFORCE, failure);
   }
 
@@ -69,7 +69,7 @@ final class SlotsTest {
       List<KeyPart> key,
       ConcurrencyLimit limit,
       PolicyMode mode,
-      FailureMode failure) {
+      CacheFailureMode failure) {
     return new Policy(name, PolicyMatch.ANY, key, limit, mode, failure);
   }
 
@@ -152,7 +152,8 @@ final class SlotsTest {
 
   @Test
   void sharedSlots_sameIdOfTwoClients_areTwoHolders() {
-    policies = matcher(policy("reports", List.of(), TWO, PolicyMode.ENFORCE, FailureMode.LOCAL));
+    policies =
+        matcher(policy("reports", List.of(), TWO, PolicyMode.ENFORCE, CacheFailureMode.LOCAL));
     SlotToken acme = held("acme", "1");
     SlotToken globex = held("globex", "1");
     assertEquals(acme.keys(), globex.keys());
@@ -211,7 +212,8 @@ final class SlotsTest {
   void changedPolicies_applyToTheNextRenewal() {
     SlotToken a = held("a");
     SlotToken b = held("b");
-    policies = matcher(policy("reports", new ConcurrencyLimit(1, 10_000_000), FailureMode.LOCAL));
+    policies =
+        matcher(policy("reports", new ConcurrencyLimit(1, 10_000_000), CacheFailureMode.LOCAL));
     denied("c");
     // a caller that holds a slot keeps it, and no other caller gets one until enough are free
     SlotToken renewed = renewed(a, DecidedBy.CACHE);
@@ -235,7 +237,7 @@ final class SlotsTest {
         PolicyMatcher.of(
             new PolicySet(
                 1,
-                List.of(policy("reports", TWO, FailureMode.LOCAL)),
+                List.of(policy("reports", TWO, CacheFailureMode.LOCAL)),
                 new Clients(Map.of("acme", acme), Map.of(), null, UnknownClients.ALLOW)));
     SlotToken a = held("a");
     denied("b");
@@ -256,8 +258,8 @@ final class SlotsTest {
             List.of(KeyPart.CLIENT),
             new ConcurrencyLimit(1, 1_000_000),
             PolicyMode.SHADOW,
-            FailureMode.LOCAL);
-    policies = matcher(shadow, policy("wide", TWO, FailureMode.LOCAL));
+            CacheFailureMode.LOCAL);
+    policies = matcher(shadow, policy("wide", TWO, CacheFailureMode.LOCAL));
     SlotToken a = held("a");
     assertEquals(2, a.keys().size());
     assertEquals(1, held("b").keys().size());
@@ -343,14 +345,14 @@ final class SlotsTest {
 
   @Test
   void cacheAway_openAndClosedPolicies_areAskedAsForChecks() {
-    policies = matcher(policy("reports", TWO, FailureMode.OPEN));
+    policies = matcher(policy("reports", TWO, CacheFailureMode.OPEN));
     SlotToken a = held("a");
     cache.cause = Cause.TIMEOUT;
     CheckOutcome.Decided open = check("acme", "b");
     assertTrue(open.call().allowed());
     assertNull(open.slots());
     assertNotNull(renewed(a, DecidedBy.FAIL_OPEN));
-    policies = matcher(policy("reports", TWO, FailureMode.CLOSED));
+    policies = matcher(policy("reports", TWO, CacheFailureMode.CLOSED));
     assertFalse(check("acme", "c").call().allowed());
     assertInstanceOf(SlotOutcome.Unknown.class, renew(a));
     cache.cause = Cause.REJECTED;
@@ -367,8 +369,8 @@ final class SlotsTest {
             List.of(KeyPart.CLIENT),
             new TokenBucketLimit(10, 1, 1_000_000),
             PolicyMode.ENFORCE,
-            FailureMode.LOCAL);
-    policies = matcher(policy("reports", TWO, FailureMode.LOCAL), tokens);
+            CacheFailureMode.LOCAL);
+    policies = matcher(policy("reports", TWO, CacheFailureMode.LOCAL), tokens);
     cache.cause = Cause.TIMEOUT;
     CheckOutcome.Denial denial = Objects.requireNonNull(check("acme", "a").denial());
     assertFalse(denial.costExceedsCapacity());
@@ -386,7 +388,7 @@ final class SlotsTest {
 
   @Test
   void cacheAway_openPolicy_doesNotReviveALeaseThatHasEnded() {
-    policies = matcher(policy("reports", TWO, FailureMode.OPEN));
+    policies = matcher(policy("reports", TWO, CacheFailureMode.OPEN));
     SlotToken a = held("a");
     cache.cause = Cause.TIMEOUT;
     log.nowEpochMillis += 29_999;
@@ -399,7 +401,7 @@ final class SlotsTest {
   @Test
   void slotsOfTheNode_countInTheNextOutage_too() {
     ConcurrencyLimit hour = new ConcurrencyLimit(2, 3_600_000_000L);
-    policies = matcher(policy("reports", hour, FailureMode.LOCAL));
+    policies = matcher(policy("reports", hour, CacheFailureMode.LOCAL));
     cache.cause = Cause.UNAVAILABLE;
     SlotToken l = held("l");
     cache.cause = null;
@@ -416,7 +418,7 @@ final class SlotsTest {
   @Test
   void slotOfAnAnswerThatTheNodeDidNotGet_isReleased_whenTheCacheDecidesAgain() {
     for (Cause cause : List.of(Cause.TIMEOUT, Cause.REJECTED, Cause.UNAVAILABLE)) {
-      for (FailureMode failure : List.of(FailureMode.OPEN, FailureMode.CLOSED)) {
+      for (CacheFailureMode failure : List.of(CacheFailureMode.OPEN, CacheFailureMode.CLOSED)) {
         policies = matcher(policy("reports", TWO, failure));
         cache.cause = cause;
         cache.losesAnswers = true;
@@ -434,7 +436,7 @@ final class SlotsTest {
 
   @Test
   void slotOfAnAnswerThatTheNodeDidNotGet_isKeptForTheCallersOwnId() {
-    policies = matcher(policy("reports", TWO, FailureMode.CLOSED));
+    policies = matcher(policy("reports", TWO, CacheFailureMode.CLOSED));
     cache.cause = Cause.TIMEOUT;
     cache.losesAnswers = true;
     assertFalse(check("acme", "own").call().allowed());
@@ -449,7 +451,7 @@ final class SlotsTest {
    */
   @Test
   void slotReleasedWhileTheCacheIsAway_isReleasedThereWhenItDecidesAgain() {
-    policies = matcher(policy("reports", ONE_HOUR, FailureMode.LOCAL));
+    policies = matcher(policy("reports", ONE_HOUR, CacheFailureMode.LOCAL));
     SlotToken renewed = held("a");
     cache.cause = Cause.TIMEOUT;
     renewed = renewed(renewed, DecidedBy.LOCAL);
@@ -473,7 +475,7 @@ final class SlotsTest {
   /** Regression: as above, for a call that could not be recorded; no caller retries. */
   @Test
   void slotOfACallThatIsNotKept_whileTheCacheIsAway_isReleasedThereWhenItDecidesAgain() {
-    policies = matcher(policy("reports", ONE_HOUR, FailureMode.LOCAL));
+    policies = matcher(policy("reports", ONE_HOUR, CacheFailureMode.LOCAL));
     for (Cause cause : List.of(Cause.TIMEOUT, Cause.REJECTED)) {
       cache.causeOfReleases = cause;
       log.refusal = new Recorded.Refused(Recorded.Reason.FULL, "full");
@@ -488,7 +490,7 @@ final class SlotsTest {
   /** A late release must not end a newer acquisition of the slot. */
   @Test
   void slotThatIsAskedForAgain_isNotReleasedLate() {
-    policies = matcher(policy("reports", ONE_HOUR, FailureMode.LOCAL));
+    policies = matcher(policy("reports", ONE_HOUR, CacheFailureMode.LOCAL));
     SlotToken a = held("a");
     cache.cause = Cause.TIMEOUT;
     release(renewed(a, DecidedBy.LOCAL));
@@ -512,8 +514,8 @@ final class SlotsTest {
   void slotOfAnOpenPolicy_isReleased_thoughTheNodeDecidesByAnother() {
     policies =
         matcher(
-            policy("reports", ONE_HOUR, FailureMode.LOCAL),
-            policy("open", ONE_HOUR, FailureMode.OPEN));
+            policy("reports", ONE_HOUR, CacheFailureMode.LOCAL),
+            policy("open", ONE_HOUR, CacheFailureMode.OPEN));
     cache.cause = Cause.TIMEOUT;
     cache.losesAnswers = true;
     SlotToken a = Objects.requireNonNull(check("acme", null).slots()).token();
@@ -526,7 +528,7 @@ final class SlotsTest {
   /** Regression: one server of a cluster refused, but another one took a slot. */
   @Test
   void slotOfADenialThatIsPartial_isReleased() {
-    policies = matcher(policy("reports", ONE_HOUR, FailureMode.CLOSED));
+    policies = matcher(policy("reports", ONE_HOUR, CacheFailureMode.CLOSED));
     BucketReply missing = new BucketReply(false, 0, 1_000, 1_000, 0, 0, 0, false);
     cache.stillDenied = new Decision.StillDenied(List.of(new Shortage(0, missing)), true);
     cache.losesAnswers = true;
@@ -539,7 +541,7 @@ final class SlotsTest {
   /** Regression: only a check or a peek of this node retried pending releases, four at a time. */
   @Test
   void slotsThatAreOwed_areReleasedByWhateverTheCacheDecides_andBeforeTheNodeStops() {
-    policies = matcher(policy("reports", ONE_HOUR, FailureMode.CLOSED));
+    policies = matcher(policy("reports", ONE_HOUR, CacheFailureMode.CLOSED));
     SlotToken other = held("globex", "other");
     List<Runnable> occasions =
         List.of(
@@ -558,7 +560,7 @@ final class SlotsTest {
   void manySlotsThatAreOwed_areReleasedBeforeTheNodeStops_ifTheCacheDecides() {
     int many = 3 * PendingReleases.AT_ONCE;
     policies =
-        matcher(policy("reports", new ConcurrencyLimit(many, 60_000_000), FailureMode.CLOSED));
+        matcher(policy("reports", new ConcurrencyLimit(many, 60_000_000), CacheFailureMode.CLOSED));
     loseAnswers(many);
     cache.cause = Cause.TIMEOUT;
     gate.slots().drain();
@@ -581,7 +583,7 @@ final class SlotsTest {
 
   @Test
   void slotsThatAreOwed_areForgottenWhenTheirLeasesHaveEnded() {
-    policies = matcher(policy("reports", TWO, FailureMode.CLOSED));
+    policies = matcher(policy("reports", TWO, CacheFailureMode.CLOSED));
     cache.cause = Cause.TIMEOUT;
     check("acme", null);
     check("acme", null);
@@ -597,7 +599,9 @@ final class SlotsTest {
     SlotToken a = held("a");
     PolicyMatcher on = policies;
     policies =
-        matcher(policy("reports", List.of(KeyPart.CLIENT), TWO, PolicyMode.OFF, FailureMode.LOCAL));
+        matcher(
+            policy(
+                "reports", List.of(KeyPart.CLIENT), TWO, PolicyMode.OFF, CacheFailureMode.LOCAL));
     cache.cause = Cause.TIMEOUT;
     for (int i = 0; i < 3; i++) {
       log.nowEpochMillis += 29_999;
@@ -609,7 +613,9 @@ final class SlotsTest {
     held("b");
     denied("c");
     policies =
-        matcher(policy("reports", List.of(KeyPart.CLIENT), TWO, PolicyMode.OFF, FailureMode.LOCAL));
+        matcher(
+            policy(
+                "reports", List.of(KeyPart.CLIENT), TWO, PolicyMode.OFF, CacheFailureMode.LOCAL));
     log.nowEpochMillis += 30_000;
     assertEquals(new SlotOutcome.Ended(List.of("reports")), renew(a));
   }
@@ -618,7 +624,8 @@ final class SlotsTest {
   void releaseOfAKeyThatIsNotWeirs_isAbandoned_andTheOtherSlotsAreReleased() {
     policies =
         matcher(
-            policy("reports", TWO, FailureMode.LOCAL), policy("exports", TWO, FailureMode.LOCAL));
+            policy("reports", TWO, CacheFailureMode.LOCAL),
+            policy("exports", TWO, CacheFailureMode.LOCAL));
     SlotToken token = held("a");
     cache.corruptBucket = token.keys().get(0).text();
 

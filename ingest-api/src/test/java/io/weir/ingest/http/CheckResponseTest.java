@@ -11,7 +11,7 @@ import io.weir.ingest.gate.LimitStatus;
 import io.weir.limits.LeakyBucket;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketReply;
-import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
@@ -60,7 +60,7 @@ final class CheckResponseTest {
             List.of(KeyPart.CLIENT),
             new LeakyBucket(mirror, true),
             PolicyMode.ENFORCE,
-            FailureMode.LOCAL);
+            CacheFailureMode.LOCAL);
     CallEvent call =
         new CallEvent(
             "id",
@@ -106,7 +106,7 @@ final class CheckResponseTest {
             List.of(KeyPart.CLIENT),
             LIMIT,
             PolicyMode.ENFORCE,
-            FailureMode.LOCAL);
+            CacheFailureMode.LOCAL);
     BucketReply reply = new BucketReply(false, remaining, 90_000_000, 30_600_000, 1, 0, 5, false);
     CallEvent call =
         new CallEvent(

@@ -16,7 +16,7 @@ import io.weir.limits.QuotaLimit;
 import io.weir.limits.TokenBucket;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketReply;
-import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
@@ -200,6 +200,6 @@ final class RateLimitFieldsTest {
 
   private static Policy policy(String name, PolicyLimit limit, PolicyMode mode) {
     return new Policy(
-        name, PolicyMatch.ANY, List.of(KeyPart.CLIENT), limit, mode, FailureMode.OPEN);
+        name, PolicyMatch.ANY, List.of(KeyPart.CLIENT), limit, mode, CacheFailureMode.OPEN);
   }
 }

@@ -11,7 +11,7 @@ import io.weir.ingest.gate.LimitStatus;
 import io.weir.ingest.http.LimitHeaders.Form;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.BucketReply;
-import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
@@ -190,7 +190,8 @@ final class VerdictFieldsTest {
       String name, PolicyMode mode, long capacity, long remaining, boolean sufficient) {
     TokenBucketLimit bucket = new TokenBucketLimit(capacity, capacity, 60_000_000);
     Policy policy =
-        new Policy(name, PolicyMatch.ANY, List.of(KeyPart.CLIENT), bucket, mode, FailureMode.OPEN);
+        new Policy(
+            name, PolicyMatch.ANY, List.of(KeyPart.CLIENT), bucket, mode, CacheFailureMode.OPEN);
     long resetMicros = (capacity - remaining) * (60_000_000 / capacity);
     return new LimitStatus(
         policy,

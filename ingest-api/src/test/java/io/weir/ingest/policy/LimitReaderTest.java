@@ -16,9 +16,9 @@ import io.weir.limits.LeakyBucket;
 import io.weir.limits.SlidingLog;
 import io.weir.limits.SlidingWindow;
 import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.ColdCacheMode;
-import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
@@ -83,7 +83,7 @@ final class LimitReaderTest {
                 ZoneId.of("Europe/Paris"),
                 LocalDate.of(2026, 1, 17)),
             PolicyMode.ENFORCE,
-            FailureMode.LOCAL,
+            CacheFailureMode.LOCAL,
             ColdCacheMode.HOLD,
             10_000),
         set.policies().get(0));

@@ -11,9 +11,9 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 import io.weir.limits.ClientCalendar;
 import io.weir.limits.IpNetwork;
 import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.ClientSettings;
 import io.weir.limits.policy.Clients;
-import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.IpPrefix;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.Policy;
@@ -149,7 +149,7 @@ final class PolicyFileTest {
             List.of(KeyPart.CLIENT, KeyPart.ENDPOINT),
             new TokenBucketLimit(20, 100, 60_000_000),
             PolicyMode.SHADOW,
-            FailureMode.CLOSED),
+            CacheFailureMode.CLOSED),
         set.policies().get(0));
   }
 
@@ -160,7 +160,7 @@ final class PolicyFileTest {
     assertEquals(PolicyMatch.ANY, policy.match());
     assertEquals(List.of(KeyPart.CLIENT), policy.key());
     assertEquals(PolicyMode.ENFORCE, policy.mode());
-    assertEquals(FailureMode.LOCAL, policy.onCacheFailure());
+    assertEquals(CacheFailureMode.LOCAL, policy.onCacheFailure());
   }
 
   @Test

@@ -10,8 +10,8 @@ import io.weir.ingest.settle.CallFinder.Found;
 import io.weir.topics.log.CallsRecord;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.BatchLines;
 import java.nio.charset.StandardCharsets;
@@ -46,7 +46,7 @@ final class CallLineSelectionTest {
 
   @Test
   void settlementLine_isNotTakenForItsCall() {
-    lines.take(batch(0, call("a\"b", true, 8).settledAt(new Settlement(12, 9))));
+    lines.take(batch(0, call("a\"b", true, 8).settledAt(new CallSettlement(12, 9))));
 
     assertNull(lines.found());
   }

@@ -16,9 +16,9 @@ import io.weir.ingest.settle.SettleOutcome.Unavailable;
 import io.weir.ingest.settle.SettleStatistics.Result;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Outcome;
 import io.weir.topics.model.SettlementVerdict.Standing;
@@ -52,7 +52,7 @@ final class SettlerTest {
 
     assertEquals(new Settled(call(true), 12, true, Durability.ACKED, KEPT_AT), settled);
     CallEvent line = log.lines.get(0);
-    assertEquals(new Settlement(12, 777, CALL_AT), line.settlement());
+    assertEquals(new CallSettlement(12, 777, CALL_AT), line.settlement());
     assertEquals(List.of(new Charge("b", 8, LIMIT, null)), line.charges());
     assertEquals(call(true).decidedAtEpochMillis(), line.decidedAtEpochMillis());
   }
@@ -143,7 +143,7 @@ final class SettlerTest {
         settler().submit(List.of(known), (one, verdict) -> told.add(one + " " + verdict)).join();
 
     assertEquals(List.of(log.answer), results);
-    assertEquals(new Settlement(3, 777, CALL_AT), log.lines.get(0).settlement());
+    assertEquals(new CallSettlement(3, 777, CALL_AT), log.lines.get(0).settlement());
     assertEquals(List.of(new Charge("b", 8, LIMIT, null)), log.lines.get(0).charges());
     assertEquals(List.of(known + " " + judge), told);
   }

@@ -30,7 +30,7 @@ public record Policy(
     List<KeyPart> key,
     PolicyLimit limit,
     PolicyMode mode,
-    FailureMode onCacheFailure,
+    CacheFailureMode onCacheFailure,
     ColdCacheMode onColdCache,
     long debtCapTokens,
     @Nullable LeaseTerms lease,
@@ -90,7 +90,7 @@ public record Policy(
       List<KeyPart> key,
       PolicyLimit limit,
       PolicyMode mode,
-      FailureMode onCacheFailure,
+      CacheFailureMode onCacheFailure,
       ColdCacheMode onColdCache,
       long debtCapTokens,
       @Nullable LeaseTerms lease,
@@ -116,7 +116,7 @@ public record Policy(
       List<KeyPart> key,
       PolicyLimit limit,
       PolicyMode mode,
-      FailureMode onCacheFailure,
+      CacheFailureMode onCacheFailure,
       ColdCacheMode onColdCache,
       long debtCapTokens,
       @Nullable LeaseTerms lease) {
@@ -140,7 +140,7 @@ public record Policy(
       List<KeyPart> key,
       PolicyLimit limit,
       PolicyMode mode,
-      FailureMode onCacheFailure,
+      CacheFailureMode onCacheFailure,
       ColdCacheMode onColdCache,
       long debtCapTokens) {
     this(name, match, key, limit, mode, onCacheFailure, onColdCache, debtCapTokens, null);
@@ -156,7 +156,7 @@ public record Policy(
       List<KeyPart> key,
       PolicyLimit limit,
       PolicyMode mode,
-      FailureMode onCacheFailure) {
+      CacheFailureMode onCacheFailure) {
     this(
         name, match, key, limit, mode, onCacheFailure, ColdCacheMode.ALLOW, limit.capacityTokens());
   }

@@ -106,7 +106,7 @@ public final class PolicyMatcher {
         List.of(KeyPart.CLIENT),
         TokenBucketLimit.DENY,
         PolicyMode.ENFORCE,
-        FailureMode.LOCAL);
+        CacheFailureMode.LOCAL);
   }
 
   private void addPeriodic(PolicyLimit each) {

@@ -31,7 +31,7 @@ class LayersTest {
   private static final int SEEDS = 3_000;
 
   private static Policy policy(String name, PolicyMatch match, KeyPart... key) {
-    return new Policy(name, match, List.of(key), LIMIT, PolicyMode.ENFORCE, FailureMode.OPEN);
+    return new Policy(name, match, List.of(key), LIMIT, PolicyMode.ENFORCE, CacheFailureMode.OPEN);
   }
 
   private static CallFacts call(String client, String endpoint, @Nullable String ip) {
@@ -113,7 +113,7 @@ class LayersTest {
             List.of(KeyPart.IP),
             LIMIT,
             PolicyMode.ENFORCE,
-            FailureMode.OPEN,
+            CacheFailureMode.OPEN,
             ColdCacheMode.ALLOW,
             10,
             null,
@@ -133,7 +133,8 @@ class LayersTest {
     CalendarQuota daily =
         new CalendarQuota(5, CalendarPeriod.DAY, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH);
     Policy shared =
-        new Policy("d", PolicyMatch.ANY, List.of(), daily, PolicyMode.ENFORCE, FailureMode.OPEN);
+        new Policy(
+            "d", PolicyMatch.ANY, List.of(), daily, PolicyMode.ENFORCE, CacheFailureMode.OPEN);
     Clients clients =
         Clients.ofCalendars(Map.of("tokyo", new ClientCalendar(ZoneId.of("Asia/Tokyo"), null)));
 
@@ -147,7 +148,7 @@ class LayersTest {
     for (List<KeyPart> key :
         List.of(List.<KeyPart>of(), List.of(KeyPart.IP), List.of(KeyPart.CLIENT, KeyPart.IP))) {
       Policy plain =
-          new Policy("p", PolicyMatch.ANY, key, LIMIT, PolicyMode.ENFORCE, FailureMode.LOCAL);
+          new Policy("p", PolicyMatch.ANY, key, LIMIT, PolicyMode.ENFORCE, CacheFailureMode.LOCAL);
       assertFalse(plain.isRecorded());
       assertThrows(
           IllegalArgumentException.class,
@@ -158,7 +159,7 @@ class LayersTest {
                   key,
                   LIMIT,
                   PolicyMode.ENFORCE,
-                  FailureMode.LOCAL,
+                  CacheFailureMode.LOCAL,
                   ColdCacheMode.ALLOW,
                   0,
                   new LeaseTerms(2, 1_000_000)));
@@ -193,7 +194,7 @@ class LayersTest {
             List.of(KeyPart.CLIENT, KeyPart.ENDPOINT),
             LIMIT,
             PolicyMode.ENFORCE,
-            FailureMode.LOCAL,
+            CacheFailureMode.LOCAL,
             ColdCacheMode.ALLOW,
             10,
             new LeaseTerms(2, 1_000_000));
@@ -205,7 +206,7 @@ class LayersTest {
             new CalendarQuota(
                 5, CalendarPeriod.DAY, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH),
             PolicyMode.ENFORCE,
-            FailureMode.LOCAL,
+            CacheFailureMode.LOCAL,
             ColdCacheMode.HOLD,
             5);
     Clients clients =
@@ -389,7 +390,7 @@ class LayersTest {
         key,
         LIMIT,
         PolicyMode.ENFORCE,
-        FailureMode.OPEN,
+        CacheFailureMode.OPEN,
         ColdCacheMode.ALLOW,
         10,
         null,

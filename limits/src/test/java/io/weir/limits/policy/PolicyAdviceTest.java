@@ -26,7 +26,7 @@ final class PolicyAdviceTest {
   }
 
   private static Policy policy(String name, PolicyMatch match, PolicyLimit limit, PolicyMode mode) {
-    return new Policy(name, match, List.of(KeyPart.CLIENT), limit, mode, FailureMode.LOCAL);
+    return new Policy(name, match, List.of(KeyPart.CLIENT), limit, mode, CacheFailureMode.LOCAL);
   }
 
   private static PolicyMatch endpoints(String... patterns) {
@@ -212,7 +212,7 @@ final class PolicyAdviceTest {
             List.of(KeyPart.CLIENT),
             TEN,
             PolicyMode.ENFORCE,
-            FailureMode.OPEN);
+            CacheFailureMode.OPEN);
 
     assertEquals(List.of(), advice(policy("wide", endpoints(), HUNDRED), open));
   }

@@ -36,7 +36,7 @@ class PolicyMatcherTest {
   private static final TokenBucketLimit LIMIT = new TokenBucketLimit(10, 10, 1_000_000);
 
   private static Policy policy(String name, PolicyMatch match, PolicyMode mode) {
-    return new Policy(name, match, List.of(KeyPart.CLIENT), LIMIT, mode, FailureMode.OPEN);
+    return new Policy(name, match, List.of(KeyPart.CLIENT), LIMIT, mode, CacheFailureMode.OPEN);
   }
 
   private static Policy enforced(String name, PolicyMatch match) {
@@ -112,7 +112,7 @@ class PolicyMatcherTest {
                 List.of(KeyPart.ENDPOINT, KeyPart.CLIENT),
                 LIMIT,
                 PolicyMode.ENFORCE,
-                FailureMode.CLOSED));
+                CacheFailureMode.CLOSED));
 
     Check check = matcher.match("acme", "GET /v1/items", "calls", 0).check(3);
     assertEquals(
@@ -158,7 +158,7 @@ class PolicyMatcherTest {
             List.of(KeyPart.CLIENT),
             TokenBucketLimit.DENY,
             PolicyMode.ENFORCE,
-            FailureMode.LOCAL));
+            CacheFailureMode.LOCAL));
 
     MatchedPolicies matched =
         PolicyMatcher.of(new PolicySet(1, policies)).match("acme", "-", "calls", 0);
@@ -173,7 +173,7 @@ class PolicyMatcherTest {
         List.of(KeyPart.CLIENT),
         new CalendarQuota(1_000, period, ZoneId.of("UTC"), CalendarQuota.FIRST_OF_MONTH),
         mode,
-        FailureMode.OPEN,
+        CacheFailureMode.OPEN,
         ColdCacheMode.HOLD,
         1_000);
   }

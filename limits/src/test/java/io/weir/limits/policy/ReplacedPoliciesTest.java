@@ -29,7 +29,7 @@ final class ReplacedPoliciesTest {
         List.of(KeyPart.CLIENT),
         LIMIT,
         mode,
-        FailureMode.LOCAL,
+        CacheFailureMode.LOCAL,
         ColdCacheMode.ALLOW,
         10,
         null,

@@ -3,7 +3,7 @@ package io.weir.aggregator.count;
 
 import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.CallEvent;
-import io.weir.topics.model.Settlement;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.UsageRow;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -76,7 +76,7 @@ final class LateUsage {
   }
 
   private static UsageRow.Reason reason(CallEvent call) {
-    Settlement settlement = call.settlement();
+    CallSettlement settlement = call.settlement();
     if (settlement == null) {
       return UsageRow.Reason.LATE;
     }

@@ -11,9 +11,9 @@ import io.weir.aggregator.watermark.NodeWatermarks;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.Replay;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Outcome;
 import io.weir.topics.model.SettlementVerdict.Standing;
@@ -366,7 +366,7 @@ public final class PartitionCounter {
     String reason;
     try {
       CallEvent event = reader.read(value, lines.start(line), lines.end(line));
-      Settlement settlement = event.settlement();
+      CallSettlement settlement = event.settlement();
       long digest =
           digestsLines ? LineDigest.of(value, lines.start(line), lines.end(line)) : event.digest();
       reason =
@@ -406,7 +406,7 @@ public final class PartitionCounter {
    * Returns the reason if the settlement is refused, otherwise null.
    */
   private @Nullable String takeSettlement(
-      CallEvent event, Settlement settlement, UsagePosition position, long digest) {
+      CallEvent event, CallSettlement settlement, UsagePosition position, long digest) {
     long at = state.appendEpochMillis;
     String reason = misplaced(event);
     UsagePosition call = settlement.call();

@@ -5,8 +5,8 @@ import io.weir.limits.BucketKey;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.Refill;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.Charge;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.model.UsageWindow;
 import java.time.Duration;
@@ -29,7 +29,7 @@ final class EventFormat {
     members.put("endpoint", call.endpoint());
     members.put("meter", call.meter());
     members.put("cost", call.cost());
-    Settlement settlement = call.settlement();
+    CallSettlement settlement = call.settlement();
     if (settlement != null) {
       members.put("actual_cost", settlement.actualCost());
       members.put("settled_at", Instant.ofEpochMilli(settlement.settledAtEpochMillis()).toString());

@@ -13,9 +13,9 @@ import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.Correction;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.wire.BatchLines;
 import java.util.List;
@@ -166,7 +166,7 @@ final class BucketLimitChangeTest {
     takeLine(T + 1_000, open);
     long owed = T_MICROS + 201 * HOUR_MICROS;
     take(T + 2_000, stamped(old, 1, 0, 1, owed));
-    takeLine(T + 2_500, open.settledAt(new Settlement(1, T + 2_500)));
+    takeLine(T + 2_500, open.settledAt(new CallSettlement(1, T + 2_500)));
     take(T + 3_000, stamped(inForce, 1, 0, 1, owed + 10 * HOUR_MICROS));
     assertEquals(old, last().limit(), "the correction that refunds");
     long refund = last().version();
@@ -190,7 +190,7 @@ final class BucketLimitChangeTest {
       Stamp first = new Stamp(EPOCH, 0, 50, T_MICROS + 50 * HOUR_MICROS);
       CallEvent refunded = call(T, new Charge(bucket, 50, before, first));
       takeLine(T, refunded);
-      takeLine(T + 50, refunded.settledAt(new Settlement(left, T + 50)));
+      takeLine(T + 50, refunded.settledAt(new CallSettlement(left, T + 50)));
       Stamp second = new Stamp(EPOCH, 0, 100, T_MICROS + 200 * HOUR_MICROS);
       take(T + 100, new Charge(bucket, 50, after, second));
       take(T + 2_000, new Charge(bucket, 1, after, null));

@@ -12,10 +12,10 @@ import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.Correction;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.PartitionAccuracy;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.wire.BatchLines;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -215,7 +215,7 @@ final class BucketReconcilerModelTest {
       }
       CallEvent call = settleable.get(random.nextInt(settleable.size()));
       settled.add(call.id());
-      CallEvent settlement = call.settledAt(new Settlement(random.nextInt(6), now));
+      CallEvent settlement = call.settledAt(new CallSettlement(random.nextInt(6), now));
       nodes.get(random.nextInt(nodes.size())).calls.add(settlement);
       recorded.add(settlement);
     }

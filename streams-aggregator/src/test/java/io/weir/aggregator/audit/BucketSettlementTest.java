@@ -12,10 +12,10 @@ import io.weir.limits.correction.Correction;
 import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.PartitionAccuracy;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.wire.BatchLines;
 import java.util.List;
@@ -191,7 +191,7 @@ final class BucketSettlementTest {
   }
 
   private static CallEvent settled(CallEvent call, long actualCost) {
-    return call.settledAt(new Settlement(actualCost, call.decidedAtEpochMillis() + 50));
+    return call.settledAt(new CallSettlement(actualCost, call.decidedAtEpochMillis() + 50));
   }
 
   private static Charge stamped(long cost, long charged, long fullAtMillis) {

@@ -10,10 +10,10 @@ import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.Correction;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.PartitionProgress.Counters;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.CorrectionCodec;
@@ -65,7 +65,7 @@ final class HostileRecordsTest {
       Stamp stamp = new Stamp(T * 1_000, 0, i, (T + i) * 1_000);
       CallEvent call = call("a" + i, 1, new Charge(BUCKET, 1, HOUR, stamp));
       take(call);
-      take(call.settledAt(new Settlement(MOST, T + 1)));
+      take(call.settledAt(new CallSettlement(MOST, T + 1)));
     }
 
     assertSaturatedAndAlive();

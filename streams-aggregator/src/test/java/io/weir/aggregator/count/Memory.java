@@ -7,12 +7,12 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.Replay;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.model.UsageRow;
@@ -105,15 +105,15 @@ public final class Memory implements CountOutput {
       try {
         byte[] bytes = text.strip().getBytes(StandardCharsets.UTF_8);
         CallEvent event = CallLineCodec.decode(bytes, 0, bytes.length);
-        Settlement settlement = event.settlement();
+        CallSettlement settlement = event.settlement();
         String name = event.client() + " " + event.id() + " " + event.fingerprint();
         UsagePosition call = positions.get(name);
         if (settlement == null) {
           positions.putIfAbsent(
               name, new UsagePosition(0, header.node(), header.nodeEpoch(), line));
         } else if (settlement.call() == null && call != null) {
-          Settlement of =
-              new Settlement(settlement.actualCost(), settlement.settledAtEpochMillis(), call);
+          CallSettlement of =
+              new CallSettlement(settlement.actualCost(), settlement.settledAtEpochMillis(), call);
           text =
               new String(CallLineCodec.encode(event.settledAt(of)), StandardCharsets.UTF_8) + "\n";
           isChanged = true;

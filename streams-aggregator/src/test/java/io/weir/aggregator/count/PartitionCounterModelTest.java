@@ -9,8 +9,8 @@ import io.weir.limits.BilledIn;
 import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.CloseRow;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsageRow;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -192,7 +192,7 @@ final class PartitionCounterModelTest {
       if (!made.isEmpty() && random.nextInt(5) == 0) {
         CallEvent call = made.get(random.nextInt(made.size()));
         long actualCost = random.nextInt(4) == 0 ? 0 : random.nextInt(12);
-        return call.settledAt(new Settlement(actualCost, now));
+        return call.settledAt(new CallSettlement(actualCost, now));
       }
       CallEvent call = call();
       if (call.allowed()) {

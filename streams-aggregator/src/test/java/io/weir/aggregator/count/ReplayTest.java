@@ -7,11 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.weir.aggregator.Calls;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.PartitionProgress.Counters;
 import io.weir.topics.model.PartitionProgress.State;
 import io.weir.topics.model.Replay;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.wire.BatchHeaderCodec;
@@ -154,7 +154,7 @@ final class ReplayTest {
   }
 
   private void settle(long line, CallEvent call, UsagePosition position) {
-    CallEvent settlement = call.settledAt(new Settlement(0, AHEAD + 1, position));
+    CallEvent settlement = call.settledAt(new CallSettlement(0, AHEAD + 1, position));
     memory.take(
         Calls.batch("n", line, 1, T, line - 1), Calls.value(List.of(settlement)), AHEAD + 100);
   }

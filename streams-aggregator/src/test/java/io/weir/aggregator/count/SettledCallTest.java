@@ -7,8 +7,8 @@ import io.weir.aggregator.Calls;
 import io.weir.aggregator.watermark.NodeWatermarks;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.PartitionProgress.Counters;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Outcome;
 import io.weir.topics.model.SettlementVerdict.Standing;
@@ -71,7 +71,8 @@ final class SettledCallTest {
     CallEvent call = Calls.allowed("a", "acme", 8, T + 1);
     take(T + 100, settled(call, 0, 9));
     take(
-        T + 200, call.settledAt(new Settlement(0, T + 1_000, new UsagePosition(0, "other", 1, 1))));
+        T + 200,
+        call.settledAt(new CallSettlement(0, T + 1_000, new UsagePosition(0, "other", 1, 1))));
 
     assertEquals(new Counters(2, 0, 0, 0, 2), counters());
     assertEquals(List.of(), billed());
@@ -223,7 +224,7 @@ final class SettledCallTest {
   }
 
   private CallEvent settled(CallEvent call, long actualCost, long line) {
-    return call.settledAt(new Settlement(actualCost, T + 1_000, place(line)));
+    return call.settledAt(new CallSettlement(actualCost, T + 1_000, place(line)));
   }
 
   private void take(long at, CallEvent... calls) {

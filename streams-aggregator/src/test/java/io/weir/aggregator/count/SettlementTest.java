@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import io.weir.aggregator.Calls;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.PartitionProgress.Counters;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.model.UsageRow;
 import io.weir.topics.wire.CallLineCodec;
@@ -39,7 +39,7 @@ final class SettlementTest {
     assertEquals(1, only.count().callsAllowed());
     assertEquals(1, only.count().eventCount());
     UsagePosition line = new UsagePosition(0, "n", 1, 1);
-    CallEvent settled = CALL.settledAt(new Settlement(12, T + 1_001, line));
+    CallEvent settled = CALL.settledAt(new CallSettlement(12, T + 1_001, line));
     assertEquals(digest(CALL) + digest(settled), only.count().eventsDigest());
     assertEquals(new Counters(2, 2, 0, 0, 0), counters());
   }

@@ -21,8 +21,8 @@ import io.weir.limits.SlotClaim;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.check.Check;
 import io.weir.limits.check.Decision;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.CallFacts;
-import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
@@ -132,7 +132,7 @@ final class AlgorithmBenchmark {
         List.of(KeyPart.CLIENT),
         limit,
         PolicyMode.ENFORCE,
-        FailureMode.OPEN);
+        CacheFailureMode.OPEN);
   }
 
   /** Each call takes a slot and releases it, in two calls of Redis. */

@@ -14,8 +14,8 @@ import io.weir.ingest.gate.LocalDecider;
 import io.weir.ingest.gate.Recorded;
 import io.weir.ingest.gate.Ticket;
 import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.ColdCacheMode;
-import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.LeaseTerms;
 import io.weir.limits.policy.Policy;
@@ -142,7 +142,7 @@ final class LeasedDecisions {
             List.of(KeyPart.CLIENT),
             new TokenBucketLimit(CAPACITY, CAPACITY, 1_000_000),
             PolicyMode.ENFORCE,
-            FailureMode.LOCAL,
+            CacheFailureMode.LOCAL,
             ColdCacheMode.ALLOW,
             CAPACITY,
             new LeaseTerms(LEASED_TOKENS, LEASED_MICROS));

@@ -4,8 +4,8 @@ package io.weir.sim;
 import io.weir.sim.InvariantBroken.Invariant;
 import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.Charge;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsagePosition;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -56,7 +56,7 @@ final class CallBook {
       if (line == null) {
         return false;
       }
-      Settlement settlement = line.settlement();
+      CallSettlement settlement = line.settlement();
       return settledAt == null
           ? line.equals(call)
           : line.id().equals(call.id())

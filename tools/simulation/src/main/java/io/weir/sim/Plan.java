@@ -9,8 +9,8 @@ import io.weir.limits.PeriodicLimit;
 import io.weir.limits.PolicyLimit;
 import io.weir.limits.SlidingWindow;
 import io.weir.limits.TokenBucketLimit;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.ColdCacheMode;
-import io.weir.limits.policy.FailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.Policy;
 import io.weir.limits.policy.PolicyMatch;
@@ -138,7 +138,7 @@ record Plan(
               List.of(KeyPart.CLIENT),
               new TokenBucketLimit(chance.between(2L, 8L), 3, 1_000_000),
               PolicyMode.SHADOW,
-              FailureMode.OPEN));
+              CacheFailureMode.OPEN));
     }
     return new PolicySet(1, policies);
   }
@@ -193,7 +193,7 @@ record Plan(
         List.of(KeyPart.CLIENT),
         limit,
         PolicyMode.ENFORCE,
-        chance.pick(List.of(FailureMode.values())),
+        chance.pick(List.of(CacheFailureMode.values())),
         holds ? ColdCacheMode.HOLD : ColdCacheMode.ALLOW,
         chance.pick(List.of(0L, limit.capacityTokens(), 1_000_000L)));
   }

@@ -2,7 +2,7 @@
 package io.weir.sim;
 
 import io.weir.topics.model.CallEvent;
-import io.weir.topics.model.Settlement;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Outcome;
 import io.weir.topics.model.SettlementVerdict.Standing;
@@ -71,7 +71,7 @@ final class Recount {
   }
 
   private void add(CallEvent call, UsagePosition position, long digest) {
-    Settlement settlement = call.settlement();
+    CallSettlement settlement = call.settlement();
     if (settlement != null ? !stands(call, settlement, position) : isRepeated(call)) {
       return;
     }
@@ -113,7 +113,7 @@ final class Recount {
   /**
    * Judges a settlement and returns whether it stands, as the first one of a recorded call does.
    */
-  private boolean stands(CallEvent call, Settlement settlement, UsagePosition position) {
+  private boolean stands(CallEvent call, CallSettlement settlement, UsagePosition position) {
     UsagePosition place = settlement.call();
     String refusal =
         place == null

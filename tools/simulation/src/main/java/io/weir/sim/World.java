@@ -5,7 +5,7 @@ import io.weir.ingest.correct.LossAnnouncer;
 import io.weir.limits.ConcurrencyLimit;
 import io.weir.limits.SlidingLog;
 import io.weir.limits.TokenBucketLimit;
-import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.KeyPart;
 import io.weir.limits.policy.LeaseTerms;
 import io.weir.limits.policy.Policy;
@@ -114,7 +114,7 @@ final class World {
             List.of(KeyPart.CLIENT),
             new SlidingLog(chance.between(3L, 25L), chance.pick(List.of(2_000_000L, 7_000_000L))),
             PolicyMode.ENFORCE,
-            chance.pick(List.of(FailureMode.values()))),
+            chance.pick(List.of(CacheFailureMode.values()))),
         new Policy(
             "slots",
             new PolicyMatch(List.of(), List.of("POST /s"), List.of()),
@@ -122,7 +122,7 @@ final class World {
             new ConcurrencyLimit(
                 chance.between(1L, 4L), chance.pick(List.of(700_000L, 3_000_000L))),
             PolicyMode.ENFORCE,
-            chance.pick(List.of(FailureMode.values()))));
+            chance.pick(List.of(CacheFailureMode.values()))));
   }
 
   /** Draws a limit that clients share, or none. */
@@ -134,7 +134,7 @@ final class World {
             chance.percent(50) ? List.of() : List.of(KeyPart.ENDPOINT),
             new TokenBucketLimit(chance.between(8L, 60L), chance.between(4L, 20L), 1_000_000),
             PolicyMode.ENFORCE,
-            chance.pick(List.of(FailureMode.values())))
+            chance.pick(List.of(CacheFailureMode.values())))
         : null;
   }
 

@@ -53,7 +53,7 @@ public record CallEvent(
     long decidedAtEpochMillis,
     @Nullable String ipPrefix,
     List<Charge> charges,
-    @Nullable Settlement settlement,
+    @Nullable CallSettlement settlement,
     @Nullable BilledIn billing) {
 
   private static final long FNV_PRIME = 0x100000001b3L;
@@ -154,7 +154,7 @@ public record CallEvent(
    *
    * @throws IllegalArgumentException if the call was denied
    */
-  public CallEvent settledAt(Settlement how) {
+  public CallEvent settledAt(CallSettlement how) {
     return new CallEvent(
         id,
         idFromCaller,

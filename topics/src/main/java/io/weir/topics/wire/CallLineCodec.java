@@ -8,9 +8,9 @@ import io.weir.limits.BilledIn;
 import io.weir.limits.BillingPeriod;
 import io.weir.limits.BucketLimit;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.DecidedBy;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.Stamp;
 import io.weir.topics.model.UsagePosition;
 import java.io.IOException;
@@ -80,7 +80,7 @@ public final class CallLineCodec {
         json.writeNumberField("billing_period_before_start_ms", before.startEpochMillis());
       }
     }
-    Settlement settlement = call.settlement();
+    CallSettlement settlement = call.settlement();
     if (settlement != null) {
       json.writeNumberField("actual_cost", settlement.actualCost());
       json.writeNumberField("settled_at_ms", settlement.settledAtEpochMillis());
@@ -208,7 +208,7 @@ public final class CallLineCodec {
         charges,
         actualCost == null && settledAtEpochMillis == null
             ? null
-            : new Settlement(
+            : new CallSettlement(
                 present(actualCost, "actual_cost"),
                 present(settledAtEpochMillis, "settled_at_ms"),
                 callPosition),

@@ -46,13 +46,13 @@ final class CallEventTest {
 
   @Test
   void settledAt_aDeniedCall_isRefused() {
-    Settlement settlement = new Settlement(1, 6);
+    CallSettlement settlement = new CallSettlement(1, 6);
 
     assertThrows(IllegalArgumentException.class, () -> call("id", 8, false).settledAt(settlement));
   }
 
   private static CallEvent settled(long cost, long actualCost) {
-    return call("id", cost, true).settledAt(new Settlement(actualCost, 6));
+    return call("id", cost, true).settledAt(new CallSettlement(actualCost, 6));
   }
 
   private static CallEvent call(String id, long cost, boolean allowed) {

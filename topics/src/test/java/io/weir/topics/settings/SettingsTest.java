@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.weir.limits.policy.FailureMode;
+import io.weir.limits.policy.CacheFailureMode;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -17,7 +17,7 @@ final class SettingsTest {
 
     assertEquals("x", settings.text("EMPTY", "x"));
     assertEquals(8080, settings.port("UNSET", 8080));
-    assertEquals(FailureMode.OPEN, settings.choice("UNSET", FailureMode.OPEN));
+    assertEquals(CacheFailureMode.OPEN, settings.choice("UNSET", CacheFailureMode.OPEN));
   }
 
   @Test
@@ -30,7 +30,8 @@ final class SettingsTest {
         "WAIT",
         "ISO 8601",
         "5s");
-    assertMessage(() -> settings.choice("MODE", FailureMode.OPEN), "MODE", "open, closed", "ajar");
+    assertMessage(
+        () -> settings.choice("MODE", CacheFailureMode.OPEN), "MODE", "open, closed", "ajar");
     assertMessage(() -> settings.required("NONE", "a server"), "NONE", "not set", "a server");
   }
 

@@ -12,9 +12,9 @@ import com.networknt.schema.SpecVersion;
 import io.weir.limits.BilledIn;
 import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.LedgerRow;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.UsageCount;
 import io.weir.topics.model.UsageKey;
 import io.weir.topics.model.UsageRow;
@@ -65,7 +65,7 @@ final class BillingPeriodsTest {
   void callLine_encodeAndDecode_agreeWithTheStoredBytes() throws Exception {
     assertLine("call-line.json", call());
     assertLine(
-        "call-line-settlement.json", call().settledAt(new Settlement(12, 1_763_690_404_000L)));
+        "call-line-settlement.json", call().settledAt(new CallSettlement(12, 1_763_690_404_000L)));
   }
 
   private static void assertLine(String name, CallEvent call) throws Exception {

@@ -14,13 +14,13 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.CacheLoss;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.CallEvent;
+import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.Charge;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.DecidedBy;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.PartitionAccuracy;
 import io.weir.topics.model.PartitionProgress;
-import io.weir.topics.model.Settlement;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Outcome;
 import io.weir.topics.model.SettlementVerdict.Standing;
@@ -141,7 +141,7 @@ final class StoredBytesTest {
                     2,
                     new TokenBucketLimit(100, 100, 60_000_000),
                     new Stamp(1_763_690_000_000_000L, 3, 9, 1_763_690_406_600_000L))));
-    CallEvent settlement = call.settledAt(new Settlement(12, 1_763_690_404_000L));
+    CallEvent settlement = call.settledAt(new CallSettlement(12, 1_763_690_404_000L));
 
     byte[] bytes = CallLineCodec.encode(settlement);
 
@@ -150,7 +150,7 @@ final class StoredBytesTest {
 
     CallEvent placed =
         call.settledAt(
-            new Settlement(12, 1_763_690_404_000L, new UsagePosition(3, "node-a", 1, 57)));
+            new CallSettlement(12, 1_763_690_404_000L, new UsagePosition(3, "node-a", 1, 57)));
     byte[] placedBytes = CallLineCodec.encode(placed);
     assertEquals(stored("call-line-settlement-placed.json"), text(placedBytes));
     assertEquals(placed, CallLineCodec.decode(placedBytes, 0, placedBytes.length));

@@ -15,8 +15,9 @@ import org.jspecify.annotations.Nullable;
  * @param call the position of the line that recorded the call, in the settlement's own partition;
  *     only a counted line can be settled. Null in records of older nodes, which are refused
  */
-public record Settlement(long actualCost, long settledAtEpochMillis, @Nullable UsagePosition call) {
-  public Settlement {
+public record CallSettlement(
+    long actualCost, long settledAtEpochMillis, @Nullable UsagePosition call) {
+  public CallSettlement {
     if (actualCost < 0 || actualCost > CallEvent.MAX_QUANTITY) {
       throw new IllegalArgumentException(
           "actual_cost must be at least 0 and at most "
@@ -28,7 +29,7 @@ public record Settlement(long actualCost, long settledAtEpochMillis, @Nullable U
   }
 
   /** Creates a settlement without the position of its call, as older nodes write it. */
-  public Settlement(long actualCost, long settledAtEpochMillis) {
+  public CallSettlement(long actualCost, long settledAtEpochMillis) {
     this(actualCost, settledAtEpochMillis, null);
   }
 }

@@ -2,7 +2,7 @@
 package io.weir.limits.policy;
 
 /** The behaviour of a policy while the decision cache is unavailable. */
-public enum FailureMode {
+public enum CacheFailureMode {
   /** Admit the call; it is recorded and billed. */
   OPEN,
   /** Reject the call with 503. */
