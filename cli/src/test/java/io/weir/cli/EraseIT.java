@@ -138,7 +138,7 @@ final class EraseIT {
       String young = said(3, "erase", ERASED, "--yes");
       assertTrue(young.contains("nothing of " + ERASED + " to erase"), young);
       assertTrue(young.contains("IN REACH 6 rows of " + ERASED), young);
-      assertTrue(young.contains("run it again after "), young);
+      assertTrue(young.contains("run the command again after "), young);
       assertEquals(of(ERASED, before), of(ERASED, rows(Topics.STATE)));
 
       expireCalls(0);

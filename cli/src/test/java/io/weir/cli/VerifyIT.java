@@ -79,8 +79,8 @@ final class VerifyIT {
     topics.ledger.add(topics.row(topics.first));
     topics.writeComplete(kafka.bootstrapServers());
 
-    assertDiffers("and says other than there");
-    assertTrue(assertExit(1, "--after-reset").contains("and says other than there"));
+    assertDiffers("with different content");
+    assertTrue(assertExit(1, "--after-reset").contains("with different content"));
   }
 
   /** An erasure is never so early: whoever counts again would find the row. */
@@ -635,7 +635,7 @@ final class VerifyIT {
             .contains("--from must be before"));
     assertTrue(
         exit(2, "--from", from.toString(), "--to", to.toString(), "--scratch", "/no/such")
-            .contains("--scratch must be a folder"));
+            .contains("--scratch must be an existing folder"));
     assertTrue(exit(2, "--from", from.toString()).contains("--to"));
     environment.put("WEIR_WINDOW", "quarter");
     assertTrue(
@@ -671,7 +671,7 @@ final class VerifyIT {
 
     String said = assertExit(0);
 
-    assertTrue(said.contains("verified are the windows from " + first + " to " + to), said);
+    assertTrue(said.contains("verifying the windows from " + first + " to " + to), said);
   }
 
   @Test

@@ -39,7 +39,7 @@ final class DamagedStateIT {
         traffic.awaitLedger();
         assertEquals(List.of(), watch.wrong());
         assertTrue(Files.exists(data.resolve("usage.damaged")), fleet.log(0));
-        assertTrue(fleet.log(0).contains("usage table was damaged"), fleet.log(0));
+        assertTrue(fleet.log(0).contains("usage table is damaged"), fleet.log(0));
       }
     }
   }

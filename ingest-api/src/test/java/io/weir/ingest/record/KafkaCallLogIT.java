@@ -329,7 +329,7 @@ final class KafkaCallLogIT {
 
     String message = String.valueOf(refused.getMessage());
     assertTrue(message.contains("has 4 partitions"), message);
-    assertTrue(message.contains("made for 3"), message);
+    assertTrue(message.contains("created for 3"), message);
   }
 
   @Test

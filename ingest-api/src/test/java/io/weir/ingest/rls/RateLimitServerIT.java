@@ -384,14 +384,14 @@ final class RateLimitServerIT {
               for (ListenableFuture<RateLimitResponse> call : calls) {
                 told.add(failure(call));
               }
-              return told.stream().anyMatch(each -> each.contains("wait to be verified"));
+              return told.stream().anyMatch(each -> each.contains("limit of tokens to verify"));
             });
         assertTrue(
             told.stream().allMatch(each -> each.matches("(UNAVAILABLE|UNAUTHENTICATED).*")),
             told::toString);
         assertTrue(
             told.stream()
-                .filter(each -> each.contains("wait to be verified"))
+                .filter(each -> each.contains("limit of tokens to verify"))
                 .allMatch(each -> each.startsWith("UNAVAILABLE")),
             told::toString);
         issuer.release();
