@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * without a renewal, and C gets a slot.
  *
  * <p>If the cache's clock has stepped back since the slots were written, the time of the write
- * counts as now. Each lease then runs for its remaining time at the write. A slot in use is
+ * counts as now. Each lease then has the remaining time that it had at the write. A slot in use is
  * therefore never given to another holder. The slot of a crashed holder is free one lease after the
  * step at the latest. A lease that ends later than twice the longest lease from now was not written
  * by Weir, and does not count.

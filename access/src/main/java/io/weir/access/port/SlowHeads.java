@@ -70,7 +70,7 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Creates a watch that is not started.
+   * Creates a watch, which {@link #start} starts.
    *
    * @param server the server whose connections are watched
    * @param bodies the bodies that are arriving

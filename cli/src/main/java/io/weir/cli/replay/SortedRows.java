@@ -179,7 +179,7 @@ final class SortedRows implements AutoCloseable {
     file.close();
   }
 
-  /** The next row of a run. */
+  /** Reads the rows of a run in order, and holds the next one. */
   private static final class Cursor {
     private final FileChannel file;
     private final int width;

@@ -33,8 +33,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class ExportState implements AutoCloseable {
   /**
-   * Time for which ids of adjustments are kept after the end of their window. A call is counted up
-   * to 35 days late, and a reset aggregator counts it again while its record is kept, 35 more days.
+   * Time for which ids of adjustments are kept after the end of their window. A call may be counted
+   * up to 35 days late. Kafka then keeps its record for another 35 days, in which a reset
+   * aggregator may count it again.
    */
   private static final Duration MEMORY = Duration.ofDays(75);
 

@@ -38,8 +38,7 @@ public final class StripeExport {
    * @param topicId id of the ledger topic (KIP-516)
    * @param state the file that records the sent rows
    * @param kept the file of rows that cannot be sent
-   * @param since rows of windows that start at or after this time are sent; null to use the state's
-   *     value
+   * @param since start of the earliest window to export; null to use the time in the state file
    * @param follow whether to continue with new rows
    * @param isDryRun whether nothing is sent and no file changes
    * @param acceptsGap whether rows may have expired before they were read

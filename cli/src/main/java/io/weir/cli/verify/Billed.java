@@ -6,8 +6,9 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The billing periods of a line. Periods are compared as texts that contain all their members. The
- * empty text is the month of UTC in which a window starts.
+ * The billing periods of a line. Two periods are equal if their texts are equal, because a text
+ * contains all members of its period. The empty text stands for the UTC month in which a window
+ * starts.
  *
  * @param name first date of the period in which the call was decided
  * @param before first date of the previous period; null if the line does not have it
@@ -20,7 +21,7 @@ record Billed(
     long endEpochMillis,
     @Nullable String before,
     long beforeStartEpochMillis) {
-  /** The month of UTC in which the window starts. */
+  /** The text of the UTC month in which the window starts. */
   static final String UTC_MONTH = "";
 
   /** Returns the billing period of a window that contains the line. */

@@ -42,7 +42,7 @@ final class CacheStatistics {
   /** Replies that arrived after the caller's timeout; an allowed call was still charged. */
   final Counter repliesLate;
 
-  /** Loads of the script because the server did not have it. */
+  /** Number of times that the script was loaded because a server did not have it. */
   final Counter scriptLoads;
 
   final Counter connections;

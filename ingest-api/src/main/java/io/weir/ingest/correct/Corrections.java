@@ -85,8 +85,9 @@ public final class Corrections implements AutoCloseable {
   }
 
   /**
-   * Returns what a starting node must still wait for, as text; the empty string if nothing. A cache
-   * that has not replied {@value #LOOKS_AT_START} times is not waited for.
+   * Returns a text that says what a starting node must still wait for, or the empty string if it is
+   * nothing. The node does not wait for a cache that has left {@value #LOOKS_AT_START} checks
+   * unanswered.
    */
   public String missingAtStart() {
     return switch (statistics.warmth()) {

@@ -25,11 +25,11 @@ import org.jspecify.annotations.Nullable;
  * has as many tokens as such calls took within the previous lease's duration, from all buckets
  * together. Thread-safe; no method blocks.
  *
- * <p>A lease is a normal charge that the cache makes before any call has the tokens. Each call from
- * a lease is recorded as if the cache had charged it at that moment, at its place among the lease's
- * tokens. Records thus cannot distinguish it from a call that took as long to record as the lease
- * lasts. The lease, and each of its calls until recorded, holds the low watermark back accordingly.
- * Tokens that no call took are a charge without a record; the audit gives them back.
+ * <p>A lease is a normal charge, which the cache makes before any call uses the tokens. Each call
+ * from a lease is recorded as if the cache had charged it at that moment, at its place among the
+ * lease's tokens. Records thus cannot distinguish it from a call that took as long to record as the
+ * lease lasts. The lease, and each of its calls until recorded, holds the low watermark back
+ * accordingly. Tokens that no call took are a charge without a record; the audit gives them back.
  */
 public final class Leases implements AutoCloseable {
   /** Default minimum number of calls within a lease's duration. */

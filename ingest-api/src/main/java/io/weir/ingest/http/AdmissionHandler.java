@@ -24,9 +24,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The handler in front of the routes. It reads a request's body without occupying a thread, admits
- * or sheds the call, and only then assigns a thread to it, if its route needs one. Health and
- * metrics do not queue with the calls. Health is always admitted, because it costs almost nothing.
- * Metrics have a separate bound, so that scrapes cannot displace calls.
+ * or sheds the call, and only then assigns a thread to it, if its route needs one. Requests for
+ * health and metrics do not queue with the calls. Health requests are always admitted, because they
+ * cost almost nothing. Metrics requests have a separate bound, so that scrapes cannot displace
+ * calls.
  *
  * <p>It runs on the thread that reads the connections and never blocks it (Jetty's {@code
  * NON_BLOCKING}). So a call is shed before it waits, at a fraction of the cost of serving it. The

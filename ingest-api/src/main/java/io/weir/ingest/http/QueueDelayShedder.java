@@ -44,10 +44,10 @@ final class QueueDelayShedder {
    */
   static final double MAX_SHARE = 0.95;
 
-  /** Share per second of growth of the delay. */
+  /** How much the share grows for each second by which the delay has grown. */
   private static final double GAIN_GROWTH = 2;
 
-  /** Share per second of excess, each second. */
+  /** How much the share grows in a second for each second by which the delay exceeds the target. */
   private static final double GAIN_EXCESS = 2;
 
   private static final double DECAY = 0.95;

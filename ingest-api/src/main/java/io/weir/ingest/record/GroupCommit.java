@@ -39,7 +39,9 @@ final class GroupCommit {
 
   private static final int MAX_GROUP_BYTES = 1024 * 1024;
 
-  /** Duration after which a write counts as stalled, as on a disk that does not respond. */
+  /**
+   * Duration after which a write counts as stalled, for example because the disk does not respond.
+   */
   private static final long STALLED_NANOS = 2_000_000_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(GroupCommit.class);

@@ -30,8 +30,8 @@ import java.time.Duration;
  * @param callsTimeout how long a stop waits for calls in progress; longer than any request may take
  * @param finalHeartbeatTimeout how long a stop waits for the final heartbeats; affects only how
  *     soon windows close
- * @param failureStands how long a failed write or another fault makes the log unhealthy. An
- *     unhealthy node gets no calls, so no later write would show that it works again
+ * @param failureStands how long the log stays unhealthy after a failed write or another fault. The
+ *     time must be limited: an unhealthy node gets no calls, so no write can show its recovery
  */
 public record RecordConfig(
     String node,

@@ -42,7 +42,7 @@ final class IdSearch {
   private final long nowMillis;
   private boolean hasWaited;
 
-  /** The time from which on the log was read completely. */
+  /** Start of the part of the log that was read completely; it ends at {@link #nowMillis}. */
   private long readFromMillis;
 
   private boolean hasReadAll;
@@ -57,7 +57,7 @@ final class IdSearch {
     this.readFromMillis = nowMillis;
   }
 
-  /** Returns the earliest time from which on the log was read completely. */
+  /** Returns the start of the part of the log that was read completely, which ends now. */
   long readFromEpochMillis() {
     return readFromMillis;
   }

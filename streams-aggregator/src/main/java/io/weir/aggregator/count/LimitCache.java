@@ -9,8 +9,8 @@ import io.weir.limits.TokenBucketLimit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cache of validated limits. Every charge contains a limit, and validation takes longer than
- * reading. A new limit replaces the one in the same slot. Not thread-safe.
+ * A cache of validated limits. Every charge contains a limit, and a lookup is faster than another
+ * validation. A new limit replaces the one in the same slot. Not thread-safe.
  */
 final class LimitCache {
   /** Number of slots; a power of two, well above the number of limits in use. */

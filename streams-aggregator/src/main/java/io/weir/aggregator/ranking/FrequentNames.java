@@ -21,7 +21,9 @@ final class FrequentNames {
 
   private final ItemsSketch<Name> sketch;
 
-  /** Weight that is in no lower bound and may belong to any name. */
+  /**
+   * Total weight that the sketch does not contain. Any name may have it, so it adds to the error.
+   */
   private long unseen;
 
   /**

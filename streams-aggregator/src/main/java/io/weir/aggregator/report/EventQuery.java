@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * A validated request for a list of a client's calls.
  *
  * @param client the client
- * @param fromEpochMillis inclusive start of the times of decisions and settlements
- * @param toEpochMillis exclusive end of those times
+ * @param fromEpochMillis earliest time of a listed decision or settlement, inclusive
+ * @param toEpochMillis latest time of a listed decision or settlement, exclusive
  * @param allowed only allowed (true) or only denied calls (false); null for both
  * @param endpoint only calls of this endpoint; null for all
  * @param limit maximum number of calls in the response

@@ -12,7 +12,7 @@ import io.weir.limits.Numbers;
  * @param generation the generation of the cache to restore; its restoration is announced under this
  *     name
  * @param foundAtEpochMillis when the node found the loss, by the node's estimate of the cache's
- *     clock, which also dates calls and low watermarks
+ *     clock. Calls and low watermarks have the times of the same estimate
  */
 public record CacheLoss(String generation, long foundAtEpochMillis) {
   public CacheLoss {

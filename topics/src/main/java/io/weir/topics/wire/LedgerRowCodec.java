@@ -13,7 +13,7 @@ import java.time.Duration;
 /**
  * Encodes a ledger row as flat JSON. A row has wire version 1, or version 2 if its client is billed
  * by its own calendar. In version 2, {@code billing_period} has another form, and members for its
- * bounds and zone follow. Both versions are read. Stateless and thread-safe.
+ * bounds and zone follow. {@link #decode} accepts both versions. Stateless and thread-safe.
  */
 public final class LedgerRowCodec {
   private static final String CLOSE = "CLOSE";

@@ -16,16 +16,18 @@ public final class QuarantineHeaders {
   public static final String PART = "weir-part";
 
   /**
-   * On the record that a quarantined record or line was counted later: its source,
-   * partition@offset. The record's value lists the lines, {@code 3-7,9}, or is {@link #WHOLE}.
+   * The header of a record which states that a quarantined record or its lines were counted later.
+   * The header is the source, partition@offset. The record's value lists the lines, such as {@code
+   * 3-7,9}, or is {@link #WHOLE}.
    */
   public static final String REPLAYED = "weir-replayed";
 
-  /** The value if a whole record was counted as received. */
+  /** The value of a {@link #REPLAYED} record if the whole quarantined record was counted. */
   public static final String WHOLE = "record";
 
   /** Suffix of the reason if the line may have been counted before. */
-  public static final String TOO_OLD_FOR_DUPLICATE_DETECTION = " is too old for duplicate detection";
+  public static final String TOO_OLD_FOR_DUPLICATE_DETECTION =
+      " is too old for duplicate detection";
 
   private QuarantineHeaders() {}
 }

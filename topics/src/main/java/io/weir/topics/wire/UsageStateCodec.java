@@ -20,8 +20,8 @@ import java.util.Locale;
  */
 public final class UsageStateCodec {
   /**
-   * The text of the others in keys. No endpoint's own key contains it, since {@code @} is
-   * percent-encoded there.
+   * The text in keys that stands for all endpoints without their own row. No key of an endpoint
+   * contains it, since {@code @} is percent-encoded there.
    */
   private static final String OTHERS = "@others";
 

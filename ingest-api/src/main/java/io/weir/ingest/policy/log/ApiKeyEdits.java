@@ -30,7 +30,7 @@ public final class ApiKeyEdits {
   }
 
   /**
-   * Adds a key to a client, as the last one. The client's other settings do not change; a client
+   * Appends a key to the keys of a client. The client's other settings do not change; a client
    * without settings gets only the key.
    *
    * @param key the key as in a policy file, with id and sha256

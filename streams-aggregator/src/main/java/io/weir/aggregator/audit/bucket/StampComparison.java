@@ -32,7 +32,7 @@ final class StampComparison {
    * @param ownLimit the limit that decided the call; differs from the bucket's limit if the record
    *     is late
    * @param costTokens tokens charged for the call; 0 if the bucket denied it
-   * @param requestedTokens cost of the call
+   * @param requestedTokens tokens that the call requested, also if the bucket denied it
    */
   Judgement take(
       Stamp stamp, BucketLimit ownLimit, long costTokens, long requestedTokens, long atMillis) {
