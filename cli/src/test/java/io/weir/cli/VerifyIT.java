@@ -523,7 +523,9 @@ final class VerifyIT {
     topics.writeComplete(kafka.bootstrapServers());
 
     assertDiffers(
-        "ledger P:2 is revision 3", "does not follow revision 1", "quantity_total 8, its rows add");
+        "ledger P:2 is revision 3",
+        "but the last revision is 1",
+        "quantity_total 8, but its rows add");
   }
 
   @Test
@@ -646,7 +648,7 @@ final class VerifyIT {
   void help_namesTheExitStatus() {
     String help = exit(0, "--help");
 
-    assertTrue(help.contains("3   nothing differs so far, but the range is not closed"), help);
+    assertTrue(help.contains("3   no difference so far, but the range is not closed"), help);
     assertFalse(help.contains("%n"), help);
   }
 
