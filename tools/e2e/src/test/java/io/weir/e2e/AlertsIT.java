@@ -50,7 +50,7 @@ final class AlertsIT {
 
   private static final Pattern UNIT_IN_HELP =
       Pattern.compile(
-          "(answers|batches|buckets|bytes|files|folders|reports|keys|releases|calls|checks|connections|corrections|decisions"
+          "(answers|batches|buckets|bytes|files|folders|replies|reports|keys|releases|calls|checks|connections|corrections|decisions"
               + "|events|exceptions|heartbeats|hits|journals|lines|loads|names|nodes|partitions|policies|rebalances"
               + "|records|renewals|requests|restorations|rows|share|slots|spans|tokens|writes|1 when) .*");
 
