@@ -31,7 +31,6 @@ final class HouseTest {
       Pattern.compile("new Kafka(Producer|Consumer)<|Admin\\.create\\(|extends KafkaConsumer");
   private static final Pattern MODULE =
       Pattern.compile("<module>(?:clients/|tools/)?([a-z0-9-]+)</module>");
-  private static final Pattern ITEM = Pattern.compile("(?m)^- `(\\w+)`(?: `\\w+`)?$");
 
   @Test
   void pom_namesEveryModule() throws IOException {
