@@ -115,19 +115,22 @@ final class ComposeCluster implements Deployment, AutoCloseable {
     Await.until(service + " is ready", () -> isReady(service));
   }
 
-  /** Waits until Kafka confirms the calls of an ingest node within seconds. */
-  void awaitConfirmed(String service) throws Exception {
-    Await.until("Kafka confirms the calls of " + service, () -> isConfirmed(service));
+  /** Waits until Kafka has confirmed the calls that an ingest node decided before a time. */
+  void awaitConfirmed(String service, Instant before) throws Exception {
+    Await.until("Kafka confirms the calls of " + service, () -> isConfirmed(service, before));
   }
 
   private boolean isReady(String service) throws InterruptedException {
     return health(service).map(answer -> answer.statusCode() == 200).orElse(false);
   }
 
-  private boolean isConfirmed(String service) throws InterruptedException {
+  private boolean isConfirmed(String service, Instant before) throws InterruptedException {
     return health(service)
         .map(answer -> OLDEST_UNACKED.matcher(answer.body()))
-        .map(oldest -> oldest.find() && Long.parseLong(oldest.group(1)) < 5_000)
+        .map(
+            oldest ->
+                oldest.find()
+                    && Instant.now().minusMillis(Long.parseLong(oldest.group(1))).isAfter(before))
         .orElse(false);
   }
 

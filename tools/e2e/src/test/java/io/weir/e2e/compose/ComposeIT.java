@@ -69,9 +69,11 @@ final class ComposeIT {
           "broker restarted",
           truth -> {
             project.restart("kafka");
+            awaitAnswered(truth, FEW_CALLS);
+            Instant before = Instant.now();
             // a node that stops drains its calls only while Kafka takes them
             for (String ingest : ComposeCluster.INGEST) {
-              cluster.awaitConfirmed(ingest);
+              cluster.awaitConfirmed(ingest, before);
             }
           });
       round.of("Redis restarted", truth -> project.restart("redis"));
