@@ -161,7 +161,7 @@ final class LedgerIT {
 
     try {
       String first = new String(pipe.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-      assertTrue(pipe.waitFor(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS), "it goes on");
+      assertTrue(pipe.waitFor(Await.TIMEOUT.toSeconds(), TimeUnit.SECONDS), "it goes on");
       assertEquals(1, rows(first).size(), first);
       assertEquals("0", Files.readString(statuses).strip());
       assertEquals("", Files.readString(errors));
@@ -183,7 +183,7 @@ final class LedgerIT {
       // SIGTERM: a shell may have made this JVM, and those that it starts, deaf to SIGINT
       assertTrue(tail.toHandle().destroy());
 
-      assertTrue(tail.waitFor(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS), "it goes on");
+      assertTrue(tail.waitFor(Await.TIMEOUT.toSeconds(), TimeUnit.SECONDS), "it goes on");
       assertEquals(0, tail.exitValue());
       assertEquals("", Files.readString(errors));
     } finally {

@@ -62,7 +62,7 @@ final class StopIT {
 
     process.destroy();
 
-    assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    assertTrue(process.waitFor(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(1, process.exitValue());
     String errors = errors();
     assertTrue(errors.contains("did not stop within PT20S"), errors);
@@ -82,7 +82,7 @@ final class StopIT {
     Files.createFile(folder.resolve("go"));
 
     assertEquals("closed", output.readLine());
-    assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    assertTrue(process.waitFor(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(0, process.exitValue());
   }
 
@@ -99,7 +99,7 @@ final class StopIT {
     Files.createFile(folder.resolve("no-kafka"));
     Files.createFile(folder.resolve("go"));
 
-    assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    assertTrue(process.waitFor(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(0, process.exitValue());
     assertTrue(errors().contains("there is no Kafka"), errors());
   }
@@ -111,7 +111,7 @@ final class StopIT {
     Files.createFile(folder.resolve("go"));
     Process process = starting("ask-itself");
 
-    assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    assertTrue(process.waitFor(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(0, process.exitValue());
     assertTrue(errors().contains("there is no Kafka"), errors());
   }
@@ -128,7 +128,7 @@ final class StopIT {
     process.toHandle().destroy();
 
     assertClosedOnce(output);
-    assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    assertTrue(process.waitFor(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(0, process.exitValue());
   }
 
@@ -145,7 +145,7 @@ final class StopIT {
     process.toHandle().destroy();
 
     assertClosedOnce(output);
-    assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    assertTrue(process.waitFor(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(0, process.exitValue());
   }
 
@@ -163,7 +163,7 @@ final class StopIT {
     assertEquals("started", output.readLine());
 
     assertClosedOnce(output);
-    assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    assertTrue(process.waitFor(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(1, process.exitValue());
   }
 
@@ -171,7 +171,7 @@ final class StopIT {
   void partDead_closingHangs_endsByItselfAndSaysWhich() throws Exception {
     Process process = start("Kafka has stopped: no room");
 
-    assertTrue(process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+    assertTrue(process.waitFor(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(1, process.exitValue());
     String errors = errors();
     assertTrue(errors.contains("weir: Kafka has stopped: no room"), errors);

@@ -29,9 +29,8 @@ final class CopyCheckIT {
     try (TestKafka kafka = TestKafka.borrow();
         TopicAdmin admin = TopicAdmin.connect(KafkaConnection.to(kafka.bootstrapServers()))) {
       admin.createMissing(1, Optional.empty());
-      CopyCheck strict =
-          CopyCheck.begin(config(kafka.bootstrapServers(), "refuse"), Await.PATIENCE);
-      CopyCheck meant = CopyCheck.begin(config(kafka.bootstrapServers(), "allow"), Await.PATIENCE);
+      CopyCheck strict = CopyCheck.begin(config(kafka.bootstrapServers(), "refuse"), Await.TIMEOUT);
+      CopyCheck meant = CopyCheck.begin(config(kafka.bootstrapServers(), "allow"), Await.TIMEOUT);
 
       String said =
           String.valueOf(assertThrows(IngestStartException.class, strict::require).getMessage());

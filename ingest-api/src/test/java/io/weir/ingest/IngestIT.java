@@ -366,7 +366,7 @@ final class IngestIT {
       RuntimeException refused =
           assertThrows(
               RuntimeException.class,
-              () -> Ingest.start(IngestConfig.of(strict), Await.PATIENCE).close());
+              () -> Ingest.start(IngestConfig.of(strict), Await.TIMEOUT).close());
       assertTrue(refused.toString().contains("WEIR_SINGLE_COPY=allow"), refused::toString);
     }
   }

@@ -30,7 +30,7 @@ final class NewTopicsIT {
   private static final int RECORDS = 20;
 
   /** The time after which a batch that is never accepted would fail. */
-  private static final int DELIVERY_TIMEOUT_MILLIS = (int) Await.PATIENCE.toMillis();
+  private static final int DELIVERY_TIMEOUT_MILLIS = (int) Await.TIMEOUT.toMillis();
 
   @Test
   void createMissing_producerWithSeveralRequestsUnderWay_everyRecordIsTaken() throws Exception {

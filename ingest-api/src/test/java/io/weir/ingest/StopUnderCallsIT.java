@@ -88,7 +88,7 @@ final class StopUnderCallsIT {
 
     // with a notice that outlasts the slowest caller; an interrupt ends it and skips nothing
     ExecutorService stopping = Executors.newSingleThreadExecutor();
-    Future<?> stopped = stopping.submit(() -> ingest.close(Await.PATIENCE.multipliedBy(2)));
+    Future<?> stopped = stopping.submit(() -> ingest.close(Await.TIMEOUT.multipliedBy(2)));
     for (Thread caller : callers) {
       caller.join();
     }
@@ -101,11 +101,11 @@ final class StopUnderCallsIT {
     HttpClient http =
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(Await.PATIENCE)
+            .connectTimeout(Await.TIMEOUT)
             .build();
     HttpRequest call =
         HttpRequest.newBuilder(url)
-            .timeout(Await.PATIENCE)
+            .timeout(Await.TIMEOUT)
             .POST(HttpRequest.BodyPublishers.ofString("{\"client\":\"a\"}"))
             .build();
     try {

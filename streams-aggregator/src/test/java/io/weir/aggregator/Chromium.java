@@ -57,7 +57,7 @@ final class Chromium {
             .start();
     try {
       assertTrue(
-          browser.waitFor(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS), "chromium does not end");
+          browser.waitFor(Await.TIMEOUT.toSeconds(), TimeUnit.SECONDS), "chromium does not end");
       return Files.readString(shown, StandardCharsets.UTF_8);
     } finally {
       browser.destroyForcibly();

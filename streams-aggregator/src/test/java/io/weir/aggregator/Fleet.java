@@ -193,7 +193,7 @@ final class Fleet implements AutoCloseable {
       throws IOException, InterruptedException {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port(member) + path))
-            .timeout(Await.PATIENCE);
+            .timeout(Await.TIMEOUT);
     if (headers.length > 0) {
       request.headers(headers);
     }

@@ -39,7 +39,7 @@ final class Watch implements AutoCloseable {
   /**
    * How long an aggregator that is stopped waits for the questions under way; then it cuts them.
    */
-  private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
 
   private static final Duration PAUSE = Duration.ofMillis(20);
 
@@ -122,7 +122,7 @@ final class Watch implements AutoCloseable {
         if (attempt == 1) {
           putOff.incrementAndGet();
         }
-        if (System.nanoTime() - firstNanos > Await.PATIENCE.toNanos()) {
+        if (System.nanoTime() - firstNanos > Await.TIMEOUT.toNanos()) {
           wrong.add(port + " " + client + ": put off for ever: " + response.body());
           return;
         }
@@ -143,7 +143,7 @@ final class Watch implements AutoCloseable {
   }
 
   private void noteCut(String what, long underWayNanos) {
-    if (underWayNanos >= STOP_PATIENCE.toNanos()) {
+    if (underWayNanos >= STOP_TIMEOUT.toNanos()) {
       cutLate.incrementAndGet();
     } else {
       broken.add(what);
@@ -175,7 +175,7 @@ final class Watch implements AutoCloseable {
   private HttpResponse<String> get(int port, String path) throws IOException, InterruptedException {
     return http.send(
         HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
-            .timeout(Await.PATIENCE)
+            .timeout(Await.TIMEOUT)
             .build(),
         HttpResponse.BodyHandlers.ofString());
   }

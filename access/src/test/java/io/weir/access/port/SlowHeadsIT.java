@@ -92,7 +92,7 @@ final class SlowHeadsIT {
         trusting
             .getSocketFactory()
             .createSocket(InetAddress.getLoopbackAddress(), connector.getLocalPort());
-    socket.setSoTimeout((int) Await.PATIENCE.toMillis());
+    socket.setSoTimeout((int) Await.TIMEOUT.toMillis());
     return socket;
   }
 

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param sinceEpochMillis the earliest time of their last refusal
  * @param reason part of the reason, ignoring case; null for all
  * @param client the client they belong to; null for all clients
- * @param places records or lines, of which an entry must match one; empty for all
+ * @param places records or lines; an entry must match one of them; empty for all
  */
 public record Selection(
     @Nullable Integer partition,

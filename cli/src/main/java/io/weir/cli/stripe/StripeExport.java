@@ -63,9 +63,9 @@ public final class StripeExport {
    * @param key the secret key
    * @param parallel maximum number of concurrent calls
    * @param rate maximum number of calls a second
-   * @param patience maximum time to retry an event
+   * @param retryTimeout maximum time to retry an event
    */
-  public record Target(URI url, String key, int parallel, int rate, Duration patience) {
+  public record Target(URI url, String key, int parallel, int rate, Duration retryTimeout) {
     @Override
     public String toString() {
       return url.toString(); // without the key
@@ -175,7 +175,7 @@ public final class StripeExport {
     Target target = settings.target();
     StripeApi api =
         new StripeApi(
-            target.url(), target.key(), target.patience(), new RequestPace(target.rate()));
+            target.url(), target.key(), target.retryTimeout(), new RequestPace(target.rate()));
     return new EventSender(api, state, target.parallel());
   }
 

@@ -69,8 +69,8 @@ final class WeirClientTest {
   private Decision checked(FailureMode mode, int status, String body) {
     try (WeirClient client =
         WeirClient.builder(mode, answering(status, body))
-            .deadline(Await.PATIENCE)
-            .tryTimeout(Await.PATIENCE)
+            .deadline(Await.TIMEOUT)
+            .tryTimeout(Await.TIMEOUT)
             .build()) {
       return client.check(Call.of("acme").withId("seven"));
     }
@@ -145,8 +145,8 @@ final class WeirClientTest {
             + "{\"status\":200,\"allowed\":true,\"id\":\"three\"}]";
     try (WeirClient client =
         WeirClient.builder(FailureMode.CLOSED, answering(200, answer))
-            .deadline(Await.PATIENCE)
-            .tryTimeout(Await.PATIENCE)
+            .deadline(Await.TIMEOUT)
+            .tryTimeout(Await.TIMEOUT)
             .maxTries(1)
             .batches(Duration.ofMinutes(1), 3)
             .build()) {
@@ -239,7 +239,7 @@ final class WeirClientTest {
   void errorOfTheTokenSupplier_inABatch_isTold_andLeavesNoPlaceTaken() {
     assertEndsAfter(
         WeirClient.builder(FailureMode.OPEN, answering(200, "{}"))
-            .deadline(Await.PATIENCE)
+            .deadline(Await.TIMEOUT)
             .batches(Duration.ofMillis(1), 2)
             .token(
                 () -> {
@@ -281,7 +281,7 @@ final class WeirClientTest {
   private static void assertEndsAfter(WeirClient.Builder builder, Consumer<WeirClient> use) {
     WeirClient client = builder.build();
     use.accept(client);
-    assertTimeoutPreemptively(Await.PATIENCE, client::close);
+    assertTimeoutPreemptively(Await.TIMEOUT, client::close);
   }
 
   @Test

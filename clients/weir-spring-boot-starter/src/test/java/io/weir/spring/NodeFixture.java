@@ -118,7 +118,7 @@ final class NodeFixture implements AutoCloseable {
     Thread reader = new Thread(() -> read(ready), "weir-output");
     reader.setDaemon(true);
     reader.start();
-    return ready.get(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+    return ready.get(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
   }
 
   private void read(CompletableFuture<String> ready) {

@@ -280,9 +280,9 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   /**
-   * Ends a check of which a server has not decided its part. If moved slots are the only reason,
-   * the cost is returned first, and the check is retried. Otherwise the check ends without waiting
-   * for the return.
+   * Ends a check after a server has not decided its part. If moved slots are the only reason, the
+   * cost is returned first, and the check is retried. Otherwise the check ends without waiting for
+   * the return.
    */
   private CompletableFuture<Decision> endUndecided(SplitCheck split, List<Decision> taken) {
     Decision.Undecided nothing = Failures.MOVED;

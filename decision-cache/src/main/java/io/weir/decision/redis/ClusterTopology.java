@@ -50,7 +50,7 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
   /** Error of a server without cluster mode. */
   private static final String NO_CLUSTER = "cluster support disabled";
 
-  private static final Duration STOP_PATIENCE = Duration.ofSeconds(3);
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(3);
 
   private final RedisCacheConfig config;
   private final RedisAddress address;
@@ -216,7 +216,7 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
         refusal = reason.contains(NO_CLUSTER) ? Failures.NOT_CLUSTER_MODE : "";
         LOG.debug("redis_cluster_unanswered server={}", seed, failed);
       } finally {
-        client.shutdown(Duration.ZERO, STOP_PATIENCE);
+        client.shutdown(Duration.ZERO, STOP_TIMEOUT);
       }
     }
     return List.of();
@@ -263,7 +263,7 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
 
   @Override
   public void close() {
-    thread.close(STOP_PATIENCE);
+    thread.close(STOP_TIMEOUT);
     ClusterRoutes last = routes;
     routes = ClusterRoutes.NONE;
     reason = "the cache is closed";

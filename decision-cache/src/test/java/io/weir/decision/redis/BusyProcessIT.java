@@ -95,7 +95,7 @@ class BusyProcessIT {
   void take_answerReadAfterDeadlineAndStallTimeout_isStillDecided() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
         RedisDecisionCache cache =
-            RedisDecisionCache.start(config(redis, Await.PATIENCE.multipliedBy(2)))) {
+            RedisDecisionCache.start(config(redis, Await.TIMEOUT.multipliedBy(2)))) {
       Await.until("a decision", () -> cache.take(check("probe")) instanceof Decision.Allowed);
       CacheStatistics statistics = cache.statistics();
       double sent = statistics.scriptCalls.count();
@@ -176,7 +176,7 @@ class BusyProcessIT {
     Decision.Undecided none =
         assertInstanceOf(
             Decision.Undecided.class,
-            decision.get(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+            decision.get(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS));
     assertEquals(Cause.REJECTED, none.cause());
     assertTrue(none.detail().contains(detail), none.detail());
   }

@@ -28,7 +28,7 @@ class FaultIT {
         new Check(
             List.of(new BucketRequest("a", new TokenBucketLimit(10, 1, 3_600_000_000L), true)), 1);
     return CompletableFuture.supplyAsync(() -> cache.take(check))
-        .get(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+        .get(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
   }
 
   /** The client library refuses a script without a name by an exception of its own. */
@@ -38,7 +38,7 @@ class FaultIT {
     try (TestRedis redis = TestRedis.borrow();
         RedisDecisionCache cache =
             RedisDecisionCache.start(
-                PatientConfig.of(redis).withCallerTimeout(Await.PATIENCE.multipliedBy(2)),
+                PatientConfig.of(redis).withCallerTimeout(Await.TIMEOUT.multipliedBy(2)),
                 nameless)) {
       int calls = 10;
       for (int i = 0; i < calls; i++) {

@@ -77,7 +77,7 @@ class HealthProbeIT {
                     assertFalse(cache.check().ok());
                   }
                 })
-            .get(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+            .get(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
       } finally {
         redis.resume();
       }

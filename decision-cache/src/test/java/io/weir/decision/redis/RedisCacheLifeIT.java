@@ -262,15 +262,14 @@ class RedisCacheLifeIT {
 
     flush();
     assertDecides(cache, plain());
-    assertTrue(millisOfWait(Await.PATIENCE) < Await.PATIENCE.toMillis(), "not woken");
+    assertTrue(millisOfWait(Await.TIMEOUT) < Await.TIMEOUT.toMillis(), "not woken");
     assertDecides(cache, plain());
     assertTrue(millisOfWait(Duration.ofMillis(200)) >= 190, "woken again");
     restore(life);
     flush();
     assertDecides(cache, plain());
     assertTrue(
-        millisOfWait(Await.PATIENCE) < Await.PATIENCE.toMillis(),
-        "not woken after the restoration");
+        millisOfWait(Await.TIMEOUT) < Await.TIMEOUT.toMillis(), "not woken after the restoration");
   }
 
   private long millisOfWait(Duration atMost) throws InterruptedException {

@@ -128,7 +128,7 @@ class RedisOutageIT {
       stop.set(true);
       for (Thread thread : threads) {
         try {
-          thread.join(Await.PATIENCE.toMillis());
+          thread.join(Await.TIMEOUT.toMillis());
         } catch (InterruptedException interrupted) {
           Thread.currentThread().interrupt();
         }

@@ -35,7 +35,7 @@ public final class CacheWatch implements AutoCloseable {
   /** Maximum pause after a failure to publish the loss. */
   private static final long MAX_PAUSE_MILLIS = 5_000;
 
-  private static final Duration STOP_PATIENCE = Duration.ofSeconds(3);
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(3);
 
   private static final Logger LOG = LoggerFactory.getLogger(CacheWatch.class);
 
@@ -195,6 +195,6 @@ public final class CacheWatch implements AutoCloseable {
 
   @Override
   public void close() {
-    thread.close(STOP_PATIENCE);
+    thread.close(STOP_TIMEOUT);
   }
 }

@@ -38,7 +38,7 @@ final class AdminRoute {
   private static final String CHANGED_BY = "Weir-Changed-By";
 
   private static final Duration TIMEOUT = Duration.ofSeconds(10);
-  private static final Duration IN_FORCE_PATIENCE = Duration.ofSeconds(5);
+  private static final Duration IN_FORCE_TIMEOUT = Duration.ofSeconds(5);
   private static final String JSON_TYPE = "application/json";
 
   /** An entity tag (RFC 9110 §8.8.3): the version of an entry. */
@@ -171,7 +171,7 @@ final class AdminRoute {
    */
   Made make(Context context, PolicyKey key, PolicyEditor.Change change) throws RefusedException {
     PolicyEditor.Outcome outcome = policies.editor().change(changedBy(context), TIMEOUT, change);
-    boolean isInForce = policies.awaitVersion(outcome.after().version(), IN_FORCE_PATIENCE);
+    boolean isInForce = policies.awaitVersion(outcome.after().version(), IN_FORCE_TIMEOUT);
     ObjectNode body = JSON.createObjectNode();
     body.put("version", outcome.after().version());
     body.put("changed", outcome.isChange());

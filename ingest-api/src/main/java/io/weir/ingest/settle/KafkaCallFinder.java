@@ -51,8 +51,8 @@ public final class KafkaCallFinder implements CallFinder {
    *
    * @param partitions number of partitions of the calls topic
    * @param horizon how far back calls are searched if their id does not contain their time
-   * @param maxSearches maximum number of concurrent searches, of which a single client may have a
-   *     quarter; each occupies a thread of the node
+   * @param maxSearches maximum number of concurrent searches; a single client may have a quarter;
+   *     each occupies a thread of the node
    * @param clockEpochMillis a clock near the broker's
    */
   public KafkaCallFinder(

@@ -42,7 +42,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
   private static final long PAUSE_MILLIS = 1_000;
   private static final int API_TIMEOUT_MILLIS = 5_000;
-  private static final Duration STOP_PATIENCE = Duration.ofSeconds(5);
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
 
   /** Minimum time between two log lines about a lasting failure. */
   private static final long LOG_NANOS = 30_000_000_000L;
@@ -197,6 +197,6 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   /** Stops following the topic. Threads that still wait get their timeouts. */
   @Override
   public void close() {
-    thread.close(STOP_PATIENCE);
+    thread.close(STOP_TIMEOUT);
   }
 }

@@ -67,7 +67,7 @@ final class CacheWatchIT {
   }
 
   private void watch(String node, CorrectionStatistics statistics, CacheLife life) {
-    watch(node, statistics, life, Await.PATIENCE);
+    watch(node, statistics, life, Await.TIMEOUT);
   }
 
   private void watch(
@@ -236,7 +236,7 @@ final class CacheWatchIT {
     KafkaLossAnnouncer announcer =
         new KafkaLossAnnouncer(
             new CorrectionSettings("n", KafkaConnection.to(kafka.bootstrapServers()), 1),
-            Await.PATIENCE);
+            Await.TIMEOUT);
     for (int attempt = 0; attempt < 2; attempt++) {
       Await.until(
           "the broker to answer that there is no such topic",

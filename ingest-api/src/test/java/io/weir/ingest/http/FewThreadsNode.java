@@ -68,7 +68,7 @@ final class FewThreadsNode implements AutoCloseable {
     log =
         KafkaCallLog.open(
             RecordConfig.builder("n1", KafkaConnection.to(kafka.bootstrapServers()), folder)
-                .drainTimeout(Await.PATIENCE)
+                .drainTimeout(Await.TIMEOUT)
                 .build(),
             DecisionClock.ofSystem());
     AtomicLong ids = new AtomicLong();

@@ -129,7 +129,7 @@ final class HeldNode implements AutoCloseable {
 
   /** Stops and waits for the calls in progress for as long as they take. */
   void stopWithoutLettingGo() {
-    api.close(Await.PATIENCE);
+    api.close(Await.TIMEOUT);
   }
 
   @Override

@@ -181,7 +181,7 @@ final class QueueDelayIT {
     public void close() {
       stopped = true;
       try {
-        thread.join(Await.PATIENCE.toMillis());
+        thread.join(Await.TIMEOUT.toMillis());
       } catch (InterruptedException interrupted) {
         Thread.currentThread().interrupt();
       }

@@ -28,7 +28,7 @@ final class RawHttp implements AutoCloseable {
 
   static RawHttp connect(int port) throws IOException {
     Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
-    socket.setSoTimeout((int) Await.PATIENCE.toMillis());
+    socket.setSoTimeout((int) Await.TIMEOUT.toMillis());
     socket.setTcpNoDelay(true);
     return new RawHttp(socket);
   }

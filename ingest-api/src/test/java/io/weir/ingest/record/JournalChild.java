@@ -26,7 +26,7 @@ final class JournalChild {
   public static void main(String[] args) {
     RecordConfig config =
         RecordConfig.builder("killed", KafkaConnection.to(args[0]), Path.of(args[1]))
-            .startTimeout(Await.PATIENCE)
+            .startTimeout(Await.TIMEOUT)
             .linger(Duration.ofMillis(5))
             .maxBatchLines(100)
             .build();

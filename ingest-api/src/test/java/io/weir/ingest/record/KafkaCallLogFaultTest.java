@@ -97,7 +97,7 @@ final class KafkaCallLogFaultTest {
     }
     assertInstanceOf(
         Recorded.Durable.class,
-        recorded.get(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS).get(0));
+        recorded.get(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS).get(0));
   }
 
   @Test
@@ -113,7 +113,7 @@ final class KafkaCallLogFaultTest {
     for (CompletableFuture<Recorded> one : answers) {
       Recorded.Refused refused =
           assertInstanceOf(
-              Recorded.Refused.class, one.get(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS));
+              Recorded.Refused.class, one.get(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS));
       assertEquals(Recorded.Reason.WRITE_FAILED, refused.reason());
     }
     assertFalse(opened.check().ok());
@@ -183,9 +183,9 @@ final class KafkaCallLogFaultTest {
         RecordConfig.builder("n1", KafkaConnection.to("unused:9092"), Path.of("unused"))
             .linger(Duration.ofMillis(5))
             .heartbeatInterval(Duration.ofMillis(20))
-            .ackTimeout(Await.PATIENCE)
+            .ackTimeout(Await.TIMEOUT)
             .drainTimeout(Duration.ofMillis(20))
-            .failureStands(Await.PATIENCE)
+            .failureStands(Await.TIMEOUT)
             .build();
     KafkaCallLog opened =
         new KafkaCallLog(

@@ -60,11 +60,11 @@ final class KafkaCallLogIT {
   private RecordConfig.Builder config() {
     return RecordConfig.builder(
             "n1", KafkaConnection.to(kafka.bootstrapServers()), temp.resolve("journal"))
-        .ackTimeout(Await.PATIENCE)
-        .drainTimeout(Await.PATIENCE)
-        .callsTimeout(Await.PATIENCE)
-        .finalHeartbeatTimeout(Await.PATIENCE)
-        .failureStands(Await.PATIENCE)
+        .ackTimeout(Await.TIMEOUT)
+        .drainTimeout(Await.TIMEOUT)
+        .callsTimeout(Await.TIMEOUT)
+        .finalHeartbeatTimeout(Await.TIMEOUT)
+        .failureStands(Await.TIMEOUT)
         .linger(Duration.ofMillis(5))
         .heartbeatInterval(Duration.ofMillis(100));
   }

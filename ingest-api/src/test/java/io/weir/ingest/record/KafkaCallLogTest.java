@@ -68,9 +68,9 @@ final class KafkaCallLogTest {
     return RecordConfig.builder("n1", KafkaConnection.to("unused:9092"), Path.of("unused"))
         .linger(Duration.ofMillis(5))
         .heartbeatInterval(Duration.ofMillis(20))
-        .ackTimeout(Await.PATIENCE)
+        .ackTimeout(Await.TIMEOUT)
         .drainTimeout(Duration.ofMillis(20))
-        .failureStands(Await.PATIENCE);
+        .failureStands(Await.TIMEOUT);
   }
 
   @Test
@@ -449,8 +449,8 @@ final class KafkaCallLogTest {
         open(
             config()
                 .linger(Duration.ofSeconds(5))
-                .drainTimeout(Await.PATIENCE)
-                .finalHeartbeatTimeout(Await.PATIENCE));
+                .drainTimeout(Await.TIMEOUT)
+                .finalHeartbeatTimeout(Await.TIMEOUT));
     log.record(log.begin(), call("a"));
 
     log.close();
@@ -477,7 +477,7 @@ final class KafkaCallLogTest {
 
   @Test
   void close_callInProgress_isWaitedForAndKept() throws Exception {
-    KafkaCallLog log = open(config().callsTimeout(Await.PATIENCE));
+    KafkaCallLog log = open(config().callsTimeout(Await.TIMEOUT));
     Ticket ticket = log.begin();
     CompletableFuture<Void> closed = CompletableFuture.runAsync(log::close);
     Await.until("it closes", () -> !log.check().ok());

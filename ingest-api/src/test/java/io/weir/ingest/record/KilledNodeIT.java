@@ -107,7 +107,7 @@ final class KilledNodeIT {
   private static void drain(TestKafka kafka, Path folder) {
     RecordConfig config =
         RecordConfig.builder("killed", KafkaConnection.to(kafka.bootstrapServers()), folder)
-            .drainTimeout(Await.PATIENCE)
+            .drainTimeout(Await.TIMEOUT)
             .build();
     KafkaCallLog log = KafkaCallLog.open(config, DecisionClock.ofSystem());
     log.close();

@@ -57,7 +57,7 @@ final class RefusedBatchTest {
         RecordConfig.builder("n1", KafkaConnection.to("unused:9092"), Path.of("unused"))
             .linger(Duration.ofMillis(5))
             .heartbeatInterval(Duration.ofMillis(20))
-            .ackTimeout(Await.PATIENCE)
+            .ackTimeout(Await.TIMEOUT)
             .drainTimeout(Duration.ofMillis(20))
             .maxBatchLines(1)
             .build();

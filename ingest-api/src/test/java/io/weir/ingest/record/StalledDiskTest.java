@@ -36,7 +36,7 @@ final class StalledDiskTest {
 
     Process child = new ProcessBuilder(command).redirectErrorStream(true).start();
     try {
-      boolean ended = child.waitFor(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      boolean ended = child.waitFor(Await.TIMEOUT.toSeconds(), TimeUnit.SECONDS);
       assertEquals(true, ended, "the other thread has not run");
       String output = new String(child.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
       assertEquals(StalledDiskChild.WENT_ON, output.strip());

@@ -97,7 +97,7 @@ final class RateLimitServerIT {
     public void onCompleted() {}
 
     T next() throws InterruptedException {
-      T value = values.poll(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      T value = values.poll(Await.TIMEOUT.toSeconds(), TimeUnit.SECONDS);
       if (value == null) {
         throw new AssertionError("nothing came; failures " + failures);
       }
@@ -203,7 +203,7 @@ final class RateLimitServerIT {
       ServerReflectionGrpc.newStub(channel)
           .serverReflectionInfo(received)
           .onNext(ServerReflectionRequest.newBuilder().setListServices("").build());
-      Throwable failure = received.failures.poll(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      Throwable failure = received.failures.poll(Await.TIMEOUT.toSeconds(), TimeUnit.SECONDS);
       assertEquals(Status.Code.UNAUTHENTICATED, Status.fromThrowable(failure).getCode());
     }
   }
@@ -404,7 +404,7 @@ final class RateLimitServerIT {
         Status.fromThrowable(
                 assertThrows(
                     ExecutionException.class,
-                    () -> call.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS)))
+                    () -> call.get(Await.TIMEOUT.toSeconds(), TimeUnit.SECONDS)))
             .asRuntimeException()
             .getMessage());
   }
@@ -415,7 +415,7 @@ final class RateLimitServerIT {
     int bound = 128;
     try (RateLimitNode node = RateLimitNode.start(folder, NO_POLICIES, Map.of());
         Socket socket = new Socket(InetAddress.getLoopbackAddress(), node.port())) {
-      socket.setSoTimeout((int) Await.PATIENCE.toMillis());
+      socket.setSoTimeout((int) Await.TIMEOUT.toMillis());
       DataOutputStream out = new DataOutputStream(socket.getOutputStream());
       DataInputStream in = new DataInputStream(socket.getInputStream());
       out.writeBytes("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
@@ -509,7 +509,7 @@ final class RateLimitServerIT {
       }
       out.flush();
 
-      socket.setSoTimeout((int) Await.PATIENCE.toMillis());
+      socket.setSoTimeout((int) Await.TIMEOUT.toMillis());
       String answer =
           new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
       assertTrue(answer.contains("too_many_pings"), answer);
@@ -578,7 +578,7 @@ final class RateLimitServerIT {
 
   /** Begins HTTP/2 (RFC 9113). */
   private static void greet(Socket socket) throws IOException {
-    socket.setSoTimeout((int) Await.PATIENCE.toMillis());
+    socket.setSoTimeout((int) Await.TIMEOUT.toMillis());
     try {
       DataOutputStream out = new DataOutputStream(socket.getOutputStream());
       out.writeBytes("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");

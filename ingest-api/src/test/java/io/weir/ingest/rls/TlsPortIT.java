@@ -84,7 +84,7 @@ final class TlsPortIT {
 
       socket.startHandshake();
 
-      socket.setSoTimeout((int) Await.PATIENCE.toMillis());
+      socket.setSoTimeout((int) Await.TIMEOUT.toMillis());
       assertThrows(SSLException.class, () -> socket.getInputStream().readAllBytes());
     }
   }

@@ -66,7 +66,7 @@ final class UnfinishedRequestsTest {
     }
 
     Status.Code code() throws Exception {
-      return closed.get(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS).getCode();
+      return closed.get(Await.TIMEOUT.toSeconds(), TimeUnit.SECONDS).getCode();
     }
   }
 
@@ -93,7 +93,7 @@ final class UnfinishedRequestsTest {
     } finally {
       channel.shutdownNow();
       server.shutdownNow();
-      assertTrue(server.awaitTermination(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS));
+      assertTrue(server.awaitTermination(Await.TIMEOUT.toSeconds(), TimeUnit.SECONDS));
     }
   }
 

@@ -58,8 +58,8 @@ final class KafkaCallFinderIT {
             RecordConfig.builder(
                     "n1", KafkaConnection.to(kafka.bootstrapServers()), temp.resolve("journal"))
                 .durability(Durability.ACKED)
-                .ackTimeout(Await.PATIENCE)
-                .drainTimeout(Await.PATIENCE)
+                .ackTimeout(Await.TIMEOUT)
+                .drainTimeout(Await.TIMEOUT)
                 .build(),
             DecisionClock.ofSystem());
   }
@@ -185,7 +185,7 @@ final class KafkaCallFinderIT {
         HORIZON,
         64,
         () -> nowMillis,
-        new SearchTimes(Await.PATIENCE, Await.PATIENCE),
+        new SearchTimes(Await.TIMEOUT, Await.TIMEOUT),
         System::nanoTime);
   }
 

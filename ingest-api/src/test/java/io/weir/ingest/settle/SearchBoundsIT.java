@@ -56,7 +56,7 @@ final class SearchBoundsIT {
             HORIZON,
             64,
             () -> nowMillis,
-            new SearchTimes(Await.PATIENCE, Await.PATIENCE),
+            new SearchTimes(Await.TIMEOUT, Await.TIMEOUT),
             () -> budgetNanos.getAsLong());
   }
 

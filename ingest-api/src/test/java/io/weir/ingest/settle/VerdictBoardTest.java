@@ -23,7 +23,7 @@ final class VerdictBoardTest {
     board.publish(verdict(1));
     assertEquals(verdict(1), board.await(at(1), Duration.ZERO));
 
-    var waiting = CompletableFuture.supplyAsync(() -> board.await(at(2), Await.PATIENCE));
+    var waiting = CompletableFuture.supplyAsync(() -> board.await(at(2), Await.TIMEOUT));
     board.publish(verdict(3));
     board.publish(verdict(2));
     assertEquals(verdict(2), waiting.join());
@@ -38,7 +38,7 @@ final class VerdictBoardTest {
   void await_tooManyWaiters_isRefused_andThePlaceIsFreedAfterwards() {
     VerdictBoard none = new VerdictBoard(0);
     none.publish(verdict(1));
-    assertNull(none.await(at(1), Await.PATIENCE));
+    assertNull(none.await(at(1), Await.TIMEOUT));
 
     assertNull(board.await(at(1), Duration.ZERO));
     board.publish(verdict(2));
@@ -64,7 +64,7 @@ final class VerdictBoardTest {
   @Test
   void onVerdict_forVeryMany_passesOnTheNewestTenThousand_andLeavesWaitersAlone() {
     List<SettlementVerdict> told = new ArrayList<>();
-    var waiting = CompletableFuture.supplyAsync(() -> board.await(at(20_000), Await.PATIENCE));
+    var waiting = CompletableFuture.supplyAsync(() -> board.await(at(20_000), Await.TIMEOUT));
     for (long line = 1; line <= 10_001; line++) {
       board.onVerdict(at(line), told::add);
     }

@@ -45,8 +45,7 @@ public final class CheckDecider {
   public record Write(String bucket, BucketState state, long ttlMillis) {}
 
   /**
-   * A bucket of which only the time is to be written, since it counts as now. Its expiry does not
-   * change.
+   * A bucket whose time alone is written, since it counts as now. Its expiry does not change.
    *
    * @param bucket the bucket's key
    * @param state the state to keep

@@ -4,7 +4,7 @@ package io.weir.limits.policy;
 import java.util.regex.Pattern;
 
 /**
- * An API key of a client, of which Weir knows only the hash. Immutable.
+ * An API key of a client. Weir knows only its hash. Immutable.
  *
  * @param id distinguishes the keys of a client for people; unique within the client
  * @param sha256 the hash of the key

@@ -26,10 +26,10 @@ import org.junit.jupiter.api.Test;
 final class PeerReportsTest {
   private static final PeerReports.ForwardedRequest QUESTION =
       new PeerReports.ForwardedRequest(
-          "/v1/usage?client=a%2Fb", Map.of("Accept", Answer.JSON), Await.PATIENCE, Await.PATIENCE);
+          "/v1/usage?client=a%2Fb", Map.of("Accept", Answer.JSON), Await.TIMEOUT, Await.TIMEOUT);
 
   private final List<HttpServer> servers = new ArrayList<>();
-  private final PeerReports peers = new PeerReports(Await.PATIENCE, null);
+  private final PeerReports peers = new PeerReports(Await.TIMEOUT, null);
 
   @AfterEach
   void stop() {
@@ -82,13 +82,13 @@ final class PeerReportsTest {
     try (ServerSocket still = new ServerSocket(0, 9, InetAddress.getLoopbackAddress())) {
       Peer stopped = new Peer("127.0.0.1", still.getLocalPort());
       PeerReports.ForwardedRequest soonElsewhere =
-          new PeerReports.ForwardedRequest("/", Map.of(), Duration.ofMillis(20), Await.PATIENCE);
+          new PeerReports.ForwardedRequest("/", Map.of(), Duration.ofMillis(20), Await.TIMEOUT);
       long begun = System.nanoTime();
 
       assertEquals(200, status(List.of(stopped, stopped, answering(200, "{}")), soonElsewhere));
 
       Duration took = Duration.ofNanos(System.nanoTime() - begun);
-      assertTrue(took.compareTo(Await.PATIENCE) < 0, took.toString());
+      assertTrue(took.compareTo(Await.TIMEOUT) < 0, took.toString());
     }
   }
 

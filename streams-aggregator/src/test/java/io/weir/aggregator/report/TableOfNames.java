@@ -57,6 +57,6 @@ record TableOfNames(Map<Integer, List<String>> here) implements UsageTable {
 
   @Override
   public void read(int partition, UsageKey anyEndpoint, long from, long to, Rows into) {
-    throw new UnsupportedOperationException("no figures are origin for");
+    throw new UnsupportedOperationException("no figures are requested");
   }
 }

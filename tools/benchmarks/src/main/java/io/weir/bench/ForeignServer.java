@@ -21,7 +21,7 @@ import java.util.stream.Stream;
 
 /** A limiter of others that serves HTTP, as a process of its own. */
 final class ForeignServer implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final long LOOK_NANOS = 20_000_000;
   private static final String NODE_SCRIPT = "rate-limiter-http.cjs";
 
@@ -124,7 +124,7 @@ final class ForeignServer implements AutoCloseable {
 
   private static ForeignServer awaitPort(Process process, int port)
       throws IOException, InterruptedException {
-    long end = System.nanoTime() + PATIENCE.toNanos();
+    long end = System.nanoTime() + TIMEOUT.toNanos();
     while (process.isAlive() && System.nanoTime() < end) {
       try (Socket socket = new Socket()) {
         socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
@@ -152,7 +152,7 @@ final class ForeignServer implements AutoCloseable {
   public void close() {
     process.destroy();
     try {
-      if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+      if (!process.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)) {
         process.destroyForcibly();
       }
     } catch (InterruptedException interrupted) {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 final class HealFleet implements AutoCloseable {
   private static final int NODES = 2;
   private static final int PARTITIONS = 4;
-  private static final Duration READY_PATIENCE = Duration.ofSeconds(60);
+  private static final Duration READY_TIMEOUT = Duration.ofSeconds(60);
 
   private final Ground ground;
   private final List<Ingest> nodes = new ArrayList<>();
@@ -46,10 +46,10 @@ final class HealFleet implements AutoCloseable {
   }
 
   private static void awaitReady(Aggregator aggregator) throws InterruptedException {
-    long deadline = System.nanoTime() + READY_PATIENCE.toNanos();
+    long deadline = System.nanoTime() + READY_TIMEOUT.toNanos();
     while (!aggregator.ready()) {
       if (System.nanoTime() > deadline) {
-        throw new IllegalStateException("the aggregator is not ready in " + READY_PATIENCE);
+        throw new IllegalStateException("the aggregator is not ready in " + READY_TIMEOUT);
       }
       TimeUnit.MILLISECONDS.sleep(20);
     }

@@ -127,7 +127,7 @@ public final class WeirProcess implements AutoCloseable {
 
   /** Waits for a line that begins with {@code beginning}, and returns the rest of it. */
   public String awaitLine(String beginning) throws InterruptedException {
-    long deadline = System.nanoTime() + Await.PATIENCE.toNanos();
+    long deadline = System.nanoTime() + Await.TIMEOUT.toNanos();
     synchronized (output) {
       while (true) {
         for (String line : output) {
@@ -170,7 +170,7 @@ public final class WeirProcess implements AutoCloseable {
 
   /** Waits for the end of the process, and returns its exit status. */
   public int awaitExit() throws InterruptedException {
-    if (!process.waitFor(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
+    if (!process.waitFor(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)) {
       throw new IllegalStateException("still running; output: " + output());
     }
     reader.join();

@@ -31,7 +31,7 @@ final class Caller {
   private final HttpClient http =
       HttpClient.newBuilder()
           .version(HttpClient.Version.HTTP_1_1)
-          .connectTimeout(Await.PATIENCE)
+          .connectTimeout(Await.TIMEOUT)
           .build();
   private final Map<String, Boolean> answered = new ConcurrentHashMap<>();
   private final AtomicLong unanswered = new AtomicLong();
@@ -78,7 +78,7 @@ final class Caller {
       HttpResponse<String> answer =
           http.send(
               HttpRequest.newBuilder(URI.create(checkUrl.get()))
-                  .timeout(Await.PATIENCE)
+                  .timeout(Await.TIMEOUT)
                   .POST(HttpRequest.BodyPublishers.ofString(body))
                   .build(),
               HttpResponse.BodyHandlers.ofString());

@@ -183,7 +183,7 @@ final class DocsTest {
     }
   }
 
-  /** Pages that nobody can read in one sitting are not read at all. */
+  /** Keeps each page short enough to be read in one sitting. */
   @Test
   void everyPage_isShort_withShortLinesAndCells() throws IOException {
     for (Path page : Markdown.pages()) {

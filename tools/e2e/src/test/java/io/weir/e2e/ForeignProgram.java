@@ -41,7 +41,7 @@ public final class ForeignProgram {
             .start();
     try {
       assertTrue(
-          process.waitFor(Await.PATIENCE.toSeconds(), TimeUnit.SECONDS),
+          process.waitFor(Await.TIMEOUT.toSeconds(), TimeUnit.SECONDS),
           () -> name + " does not end");
       String printed = Files.readString(output, StandardCharsets.UTF_8);
       assertEquals(0, process.exitValue(), printed);

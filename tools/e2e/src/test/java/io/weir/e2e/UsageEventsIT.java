@@ -295,7 +295,7 @@ final class UsageEventsIT {
     Instant to = Instant.now();
     Verifier verifier =
         new Verifier(
-            KafkaConnection.to(kafka.bootstrapServers()), WINDOW, Topics.LATENESS, Await.PATIENCE);
+            KafkaConnection.to(kafka.bootstrapServers()), WINDOW, Topics.LATENESS, Await.TIMEOUT);
     Verification[] last = new Verification[1];
     Await.until(
         () -> "3 events in closed windows, not " + last[0],

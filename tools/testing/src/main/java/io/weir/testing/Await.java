@@ -8,7 +8,7 @@ import java.util.function.Supplier;
 /**
  * Waits for a condition instead of for a length of time.
  *
- * <p>Every wait has the same limit, {@link #PATIENCE}. It says nothing about expected speed: it is
+ * <p>Every wait has the same limit, {@link #TIMEOUT}. It says nothing about expected speed: it is
  * far longer than anything takes on a machine that is busy with other work, and only ends a test
  * that would otherwise wait forever. Measurements of speed belong in {@code benchmarks}.
  *
@@ -16,7 +16,7 @@ import java.util.function.Supplier;
  */
 public final class Await {
   /** Longest time that any test waits for any condition. */
-  public static final Duration PATIENCE = Duration.ofMinutes(3);
+  public static final Duration TIMEOUT = Duration.ofMinutes(3);
 
   private static final long MIN_PAUSE_NANOS = 2_000_000;
   private static final long MAX_PAUSE_NANOS = 100_000_000;
@@ -34,7 +34,7 @@ public final class Await {
    * Waits until the condition holds.
    *
    * @param what the condition in words, for the failure message
-   * @throws AssertionError if it does not hold within {@link #PATIENCE}
+   * @throws AssertionError if it does not hold within {@link #TIMEOUT}
    * @throws Exception if the condition throws it
    */
   public static void until(String what, Condition condition) throws Exception {
@@ -45,12 +45,12 @@ public final class Await {
    * Waits until the condition holds.
    *
    * @param what the condition, and what was seen instead; called only on failure
-   * @throws AssertionError if it does not hold within {@link #PATIENCE}
+   * @throws AssertionError if it does not hold within {@link #TIMEOUT}
    * @throws Exception if the condition throws it
    */
   public static void until(Supplier<String> what, Condition condition) throws Exception {
-    if (!within(PATIENCE, condition)) {
-      throw new AssertionError("waited " + PATIENCE + " in vain for: " + what.get());
+    if (!within(TIMEOUT, condition)) {
+      throw new AssertionError("waited " + TIMEOUT + " in vain for: " + what.get());
     }
   }
 

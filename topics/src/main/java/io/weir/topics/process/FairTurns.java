@@ -46,7 +46,7 @@ public final class FairTurns {
   public FairTurns(int turns, int mostOfAClient) {
     if (turns < 1 || mostOfAClient < 1) {
       throw new IllegalArgumentException(
-          "turns must be positive, are " + turns + ", of which " + mostOfAClient + " per client");
+          "turns must be positive, are " + turns + ", and " + mostOfAClient + " per client");
     }
     this.free = turns;
     this.mostOfAClient = mostOfAClient;

@@ -34,7 +34,7 @@ public final class PolicyFollower implements AutoCloseable {
   /** How long a start waits for the log if there are no other policies. */
   private static final Duration LONG_START_TIMEOUT = Duration.ofSeconds(15);
 
-  private static final Duration READ_PATIENCE = Duration.ofSeconds(10);
+  private static final Duration READ_TIMEOUT = Duration.ofSeconds(10);
   private static final Duration APPLY_TIMEOUT = Duration.ofSeconds(10);
   private static final Duration POLL = Duration.ofMillis(500);
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
@@ -364,7 +364,7 @@ public final class PolicyFollower implements AutoCloseable {
   private void follow() {
     try (PolicyLogReader opened = PolicyLogReader.open(kafka, clientId)) {
       reader = opened;
-      opened.readToEnd(READ_PATIENCE);
+      opened.readToEnd(READ_TIMEOUT);
       use(opened);
       while (!thread.isClosing()) {
         boolean isPublished = opened.state().version() > 0;

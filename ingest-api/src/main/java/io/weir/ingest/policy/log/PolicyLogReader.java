@@ -52,7 +52,7 @@ public final class PolicyLogReader implements AutoCloseable {
   /** How often a follower checks that Kafka replies and that the topics were not replaced. */
   private static final long CHECK_NANOS = Duration.ofSeconds(3).toNanos();
 
-  private static final Duration LOOK_PATIENCE = Duration.ofSeconds(2);
+  private static final Duration LOOK_TIMEOUT = Duration.ofSeconds(2);
 
   private static final Logger LOG = LoggerFactory.getLogger(PolicyLogReader.class);
 
@@ -388,7 +388,7 @@ public final class PolicyLogReader implements AutoCloseable {
     if (System.nanoTime() - checkedNanos < CHECK_NANOS) {
       return;
     }
-    Map<TopicPartition, Long> ends = consumer.endOffsets(PARTITIONS, LOOK_PATIENCE);
+    Map<TopicPartition, Long> ends = consumer.endOffsets(PARTITIONS, LOOK_TIMEOUT);
     for (TopicPartition partition : PARTITIONS) {
       if (ends.getOrDefault(partition, 0L) < readTo.getOrDefault(partition.topic(), 0L)) {
         throw new LogReplacedException(partition.topic() + " was replaced by another topic");

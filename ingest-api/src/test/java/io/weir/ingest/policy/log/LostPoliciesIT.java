@@ -64,7 +64,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
     assertEquals(Set.of("first-0", "first-1"), names(follower));
 
     kafka.restart();
-    assertTrue(follower.awaitVersion(1, PATIENCE));
+    assertTrue(follower.awaitVersion(1, TIMEOUT));
     assertEquals(Source.LOG, follower.inForce().source());
     assertEquals(Set.of("first-0", "first-1"), names(follower));
   }
@@ -87,7 +87,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
     assertTrue(String.valueOf(follower.problem()).contains("weir topics create"));
 
     createTopics();
-    assertTrue(follower.awaitVersion(1, PATIENCE));
+    assertTrue(follower.awaitVersion(1, TIMEOUT));
   }
 
   /** Published policies must stay in force even if the topics are deleted. */
@@ -118,7 +118,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
     follower("one", file);
     Instant then = Instant.ofEpochMilli(clock.get()).plus(Duration.ofHours(1));
     change(PolicyEdits.put(PolicyKey.ofPolicy("first-0"), from(then, bucket("first-0", 9)), 1));
-    assertTrue(last().awaitVersion(2, PATIENCE));
+    assertTrue(last().awaitVersion(2, TIMEOUT));
     deleteTopics(List.of(Topics.POLICIES.name(), Topics.CLIENTS.name()));
     createTopics();
     restart("one", file);
@@ -149,7 +149,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
     AppliedFile file = file("first", 1);
     follower("one", file);
     change(PolicyEdits.put(PolicyKey.ofPolicy("emergency"), bucket("emergency", 1), 0));
-    assertTrue(last().awaitVersion(2, PATIENCE));
+    assertTrue(last().awaitVersion(2, TIMEOUT));
     deleteTopics(List.of(Topics.POLICIES.name(), Topics.CLIENTS.name()));
     createTopics();
     restart("one", file);
@@ -178,7 +178,7 @@ final class LostPoliciesIT extends PolicyLogFixture {
 
     Outcome whole = change(PolicyEdits.apply(file("new", 1)));
     assertEquals(2, whole.after().version());
-    assertTrue(last().awaitVersion(2, PATIENCE));
+    assertTrue(last().awaitVersion(2, TIMEOUT));
     assertEquals(Set.of("new-0"), names(last()));
     assertEquals(Set.of("new-0"), last().set().clients().settings().keySet());
     Await.until("nothing is wrong", () -> last().problem() == null);

@@ -61,7 +61,7 @@ final class PolicyEditorIT extends PolicyLogFixture {
                 versions.add(
                     own.change(
                             prefix,
-                            PATIENCE,
+                            TIMEOUT,
                             PolicyEdits.put(PolicyKey.ofPolicy(name), bucket(name, 5), 0))
                         .after()
                         .version());
@@ -159,7 +159,7 @@ final class PolicyEditorIT extends PolicyLogFixture {
         AppliedFile file = file("file" + i, i + 1);
         PolicyEditor own =
             new PolicyEditor(KafkaConnection.to(kafka.bootstrapServers()), "editor" + i);
-        made.add(threads.submit(() -> own.change("x", PATIENCE, PolicyEdits.apply(file))));
+        made.add(threads.submit(() -> own.change("x", TIMEOUT, PolicyEdits.apply(file))));
       }
       Set<Long> versions = new TreeSet<>();
       for (Future<Outcome> each : made) {
@@ -221,7 +221,7 @@ final class PolicyEditorIT extends PolicyLogFixture {
         };
     Outcome outcome =
         new PolicyEditor(KafkaConnection.to(kafka.bootstrapServers()), "other")
-            .change("x", PATIENCE, lost);
+            .change("x", TIMEOUT, lost);
     assertEquals(2, tries.get());
     assertEquals(3, outcome.after().version());
     assertEquals(Set.of("a", "b", "c"), policies(read()));

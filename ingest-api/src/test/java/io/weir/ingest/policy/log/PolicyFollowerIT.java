@@ -45,7 +45,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
 
     assertEquals(2, outcome.after().version());
     for (PolicyFollower follower : List.of(one, other)) {
-      assertTrue(follower.awaitVersion(2, PATIENCE));
+      assertTrue(follower.awaitVersion(2, TIMEOUT));
       assertEquals(7, only(follower).limit().capacityTokens());
       assertEquals(2, follower.matcher().policiesVersion());
       assertEquals(Source.LOG, follower.inForce().source());
@@ -86,7 +86,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
         change(PolicyEdits.apply(odd));
         change(PolicyEdits.apply(even));
       }
-      assertTrue(follower.awaitVersion(21, PATIENCE));
+      assertTrue(follower.awaitVersion(21, TIMEOUT));
       assertTrue(seen.get() > 1);
     } finally {
       threads.shutdownNow();
@@ -120,7 +120,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
     assertEquals(5, only(follower).limit().capacityTokens());
     // a change of a policy that is not yet in force does not affect the one that is
     change(PolicyEdits.put(key, from(then, bucket("a", 8)), 2));
-    assertTrue(follower.awaitVersion(4, PATIENCE));
+    assertTrue(follower.awaitVersion(4, TIMEOUT));
     assertEquals(5, only(follower).limit().capacityTokens());
     restart("one", null);
     assertEquals(5, only(last()).limit().capacityTokens());
@@ -152,7 +152,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
     kafka.restart();
     Await.until("the log is followed", () -> away.inForce().source() == Source.LOG);
     change(PolicyEdits.put(PolicyKey.ofPolicy("b"), bucket("b", 5), 0));
-    assertTrue(away.awaitVersion(2, PATIENCE));
+    assertTrue(away.awaitVersion(2, TIMEOUT));
     Await.until("nothing is wrong", () -> away.problem() == null);
   }
 
@@ -170,7 +170,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
         Reason.INVALID, reason(PolicyEdits.put(PolicyKey.ofPolicy("b"), bucket("b", 5), 0)));
 
     write(entry("a", 3, 1, bucket("a", 7)));
-    assertTrue(follower.awaitVersion(3, PATIENCE));
+    assertTrue(follower.awaitVersion(3, TIMEOUT));
     assertEquals(7, only(follower).limit().capacityTokens());
     assertNull(read("later").refusal());
   }
@@ -189,7 +189,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
     assertEquals(Set.of("a", "b", "c"), names(follower));
     assertEquals(Set.of("acme"), follower.set().clients().settings().keySet());
     assertEquals(8, change(PolicyEdits.delete(PolicyKey.ofPolicy("b"), 4)).after().version());
-    assertTrue(follower.awaitVersion(8, PATIENCE));
+    assertTrue(follower.awaitVersion(8, TIMEOUT));
     assertEquals(Set.of("a", "c"), names(follower));
   }
 
@@ -231,7 +231,7 @@ final class PolicyFollowerIT extends PolicyLogFixture {
     Outcome whole = first(bucket("a", 7));
     // the number of a record that cannot be read is not given again
     assertEquals(isOfANewerRelease || record.contains("version") ? 3 : 2, whole.after().version());
-    assertTrue(follower.awaitVersion(whole.after().version(), PATIENCE));
+    assertTrue(follower.awaitVersion(whole.after().version(), TIMEOUT));
     Await.until("nothing is wrong", () -> follower.problem() == null);
     assertEquals(Set.of("a"), names(follower));
     assertNull(read("again").refusal());

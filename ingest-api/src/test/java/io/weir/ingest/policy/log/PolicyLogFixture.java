@@ -39,7 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The common fixture of the tests of the policy log: a broker, an editor, and followers. */
 abstract class PolicyLogFixture {
-  static final Duration PATIENCE = Duration.ofMinutes(2);
+  static final Duration TIMEOUT = Duration.ofMinutes(2);
 
   /** Of tests that have a broker of their own. */
   static final String STOPS_KAFKA = "stops-kafka";
@@ -88,7 +88,7 @@ abstract class PolicyLogFixture {
   }
 
   Outcome change(PolicyEditor.Change change) throws RefusedException {
-    return editor.change("the test", PATIENCE, change);
+    return editor.change("the test", TIMEOUT, change);
   }
 
   Reason reason(PolicyEditor.Change change) {
@@ -104,7 +104,7 @@ abstract class PolicyLogFixture {
   PolicyLogReader read(String name) {
     PolicyLogReader reader =
         PolicyLogReader.open(KafkaConnection.to(kafka.bootstrapServers()), name);
-    reader.readToEnd(PATIENCE);
+    reader.readToEnd(TIMEOUT);
     return reader;
   }
 
@@ -117,7 +117,7 @@ abstract class PolicyLogFixture {
             file,
             clock::get,
             new SimpleMeterRegistry());
-    follower.settleFile(PATIENCE);
+    follower.settleFile(TIMEOUT);
     followers.add(follower);
     return follower;
   }

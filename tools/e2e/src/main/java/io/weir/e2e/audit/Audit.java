@@ -28,7 +28,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class Audit {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final Duration CLOSED_PATIENCE = Await.PATIENCE;
+  private static final Duration CLOSED_TIMEOUT = Await.TIMEOUT;
   private static final Duration VERIFY_MARGIN = Duration.ofMinutes(1);
 
   private final Deployment deployment;
@@ -204,7 +204,7 @@ final class Audit {
   }
 
   private void awaitClosed(String url, Instant time) throws InterruptedException {
-    long deadline = System.nanoTime() + CLOSED_PATIENCE.toNanos();
+    long deadline = System.nanoTime() + CLOSED_TIMEOUT.toNanos();
     String last = "";
     while (System.nanoTime() - deadline < 0) {
       try {
@@ -233,7 +233,7 @@ final class Audit {
 
   private HttpResponse<String> ask(String url) throws IOException, InterruptedException {
     return http.send(
-        Requests.to(url, deployment.token()).timeout(Await.PATIENCE).build(),
+        Requests.to(url, deployment.token()).timeout(Await.TIMEOUT).build(),
         HttpResponse.BodyHandlers.ofString());
   }
 

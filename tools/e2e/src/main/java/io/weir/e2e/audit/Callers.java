@@ -28,7 +28,7 @@ final class Callers implements AutoCloseable {
   /**
    * Longer than a process on a busy machine is silent; after it the call is tried at another node.
    */
-  private static final Duration PATIENCE = Duration.ofSeconds(15);
+  private static final Duration TIMEOUT = Duration.ofSeconds(15);
 
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -175,7 +175,7 @@ final class Callers implements AutoCloseable {
       HttpResponse<String> answer =
           http.send(
               Requests.to(url, token)
-                  .timeout(PATIENCE)
+                  .timeout(TIMEOUT)
                   .POST(HttpRequest.BodyPublishers.ofString(body))
                   .build(),
               HttpResponse.BodyHandlers.ofString());

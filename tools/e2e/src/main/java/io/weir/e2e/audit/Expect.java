@@ -11,11 +11,11 @@ public final class Expect {
    * Waits until the condition holds.
    *
    * @param what the condition in words
-   * @throws IllegalStateException if it does not hold within {@link Await#PATIENCE}
+   * @throws IllegalStateException if it does not hold within {@link Await#TIMEOUT}
    */
   public static void that(String what, Await.Condition condition) throws Exception {
-    if (!Await.within(Await.PATIENCE, condition)) {
-      throw new IllegalStateException("after " + Await.PATIENCE + " not yet: " + what);
+    if (!Await.within(Await.TIMEOUT, condition)) {
+      throw new IllegalStateException("after " + Await.TIMEOUT + " not yet: " + what);
     }
   }
 }

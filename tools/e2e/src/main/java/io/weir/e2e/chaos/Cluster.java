@@ -193,17 +193,17 @@ final class Cluster implements Deployment, AutoCloseable {
 
   /** Waits until a process is fully ready; for a broker, until all replicas are in sync. */
   void awaitReady(Member member) throws Exception {
-    if (!becomesReady(member, Await.PATIENCE)) {
+    if (!becomesReady(member, Await.TIMEOUT)) {
       throw new IllegalStateException(
-          member.name() + " is not ready after " + Await.PATIENCE + ": " + member.errors());
+          member.name() + " is not ready after " + Await.TIMEOUT + ": " + member.errors());
     }
   }
 
   /** Returns whether a process becomes fully ready in time. */
-  boolean becomesReady(Member member, Duration patience) throws Exception {
+  boolean becomesReady(Member member, Duration timeout) throws Exception {
     String url = urls.get(member.name());
     return Await.within(
-        patience, () -> url == null ? isReplicated() : get(url + "/health/ready").isPresent());
+        timeout, () -> url == null ? isReplicated() : get(url + "/health/ready").isPresent());
   }
 
   private boolean isReplicated() throws InterruptedException {

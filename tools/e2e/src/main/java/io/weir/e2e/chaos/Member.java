@@ -72,7 +72,7 @@ final class Member implements AutoCloseable {
     if (process != null) {
       throw new IllegalStateException(name + " runs");
     }
-    long deadline = System.nanoTime() + Await.PATIENCE.toNanos();
+    long deadline = System.nanoTime() + Await.TIMEOUT.toNanos();
     while (true) {
       WeirProcess started = launcher.launch(overrides);
       process = started;

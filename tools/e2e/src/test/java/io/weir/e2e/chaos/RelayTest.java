@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 final class RelayTest {
-  private static final int PATIENCE_MILLIS = Math.toIntExact(Await.PATIENCE.toMillis());
+  private static final int PATIENCE_MILLIS = Math.toIntExact(Await.TIMEOUT.toMillis());
 
   private final FixedPorts ports = new FixedPorts();
   private ServerSocket target;

@@ -63,8 +63,8 @@ final class WeirClientIT {
   private static WeirClient.Builder to(FailureMode mode, URI... addresses) {
     return WeirClient.builder(mode, addresses)
         .token(nodes.token())
-        .deadline(Await.PATIENCE)
-        .tryTimeout(Await.PATIENCE);
+        .deadline(Await.TIMEOUT)
+        .tryTimeout(Await.TIMEOUT);
   }
 
   private static WeirClient patient() {
@@ -255,13 +255,13 @@ final class WeirClientIT {
   /** A client whose batches are sent because they are full, or not at all while a test waits. */
   private static WeirClient lingering(int size) {
     return to(FailureMode.OPEN, nodes.addresses())
-        .deadline(Await.PATIENCE.multipliedBy(3))
-        .batches(Await.PATIENCE.multipliedBy(2), size)
+        .deadline(Await.TIMEOUT.multipliedBy(3))
+        .batches(Await.TIMEOUT.multipliedBy(2), size)
         .build();
   }
 
   private static <T> T answer(CompletableFuture<T> future) throws Exception {
-    return future.get(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+    return future.get(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
   }
 
   @Test

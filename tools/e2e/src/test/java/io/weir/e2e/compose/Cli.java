@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Runs commands of this machine to their end, in a folder and with variables. */
 final class Cli {
-  private static final Duration PATIENCE = Duration.ofMinutes(5);
+  private static final Duration TIMEOUT = Duration.ofMinutes(5);
 
   private final Path folder;
   private final Map<String, String> variables;
@@ -64,7 +64,7 @@ final class Cli {
               .redirectError(errors);
       builder.environment().putAll(variables);
       Process process = builder.start();
-      if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+      if (!process.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)) {
         process.destroyForcibly();
         throw new IllegalStateException(String.join(" ", command) + " does not end");
       }

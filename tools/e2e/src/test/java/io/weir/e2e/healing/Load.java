@@ -24,13 +24,13 @@ import java.util.stream.Collectors;
  * what they were answered.
  */
 final class Load implements AutoCloseable {
-  private static final Duration REQUEST_TIMEOUT = Await.PATIENCE;
+  private static final Duration REQUEST_TIMEOUT = Await.TIMEOUT;
   private static final long AFTER_NO_ANSWER_NANOS = 10_000_000;
 
   private final HttpClient http =
       HttpClient.newBuilder()
           .version(HttpClient.Version.HTTP_1_1)
-          .connectTimeout(Await.PATIENCE)
+          .connectTimeout(Await.TIMEOUT)
           .build();
   private final IntFunction<String> nodes;
   private final int nodeCount;

@@ -73,7 +73,7 @@ final class NegativeHitsIT {
                 .build());
       }
       return RateLimitServiceGrpc.newBlockingStub(channel)
-          .withDeadlineAfter(Await.PATIENCE.toMillis(), TimeUnit.MILLISECONDS)
+          .withDeadlineAfter(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)
           .shouldRateLimit(
               RateLimitRequest.newBuilder().setDomain("shop").addDescriptors(descriptor).build())
           .getStatuses(0);
@@ -212,7 +212,7 @@ final class NegativeHitsIT {
                       KafkaConnection.to(fleet.kafka()),
                       Fleet.WINDOW,
                       Topics.LATENESS,
-                      Await.PATIENCE)
+                      Await.TIMEOUT)
                   .verify(begin, Instant.now(), null, (what, done, total) -> {});
           return last[0].openWindows() == 0 && last[0].quantity().equals(BigInteger.valueOf(units));
         });

@@ -138,7 +138,7 @@ final class OutageIT {
   private static void assertBilled(String kafka, Instant begun, List<CallEvent> calls)
       throws Exception {
     Verifier verifier =
-        new Verifier(KafkaConnection.to(kafka), Fleet.WINDOW, Topics.LATENESS, Await.PATIENCE);
+        new Verifier(KafkaConnection.to(kafka), Fleet.WINDOW, Topics.LATENESS, Await.TIMEOUT);
     Instant to = Instant.now();
     long allowed = calls.stream().filter(CallEvent::allowed).count();
     Verification[] last = new Verification[1];

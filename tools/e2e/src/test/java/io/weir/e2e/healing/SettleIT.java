@@ -229,7 +229,7 @@ final class SettleIT {
 
     Verification verified =
         new Verifier(
-                KafkaConnection.to(fleet.kafka()), Fleet.WINDOW, Topics.LATENESS, Await.PATIENCE)
+                KafkaConnection.to(fleet.kafka()), Fleet.WINDOW, Topics.LATENESS, Await.TIMEOUT)
             .verify(begin, Instant.now(), null, (what, done, total) -> {});
     assertEquals(List.of(), verified.differences());
     assertTrue(verified.windows() > 0);

@@ -131,7 +131,7 @@ final class Customers {
       throws IOException, InterruptedException {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(url + path))
-            .timeout(Await.PATIENCE)
+            .timeout(Await.TIMEOUT)
             .POST(HttpRequest.BodyPublishers.ofString(body));
     if (!position.isEmpty()) {
       request.header("Usage-Position", position);

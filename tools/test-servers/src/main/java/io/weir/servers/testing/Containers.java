@@ -10,7 +10,7 @@ final class Containers {
    * Longest time for a start: long enough that a server on a machine busy with other tests is not
    * mistaken for one that does not start.
    */
-  static final Duration START_PATIENCE = Duration.ofMinutes(3);
+  static final Duration START_TIMEOUT = Duration.ofMinutes(3);
 
   private static final String PROPERTY = "weir.test.servers";
 

@@ -140,7 +140,7 @@ public abstract sealed class TestKafka implements AutoCloseable {
               .withFixedExposedPort(hostPort, hostPort)
               .withEnv(environment(hostPort))
               .waitingFor(Wait.forLogMessage(".*Kafka Server started.*", 1))
-              .withStartupTimeout(Containers.START_PATIENCE);
+              .withStartupTimeout(Containers.START_TIMEOUT);
       container.start();
     }
 

@@ -183,7 +183,7 @@ public abstract sealed class TestRedis implements AutoCloseable {
           new FixedHostPortGenericContainer<>(IMAGE)
               .withFixedExposedPort(hostPort, PORT)
               .withCommand(command)
-              .withStartupTimeout(Containers.START_PATIENCE);
+              .withStartupTimeout(Containers.START_TIMEOUT);
       container.start();
     }
 

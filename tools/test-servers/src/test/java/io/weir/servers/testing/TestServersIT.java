@@ -213,7 +213,7 @@ final class TestServersIT {
 
   /** Gives the first line of the answer to the last of some commands. */
   private static String ask(String uri, String... commands) throws IOException {
-    try (Connection connection = new Connection(uri, Await.PATIENCE)) {
+    try (Connection connection = new Connection(uri, Await.TIMEOUT)) {
       String answer = "none";
       for (String command : commands) {
         answer = connection.ask(command);
