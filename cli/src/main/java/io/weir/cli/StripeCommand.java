@@ -41,7 +41,7 @@ import picocli.CommandLine.Spec;
           + "--state records the sent rows, so keep it as long as invoices.",
       "A row that cannot be sent is printed, and written to the file --kept with the reason: "
           + "UNMAPPED_CLIENT, UNMAPPED_METER, NEGATIVE, TOO_OLD (beyond Stripe's 35 days), REFUSED by "
-          + "Stripe, or UNCERTAIN (may have been sent more than 23 hours ago). --rows sends kept rows "
+          + "Stripe, or UNCERTAIN (may have been sent before, which Stripe no longer recognizes). --rows sends kept rows "
           + "again, except UNCERTAIN ones, which it keeps again."
     },
     exitCodeListHeading = "%nExit status:%n",
@@ -147,7 +147,9 @@ final class StripeCommand implements Callable<Integer> {
 
   @Option(
       names = "--accept-gap",
-      description = "continue although rows expired in the topic before they were exported")
+      description =
+          "continue although rows expired in the topic before they were exported, or a recreated topic "
+              + "may lack rows")
   private boolean acceptGap;
 
   @Option(

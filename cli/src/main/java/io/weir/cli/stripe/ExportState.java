@@ -37,7 +37,7 @@ final class ExportState implements AutoCloseable {
    * up to 35 days late. Kafka then keeps its record for another 35 days, in which a reset
    * aggregator may count it again.
    */
-  private static final Duration MEMORY = Duration.ofDays(75);
+  static final Duration MEMORY = Duration.ofDays(75);
 
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -84,6 +84,9 @@ final class ExportState implements AutoCloseable {
   /** Id of the topic to which the offsets belong; null in a file without it. */
   private @Nullable String topicId;
 
+  /** Partitions of a recreated topic whose first CLOSE row has not been read. */
+  private final Set<Integer> unjoined = new HashSet<>();
+
   /** Number of partitions of that topic; 0 while the topic is unknown. */
   private int partitions;
 
@@ -99,16 +102,17 @@ final class ExportState implements AutoCloseable {
    * @param cluster id of the cluster; must be that of the file, if it exists
    * @param since rows of windows that start at or after this time are sent; null to use the file's
    *     value
+   * @param now the current time
    * @throws ExportFailedException if the file cannot be read, belongs to another cluster or has
    *     another {@code since}, or is missing while {@code since} is null
    */
-  static ExportState open(StateFile file, String cluster, @Nullable Instant since)
+  static ExportState open(StateFile file, String cluster, @Nullable Instant since, Instant now)
       throws ExportFailedException {
     ExportState state = new ExportState(file);
     try {
       file.read(state::apply);
       state.require(cluster, since);
-      state.forgetOld(Instant.now());
+      state.forgetOld(now);
       file.replace(state.snapshot());
       return state;
     } catch (IOException failed) {
@@ -219,9 +223,30 @@ final class ExportState implements AutoCloseable {
     object(changes, member).put(id.toString(), windowEnd);
   }
 
+  /**
+   * Returns the boundary up to which rows were exported, if the recreated topic may lack the rows
+   * between it and a CLOSE row. The first CLOSE row of a partition must not be later, because all
+   * earlier windows of the topic are closed by it.
+   */
+  @Nullable Instant gapBefore(CloseRow row) {
+    Long through = closed.get(row.inputPartition());
+    boolean isGap =
+        through != null
+            && unjoined.contains(row.inputPartition())
+            && row.closedThroughEpochMillis() > through;
+    return isGap ? Instant.ofEpochMilli(through) : null;
+  }
+
+  /** Returns whether the id of an adjustment may have been forgotten. */
+  static boolean isForgotten(UsageRow row, Instant now) {
+    return row.type() == UsageRow.Type.ADJUSTMENT
+        && row.window().endEpochMillis() < now.minus(MEMORY).toEpochMilli();
+  }
+
   /** Records a CLOSE row. */
   void close(CloseRow row) {
     int partition = row.inputPartition();
+    unjoined.remove(partition);
     long through = closed.merge(partition, row.closedThroughEpochMillis(), Math::max);
     object(changes, "closed").put(Integer.toString(partition), through);
     forgetFinals(partition);
@@ -341,6 +366,7 @@ final class ExportState implements AutoCloseable {
       String id = line.path("topic").asText();
       if (topicId != null && !topicId.equals(id)) {
         next.replaceAll((partition, offset) -> 0L);
+        unjoined.addAll(closed.keySet());
       }
       topicId = id;
       partitions = line.path("partitions").asInt();
@@ -376,6 +402,9 @@ final class ExportState implements AutoCloseable {
     if (line.has("end")) {
       end(line.path("end"));
     }
+    for (JsonNode partition : line.path("unjoined")) {
+      unjoined.add(partition.asInt());
+    }
   }
 
   private void end(JsonNode end) {
@@ -396,7 +425,10 @@ final class ExportState implements AutoCloseable {
         });
     each(
         end.path("closed"),
-        (partition, through) -> closed.merge(number(partition), through.asLong(), Math::max));
+        (partition, through) -> {
+          unjoined.remove(number(partition));
+          closed.merge(number(partition), through.asLong(), Math::max);
+        });
     finals.keySet().forEach(this::forgetFinals);
   }
 
@@ -449,7 +481,10 @@ final class ExportState implements AutoCloseable {
     ObjectNode keep = JSON.createObjectNode();
     ObjectNode reasons = keep.putObject("keep");
     kept.forEach((id, reason) -> reasons.put(id.toString(), reason.name()));
-    return Stream.of(head, end, begin, broken, keep)
+    ObjectNode last = JSON.createObjectNode();
+    ArrayNode partitionsToJoin = last.putArray("unjoined");
+    unjoined.forEach(partitionsToJoin::add);
+    return Stream.of(head, end, begin, broken, keep, last)
         .map(line -> line + "\n")
         .collect(Collectors.joining());
   }

@@ -36,8 +36,14 @@ final class RowExporter {
    *
    * @param kept the file of rows that cannot be sent
    * @param isDryRun whether nothing is sent and no file changes
+   * @param acceptsGap whether a recreated topic may lack rows
    */
-  record Results(Path kept, boolean isDryRun, ExportCounts counts, StripeExport.Watcher watcher) {}
+  record Results(
+      Path kept,
+      boolean isDryRun,
+      boolean acceptsGap,
+      ExportCounts counts,
+      StripeExport.Watcher watcher) {}
 
   RowExporter(ExportState state, EventSender sender, RowJudge judge, Clock clock, Results results) {
     this.state = state;
@@ -67,8 +73,9 @@ final class RowExporter {
     export(batch);
   }
 
-  private void add(ExportedRow exported, ExportBatch batch) {
+  private void add(ExportedRow exported, ExportBatch batch) throws ExportFailedException {
     if (exported.row() instanceof CloseRow close) {
+      requireNoGap(close);
       state.close(close);
     } else if (exported.row() instanceof UsageRow row) {
       if (state.take(row)) {
@@ -76,6 +83,22 @@ final class RowExporter {
       } else {
         batch.add(exported, REPEATED);
       }
+    }
+  }
+
+  private void requireNoGap(CloseRow close) throws ExportFailedException {
+    Instant exportedThrough = state.gapBefore(close);
+    if (exportedThrough != null && !results.acceptsGap()) {
+      throw new ExportFailedException(
+          "rows may be missing in partition "
+              + close.inputPartition()
+              + " of the recreated ledger: its first CLOSE row is of "
+              + Instant.ofEpochMilli(close.closedThroughEpochMillis())
+              + ", but rows were exported only up to "
+              + exportedThrough
+              + ". Recreate the topic again and reset the aggregators, which then write all rows again"
+              + " (docs/operate/recovery.md, \"The ledger topic is lost\"). If the calls have expired,"
+              + " bill that time from a usage report, then continue with --accept-gap");
     }
   }
 
@@ -95,6 +118,8 @@ final class RowExporter {
       batch.add(exported, uncertain(row.recordId(), tried));
     } else if (kept != null && verdict instanceof RowJudge.Send) {
       batch.add(exported, new RowJudge.Keep(kept, "was already kept; --rows sends it"));
+    } else if (isToSend && !batch.isOfKeptRows() && ExportState.isForgotten(row, now)) {
+      batch.add(exported, forgotten(row.recordId()));
     } else {
       batch.add(exported, verdict);
     }
@@ -108,6 +133,16 @@ final class RowExporter {
             + ", and Stripe recognizes a repeated event only for 24 hours; look for "
             + recordId
             + " there");
+  }
+
+  private static RowJudge.Keep forgotten(String recordId) {
+    return new RowJudge.Keep(
+        RowJudge.Reason.UNCERTAIN,
+        "its window ended more than "
+            + ExportState.MEMORY.toDays()
+            + " days ago, and --state no longer knows whether it was sent; look for "
+            + recordId
+            + " in Stripe");
   }
 
   /**

@@ -41,7 +41,8 @@ public final class StripeExport {
    * @param since start of the earliest window to export; null to use the time in the state file
    * @param follow whether to continue with new rows
    * @param isDryRun whether nothing is sent and no file changes
-   * @param acceptsGap whether rows may have expired before they were read
+   * @param acceptsGap whether rows may be missing: they expired before they were read, or a
+   *     recreated topic lacks them
    * @param target Stripe
    */
   public record Settings(
@@ -158,13 +159,14 @@ public final class StripeExport {
         sender,
         new RowJudge(mapping, state.since()),
         Clock.systemUTC(),
-        new RowExporter.Results(settings.kept(), settings.isDryRun(), counts, watcher));
+        new RowExporter.Results(
+            settings.kept(), settings.isDryRun(), settings.acceptsGap(), counts, watcher));
   }
 
   private ExportState openState() throws ExportFailedException {
     StateFile file = new StateFile(settings.state(), settings.isDryRun());
     try {
-      return ExportState.open(file, settings.cluster(), settings.since());
+      return ExportState.open(file, settings.cluster(), settings.since(), Instant.now());
     } catch (ExportFailedException failed) {
       file.close();
       throw failed;

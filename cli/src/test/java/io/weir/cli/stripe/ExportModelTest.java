@@ -61,6 +61,7 @@ final class ExportModelTest {
   private Random random = new Random();
   private String mapping = MAPPINGS.get(0);
   private final Set<String> reasons = new TreeSet<>();
+  private boolean acceptsGap;
 
   /** Each identifier's value, and when Stripe took it first. */
   private final Map<String, Long> billed = new TreeMap<>();
@@ -168,7 +169,7 @@ final class ExportModelTest {
     UsageRow row = LedgerOfCalls.row("client0", "GET /", BEGIN, 7);
     Path path = folder.resolve("state");
     try (StateFile file = new StateFile(path, false);
-        ExportState state = ExportState.open(file, "c", BEGIN)) {
+        ExportState state = ExportState.open(file, "c", BEGIN, clock.now)) {
       state.begin(List.of(row.recordId()), clock.now); // and killed
     }
     add(row);
@@ -210,7 +211,7 @@ final class ExportModelTest {
     records.add(new ConsumerRecord<>("ledger", 0, 5, null, LedgerRowCodec.encode(topic.get(0))));
     ExportCounts counts = new ExportCounts();
     try (StateFile file = new StateFile(folder.resolve("state"), false);
-        ExportState state = ExportState.open(file, "c", BEGIN);
+        ExportState state = ExportState.open(file, "c", BEGIN, clock.now);
         EventSender sender = new EventSender(this::takeWell, state, 1)) {
       exporter(state, sender, counts).exportRecords(records);
       assertEquals(Map.of(0, 6L), state.next());
@@ -233,20 +234,20 @@ final class ExportModelTest {
   void topicThatWasRecreated_isReadFromItsBeginning_alsoAfterARestart() throws Exception {
     Path path = folder.resolve("state");
     try (StateFile file = new StateFile(path, false);
-        ExportState state = ExportState.open(file, "c", BEGIN)) {
+        ExportState state = ExportState.open(file, "c", BEGIN, clock.now)) {
       assertFalse(state.ofTopic("first", 1));
       state.read(0, 40);
       state.commit();
       assertFalse(state.ofTopic("first", 1));
     }
     try (StateFile file = new StateFile(path, false);
-        ExportState state = ExportState.open(file, "c", BEGIN)) {
+        ExportState state = ExportState.open(file, "c", BEGIN, clock.now)) {
       assertEquals(Map.of(0, 40L), state.next());
       assertTrue(state.ofTopic("second", 1));
       assertEquals(Map.of(0, 0L), state.next());
     }
     try (StateFile file = new StateFile(path, false);
-        ExportState state = ExportState.open(file, "c", BEGIN)) {
+        ExportState state = ExportState.open(file, "c", BEGIN, clock.now)) {
       assertFalse(state.ofTopic("second", 1));
       assertEquals(Map.of(0, 0L), state.next());
     }
@@ -259,7 +260,7 @@ final class ExportModelTest {
   void topicThatWasRecreatedWithOtherPartitions_isRefused_alsoAtTheNextStart() throws Exception {
     Path path = folder.resolve("state");
     try (StateFile file = new StateFile(path, false);
-        ExportState state = ExportState.open(file, "c", BEGIN)) {
+        ExportState state = ExportState.open(file, "c", BEGIN, clock.now)) {
       state.ofTopic("first", 2);
       state.read(1, 40);
       state.commit();
@@ -267,10 +268,90 @@ final class ExportModelTest {
     for (int start = 0; start < 2; start++) {
       for (int partitions : List.of(1, 3)) {
         try (StateFile file = new StateFile(path, false);
-            ExportState state = ExportState.open(file, "c", BEGIN)) {
+            ExportState state = ExportState.open(file, "c", BEGIN, clock.now)) {
           assertThrows(ExportFailedException.class, () -> state.ofTopic("second", partitions));
           assertEquals(Map.of(1, 40L), state.next());
         }
+      }
+    }
+  }
+
+  /** Regression: rows that only the lost topic had were not billed, and nothing was reported. */
+  @Test
+  void topicThatWasRecreatedWithoutTheNextRows_isRefused_untilTheGapIsAccepted() throws Exception {
+    Instant next = BEGIN.plus(LedgerOfCalls.WINDOW);
+    topic.add(LedgerOfCalls.row("client0", "GET /", BEGIN, 7));
+    topic.add(LedgerOfCalls.close(next));
+    exportTopic("first");
+    topic.clear(); // with the row of the next window
+    UsageRow later = LedgerOfCalls.row("client0", "GET /", next.plus(LedgerOfCalls.WINDOW), 9);
+    topic.add(later);
+    topic.add(LedgerOfCalls.close(next.plus(LedgerOfCalls.WINDOW.multipliedBy(2))));
+
+    for (int start = 0; start < 2; start++) {
+      ExportFailedException refused =
+          assertThrows(ExportFailedException.class, () -> exportTopic("second"));
+      assertTrue(String.valueOf(refused.getMessage()).contains("rows may be missing"));
+    }
+    assertEquals(1, billed.size());
+    acceptsGap = true;
+    exportTopic("second");
+    acceptsGap = false;
+    exportTopic("second");
+    assertEquals(Set.of(topicId(BEGIN), later.recordId()), billed.keySet());
+  }
+
+  /** An aggregator that was reset writes all windows again, so no row is missing. */
+  @Test
+  void topicThatWasRecreatedAndWrittenAgain_everyRowIsBilledOnce() throws Exception {
+    for (int window = 0; window < 4; window++) {
+      Instant start = BEGIN.plus(LedgerOfCalls.WINDOW.multipliedBy(window));
+      add(LedgerOfCalls.row("client0", "GET /", start, 7));
+      add(LedgerOfCalls.row("client0", "GET /", start, 2, 2, start.plus(LedgerOfCalls.WINDOW)));
+      topic.add(LedgerOfCalls.close(start.plus(LedgerOfCalls.WINDOW)));
+    }
+    List<LedgerRow> all = List.copyOf(topic);
+    topic.subList(5, topic.size()).clear();
+    exportTopic("first");
+    topic.clear();
+    topic.addAll(all);
+
+    exportTopic("second");
+    exportTopic("second");
+
+    assertEquals(exportable, billed);
+  }
+
+  /** Regression: a reset aggregator that reads older calls led to a second event of a row. */
+  @Test
+  void adjustmentWhoseIdIsForgotten_isKeptAsUncertain_andNotBilledAgain() throws Exception {
+    clock.now = BEGIN.plus(Duration.ofDays(1));
+    add(LedgerOfCalls.row("client0", "GET /", BEGIN, 3, 2, clock.now));
+    exportTopic("first");
+    clock.now = BEGIN.plus(ExportState.MEMORY).plus(Duration.ofDays(1));
+    topic.set(0, LedgerOfCalls.row("client0", "GET /", BEGIN, 3, 2, clock.now));
+
+    exportTopic("second");
+
+    assertEquals(exportable, billed);
+    assertEquals("UNCERTAIN", keptLines().get(0).path("reason").asText());
+    billed.clear(); // a person has looked: Stripe does not have it
+    sendKept(true);
+    assertEquals(exportable, billed);
+  }
+
+  private static String topicId(Instant start) {
+    return LedgerOfCalls.row("client0", "GET /", start, 7).recordId();
+  }
+
+  private void exportTopic(String id) throws ExportFailedException {
+    try (StateFile file = new StateFile(folder.resolve("state"), false);
+        ExportState state = ExportState.open(file, "c", BEGIN, clock.now);
+        EventSender sender = new EventSender(this::takeWell, state, 1)) {
+      state.ofTopic(id, 1);
+      RowExporter exporter = exporter(state, sender);
+      if (next(state) < topic.size()) {
+        exporter.exportRecords(records(next(state), topic.size()));
       }
     }
   }
@@ -280,7 +361,7 @@ final class ExportModelTest {
     add(LedgerOfCalls.row("client0", "GET /", BEGIN, 7));
     ExportCounts counts = new ExportCounts();
     try (StateFile file = new StateFile(folder.resolve("state"), false);
-        ExportState state = ExportState.open(file, "c", BEGIN);
+        ExportState state = ExportState.open(file, "c", BEGIN, clock.now);
         EventSender sender = new EventSender(event -> new Stripe.Accepted(true), state, 1)) {
       exporter(state, sender, counts).exportRecords(records(0, 1));
     }
@@ -293,7 +374,7 @@ final class ExportModelTest {
       Files.move(folder.resolve("kept"), again, StandardCopyOption.REPLACE_EXISTING);
     }
     try (StateFile file = new StateFile(folder.resolve("state"), false);
-        ExportState state = ExportState.open(file, "c", BEGIN);
+        ExportState state = ExportState.open(file, "c", BEGIN, clock.now);
         EventSender sender = new EventSender(this::takeWell, state, 1)) {
       exporter(state, sender).exportKept(KeptRows.read(again), resendsUncertain);
     }
@@ -346,7 +427,7 @@ final class ExportModelTest {
   private boolean run() throws IOException {
     Path path = folder.resolve("state");
     try (StateFile file = new StateFile(path, false);
-        ExportState state = ExportState.open(file, "c", BEGIN);
+        ExportState state = ExportState.open(file, "c", BEGIN, clock.now);
         EventSender sender = new EventSender(this::take, state, 1)) {
       RowExporter exporter = exporter(state, sender);
       for (int from = next(state); from < topic.size(); from = next(state)) {
@@ -376,7 +457,7 @@ final class ExportModelTest {
         sender,
         new RowJudge(mapping(), BEGIN),
         clock,
-        new RowExporter.Results(folder.resolve("kept"), false, counts, new Silent()));
+        new RowExporter.Results(folder.resolve("kept"), false, acceptsGap, counts, new Silent()));
   }
 
   private static int next(ExportState state) {
