@@ -9,31 +9,31 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The billing calendar of a client that is not billed by UTC months. It consists of a time zone and
- * the day of the month on which a period begins. Thread-safe. The current period is cached, and
- * computed again for a moment outside it.
+ * the day of the month on which a period begins. It caches the current period, and computes another
+ * period for a time outside the current one. Thread-safe.
  *
- * <p>Periods follow the rules of a {@link CalendarQuota} of {@link CalendarPeriod#BILLING}. A
- * period of the 31st begins on the last day of a shorter month. A day begins at the first moment at
- * which the zone's clock shows its date.
+ * <p>Periods follow the rules of a {@link CalendarQuota} whose period is {@link
+ * CalendarPeriod#BILLING}. If the day is the 31st, a period begins on the last day of a shorter
+ * month. A day begins at the first instant at which a clock in the zone shows the day's date.
  *
- * <p>Example: the 31st, Europe/Paris, 2026-03-10T12:00:00Z: {@code 2026-02-28}, {@code
- * [2026-02-27T23:00:00Z, 2026-03-30T22:00:00Z)}.
+ * <p>Example: day 31 in Europe/Paris. The period that contains 2026-03-10T12:00:00Z is named {@code
+ * 2026-02-28} and is {@code [2026-02-27T23:00:00Z, 2026-03-30T22:00:00Z)}.
  */
 public final class BillingCalendar {
   private static final String UTC = "UTC";
 
   private final ZoneId timeZone;
 
-  /** The first day of a period, as a date in January, since January has 31 days. */
+  /** First day of a period, as a date in January because January has 31 days. */
   private final LocalDate anchor;
 
   private @Nullable Running running;
 
   /**
-   * A period as calls of its first day record it, and as later calls record it.
+   * The two forms in which records state one period.
    *
-   * @param early with the period before
-   * @param later without it
+   * @param early for calls on the first day of the period; includes the previous period
+   * @param later for later calls; does not include the previous period
    */
   private record Running(BilledIn early, BilledIn later) {}
 
@@ -43,8 +43,8 @@ public final class BillingCalendar {
   }
 
   /**
-   * Returns the calendar by which a client is billed. The defaults are UTC and the first of the
-   * month. They do not come from a policy because a bill covers the calls of all policies.
+   * Returns the calendar by which a client is billed. The defaults are UTC and the first day of the
+   * month. A policy cannot set the defaults because a bill covers the calls of all policies.
    *
    * @return null if the client is billed by UTC months
    */
@@ -57,11 +57,10 @@ public final class BillingCalendar {
   }
 
   /**
-   * Returns the billing period that contains a moment, in the form in which the record of a call
-   * states it.
+   * Returns the billing period that contains a time, in the form that the record of a call states.
    */
   public BilledIn at(long epochMillis) {
-    // a race computes the same immutable value twice
+    // two threads may compute the same immutable value concurrently
     Running now = running;
     if (now == null || !now.later.period().holds(epochMillis)) {
       now = compute(epochMillis);

@@ -11,8 +11,8 @@ import java.time.ZoneOffset;
  * A period for which a client is billed, as the half-open interval {@code [start, end)}. Immutable.
  *
  * <p>The form of the name identifies the calendar. {@code 2026-11} is a UTC month. {@code
- * 2026-11-15} is a period of the client's own calendar, named after its first date in the time
- * zone. The two forms cannot be confused.
+ * 2026-11-15} is a period of the client's own calendar; its name is its first date in the time
+ * zone.
  *
  * @param name the month, or the first date of the period
  * @param timeZone the zone in which the period begins and ends: an IANA name or an offset; {@code
@@ -34,14 +34,15 @@ public record BillingPeriod(
       }
     } catch (DateTimeException notAPeriod) {
       throw new IllegalArgumentException(
-          "a billing period must be a month or a date, is '" + name + "'", notAPeriod);
+          "the name of a billing period must be a month or a date, but is '" + name + "'",
+          notAPeriod);
     }
     Names.require("billing_zone", timeZone);
     Numbers.require("billing_period_start_ms", startEpochMillis, -Numbers.MAX);
     Numbers.require("billing_period_end_ms", endEpochMillis, -Numbers.MAX);
     if (endEpochMillis <= startEpochMillis) {
       throw new IllegalArgumentException(
-          "a billing period must end after its start: ["
+          "the end of a billing period must be after its start, but the period is ["
               + startEpochMillis
               + ", "
               + endEpochMillis
@@ -52,20 +53,19 @@ public record BillingPeriod(
   /**
    * Returns a period of the client's own calendar.
    *
-   * @throws IllegalArgumentException if the values do not form a period, or the name is that of a
-   *     month
+   * @throws IllegalArgumentException if the values do not form a period, or the name is a month
    */
   public static BillingPeriod own(
       String name, String timeZone, long startEpochMillis, long endEpochMillis) {
     BillingPeriod period = new BillingPeriod(name, timeZone, startEpochMillis, endEpochMillis);
     if (period.isUtcMonth()) {
       throw new IllegalArgumentException(
-          "a billing period with bounds must be named by its first date, is '" + name + "'");
+          "the name of a billing period with bounds must be its first date, but is '" + name + "'");
     }
     return period;
   }
 
-  /** Returns the UTC month that contains a moment. */
+  /** Returns the UTC month that contains a time. */
   public static BillingPeriod utcMonthHolding(long epochMillis) {
     return utcMonth(YearMonth.from(Instant.ofEpochMilli(epochMillis).atOffset(ZoneOffset.UTC)));
   }
@@ -80,7 +80,7 @@ public record BillingPeriod(
       return utcMonth(YearMonth.parse(name));
     } catch (DateTimeException notAMonth) {
       throw new IllegalArgumentException(
-          "a billing period of UTC must be a month, is '" + name + "'", notAMonth);
+          "a billing period in UTC must be a month, but is '" + name + "'", notAMonth);
     }
   }
 
@@ -92,12 +92,12 @@ public record BillingPeriod(
     return month.atDay(1).atStartOfDay(ZoneOffset.UTC).toInstant().toEpochMilli();
   }
 
-  /** Returns whether this is a UTC month; false for a period of the client's own calendar. */
+  /** Returns whether the period is a UTC month; false for a period of the client's own calendar. */
   public boolean isUtcMonth() {
     return name.length() == MONTH_LENGTH;
   }
 
-  /** Returns whether a moment belongs to the period. */
+  /** Returns whether the period contains a time. */
   public boolean holds(long epochMillis) {
     return startEpochMillis <= epochMillis && epochMillis < endEpochMillis;
   }

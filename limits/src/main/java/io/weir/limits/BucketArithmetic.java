@@ -4,30 +4,29 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The arithmetic of a bucket under one limit: the reference that every implementation of the cache
- * follows. Immutable; the state is an argument and a result. Times are microseconds since 1970 by
- * the clock of the cache, 1 to 2^53 − 1.
+ * The arithmetic of a bucket under one limit. Every implementation of the cache must compute the
+ * same results. Methods receive the state of the bucket and return the new state. Times are
+ * microseconds since 1970 by the clock of the cache, 1 to 2^53 − 1. Immutable.
  *
- * <p>A bucket's <em>level</em> is its content in units: at most the capacity, and negative when the
- * bucket is in debt. The level is always less than 2^53 units below the capacity.
+ * <p>A bucket's <em>level</em> is its content in units. It is at most the capacity, and negative if
+ * the bucket is in debt. It is always less than 2^53 units below the capacity.
  */
 public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, SlidingBucket {
   /**
-   * The longest time that is reported, 2^52 µs (142 years). Added to a present-day time it stays
-   * below 2^53. Longer times are reported as this value.
+   * Longest waiting time that methods return: 2^52 µs (142 years). They return this value for
+   * longer times, too. The sum of a present-day time and this value is below 2^53.
    */
   long MAX_WAIT_MICROS = 1L << 52;
 
   /**
-   * How long a bucket is kept beyond its time to full. Covers rounding, and keeps the epoch of a
-   * client that calls regularly. A bucket that has expired is full, so the length of the margin
-   * does not affect correctness.
+   * Time for which the cache keeps a bucket after it is full. The margin covers rounding, and
+   * preserves the bucket epoch of a client that calls regularly. An expired bucket counts as full,
+   * so the length of the margin does not affect correctness.
    */
   long TTL_MARGIN_MILLIS = 10_000;
 
   /**
-   * The integers for a store that implements this arithmetic in its own language; see {@code
-   * bucket.lua}.
+   * The integers that an implementation in another language needs; see {@code bucket.lua}.
    *
    * @param tickMicros length of a tick; for a bucket that never refills, the time at which its
    *     period ends
@@ -37,23 +36,23 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
    */
   record Parameters(long tickMicros, long unitsPerTick, long unitsPerToken, long capacityUnits) {}
 
-  /** Returns the integers for a store that implements this arithmetic. */
+  /** Returns the integers that an implementation in another language needs. */
   Parameters parameters();
 
-  /** Returns the most tokens that the bucket holds. */
+  /** Returns the maximum number of tokens in the bucket. */
   long capacityTokens();
 
-  /** Returns the units of a full bucket. */
+  /** Returns the number of units in a full bucket. */
   long capacityUnits();
 
-  /** Returns the units per token. */
+  /** Returns the number of units per token. */
   long unitsPerToken();
 
   /** Returns the content of a refilled bucket in units; negative if the bucket is in debt. */
   long levelUnits(BucketState refilled);
 
   /**
-   * Returns the bucket in its current epoch with the given level.
+   * Returns the bucket with the given level, in its current epoch.
    *
    * @param levelUnits more than capacity − 2^53, at most the capacity
    */
@@ -61,14 +60,17 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
 
   /**
    * Returns whether the time of a stored bucket counts as now. It does if it is ahead of the clock
-   * by more than the bucket's fill time: the clock has stepped back since the bucket was written.
-   * The bucket must then be written, even by a denial, so that refill accrues from now.
+   * by more than the bucket's fill time. The clock has then stepped back since the bucket was
+   * written. Even a denial must then write the bucket, so that refill accrues from now.
    */
   default boolean countsAsNow(@Nullable BucketState kept, long nowEpochMicros) {
     return false;
   }
 
-  /** Returns the bucket as of now; a full bucket without an epoch if no state is stored. */
+  /**
+   * Returns the stored bucket, refilled up to now. Without a stored state, returns a full bucket
+   * without an epoch.
+   */
   BucketState refill(@Nullable BucketState kept, long nowEpochMicros);
 
   /**
@@ -79,20 +81,21 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
    */
   BucketState charge(BucketState refilled, long costTokens, long nowEpochMicros);
 
-  /** Returns the time until a refilled bucket is full if nothing is taken meanwhile. */
+  /** Returns the time until a refilled bucket is full if no call takes tokens meanwhile. */
   long resetMicros(BucketState refilled, long nowEpochMicros);
 
   /**
-   * Returns the time until a refilled bucket holds the cost: 0 if it does now, −1 if it never can.
+   * Returns the time until a refilled bucket holds the cost: 0 if it holds the cost now, −1 if it
+   * can never hold the cost.
    */
   long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros);
 
-  /** Returns the time from empty to full; 0 for a bucket that never refills. */
+  /** Returns the time in which an empty bucket becomes full; 0 for a bucket that never refills. */
   long fillMicros();
 
   /**
    * Returns the time until the bucket holds one more token than now, or one token if it is in debt.
-   * The result is never too short, and exact to a tick.
+   * The result is never too short, and at most one tick too long.
    *
    * @param remainingTokens whole tokens in the bucket
    * @param resetMicros time until the bucket is full
@@ -100,8 +103,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   long moreMicros(long remainingTokens, long resetMicros);
 
   /**
-   * Returns the units that are missing from a full bucket according to the records alone. The
-   * current tick counts as missing.
+   * Returns how many units the bucket lacks to be full, computed from the records alone. The units
+   * of the current tick count as lacking.
    *
    * @param truth the value that {@link BucketLimit#truth} computed from the records
    * @return units ≥ 0, at most 2^53
@@ -109,8 +112,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   long missingUnits(long truth, long nowEpochMicros);
 
   /**
-   * Returns the units that a bucket would have gained since it was full according to the records,
-   * if it had room for them.
+   * Returns how many units the refill has added since the bucket was full, computed from the
+   * records alone. The capacity does not bound the result.
    *
    * @param truth the value that {@link BucketLimit#truth} computed from the records
    * @return units ≥ 0, at most 2^53
@@ -118,8 +121,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   long refilledUnits(long truth, long nowEpochMicros);
 
   /**
-   * Returns a time in which the bucket gains at most the given tokens, in whole ticks; 0 for a
-   * bucket that never refills.
+   * Returns the time in which the bucket gains the given tokens, rounded down to whole ticks; 0 for
+   * a bucket that never refills.
    *
    * @param tokens 0 to the capacity
    */
@@ -142,14 +145,14 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
     return canHold(costTokens) && levelUnits(refilled) >= costTokens * unitsPerToken();
   }
 
-  /** Returns the whole tokens in a refilled bucket; 0 if it is in debt. */
+  /** Returns the number of whole tokens in a refilled bucket; 0 if it is in debt. */
   default long remainingTokens(BucketState refilled) {
     return Math.max(0, levelUnits(refilled) / unitsPerToken());
   }
 
   /**
-   * Returns how long a cache must keep a bucket it has written: the time to full, rounded up to a
-   * millisecond, plus the margin.
+   * Returns how long the cache must keep a bucket that it has written: the time until the bucket is
+   * full, rounded up to a millisecond, plus {@link #TTL_MARGIN_MILLIS}.
    */
   default long ttlMillis(BucketState written, long nowEpochMicros) {
     return (resetMicros(written, nowEpochMicros) + 999) / 1_000 + TTL_MARGIN_MILLIS;

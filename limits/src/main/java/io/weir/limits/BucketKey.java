@@ -9,17 +9,18 @@ import java.util.Base64;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The name of a bucket: the client, the policy, the endpoint if each endpoint has its own bucket,
- * and the end of the period if each period has its own bucket. Immutable.
+ * The key of a recorded bucket. It consists of the client and the policy. It also has the endpoint
+ * if each endpoint has its own bucket, and the end of the period if each period has its own bucket.
+ * Immutable.
  *
- * <p>This is the name of a recorded bucket. A bucket that clients share, or that belongs to an
- * address, has a key in the cache only; see {@link #cacheOnlyText}.
+ * <p>Buckets that several clients share, and buckets of an address, are not recorded. Their keys
+ * exist only in the cache; see {@link #cacheOnlyText}.
  *
- * <p>The text form, which the cache and the records use, is {@code w1:{4:acme}:5:burst}; with an
+ * <p>The cache and the records use the text form. Example: {@code w1:{4:acme}:5:burst}; with an
  * endpoint, {@code w1:{4:acme}:5:burst:12:GET /v1/item}; for a period, {@code
  * w1:{4:acme}:7:monthly@1764547200}. The part in braces is the hash tag of Redis Cluster, so all
- * buckets of a client share a slot. No two keys have the same text, since each name is preceded by
- * its length.
+ * buckets of a client are in one hash slot. No two keys have the same text because the length of
+ * each name precedes the name.
  *
  * @param client the calling client
  * @param policy the policy that limits the client
@@ -28,12 +29,12 @@ import org.jspecify.annotations.Nullable;
  *     period
  */
 public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long endEpochSecond) {
-  /** Version of the text form and of the state that is kept under it. */
+  /** Version of the text form, and of the state that the cache stores under the key. */
   public static final String VERSION = "w1";
 
   /**
-   * Longest text: the version, the punctuation, three names of a length, a colon and 64 characters
-   * each, and the end of a period.
+   * Maximum length of the text. It covers the version, the punctuation, three names and the end of
+   * a period. Each name has a length, a colon and at most 64 characters.
    */
   public static final int MAX_CHARS = 6 + 3 * (3 + Part.MAX_PLAIN_CHARS) + 1 + 21;
 
@@ -56,13 +57,19 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
    * @param isHashed whether {@code text} is the hash
    */
   public record Part(String text, boolean isHashed) {
-    /** Longest name that appears in a key unhashed; keeps usual names readable in a console. */
+    /**
+     * Maximum length of a name that is not hashed. Usual names are shorter, so they are readable in
+     * the Redis console.
+     */
     static final int MAX_PLAIN_CHARS = 64;
 
-    /** Bytes of the SHA-256 in a key: 192 bits, so that a collision costs 2^96 attempts. */
+    /**
+     * Bytes of the SHA-256 in a key: 192 bits, so that an attacker needs 2^96 attempts for a
+     * collision.
+     */
     private static final int HASH_BYTES = 24;
 
-    /** Characters of a hash in Base64. */
+    /** Length of a hash in Base64, in characters. */
     static final int HASH_CHARS = HASH_BYTES / 3 * 4;
 
     /** Prefix of a hash that replaces a name. */
@@ -133,17 +140,17 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
             MessageDigest.getInstance("SHA-256").digest(name.getBytes(StandardCharsets.UTF_8));
         return Base64.getUrlEncoder().encodeToString(Arrays.copyOf(digest, HASH_BYTES));
       } catch (NoSuchAlgorithmException missing) {
-        throw new IllegalStateException("every Java platform has SHA-256", missing);
+        throw new IllegalStateException("this Java platform does not provide SHA-256", missing);
       }
     }
   }
 
-  /** Returns the bucket of a policy whose key is the client alone. */
+  /** Returns the bucket of a policy that has one bucket per client. */
   public static BucketKey of(String policy, String client) {
     return new BucketKey(Part.of(client), Part.of(policy), null, 0);
   }
 
-  /** Returns the bucket of a policy whose key is client and endpoint. */
+  /** Returns the bucket of a policy that has one bucket per client and endpoint. */
   public static BucketKey of(String policy, String client, String endpoint) {
     return new BucketKey(Part.of(client), Part.of(policy), Part.of(endpoint), 0);
   }
@@ -151,7 +158,7 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   /**
    * Parses the text of a key.
    *
-   * @throws IllegalArgumentException if the text is not that of a key
+   * @throws IllegalArgumentException if the text is not a valid key
    */
   public static BucketKey parse(String text) {
     if (!text.startsWith(CLIENT_START)) {
@@ -180,7 +187,7 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
       }
       BucketKey key = new BucketKey(client, policy, endpoint, end);
       if (end < 0 || hasEmptyPart(key) || !key.text().equals(text)) {
-        throw notOurs(text, null); // one key has one text
+        throw notOurs(text, null); // another text of the same key
       }
       return key;
     } catch (NumberFormatException | IndexOutOfBoundsException malformed) {
@@ -188,7 +195,9 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
     }
   }
 
-  /** Returns the display name of the policy in a key's text; null if the text is not a key. */
+  /**
+   * Returns the display name of the policy in a key's text; null if the text is not a valid key.
+   */
   public static @Nullable String policyShown(String text) {
     try {
       return parse(text).policy().shown();
@@ -205,15 +214,15 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   }
 
   private static IllegalArgumentException notOurs(String text, @Nullable Throwable cause) {
-    return new IllegalArgumentException("not a bucket's key: " + text, cause);
+    return new IllegalArgumentException("the text is not a valid bucket key: " + text, cause);
   }
 
-  /** Returns the bucket of one period with the same client, policy and endpoint. */
+  /** Returns the key of one period's bucket, with the same client, policy and endpoint. */
   public BucketKey in(long periodEndEpochSecond) {
     return new BucketKey(client, policy, endpoint, periodEndEpochSecond);
   }
 
-  /** Returns the prefix that the texts of all keys of a client share. */
+  /** Returns the prefix that all keys of a client have in their text form. */
   public static String clientPrefix(String client) {
     return clientPrefix(Part.of(client));
   }
@@ -228,7 +237,7 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   }
 
   /**
-   * Returns the text form, composed of the texts of its parts.
+   * Returns the text form of the key with the given parts.
    *
    * @param clientPrefix the result of {@link #clientPrefix}
    * @param policyText the policy's {@link Part#keyText}
@@ -241,15 +250,17 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   }
 
   /**
-   * Returns the key of an unrecorded bucket, without its period. It differs from the text of every
-   * {@link BucketKey}. Each bucket has a different key: names are preceded by their length, each
-   * kind of part by its sign. Without a client, the whole key except the period is the hash tag.
-   * Such buckets therefore spread over the slots of Redis Cluster: {@code w1:{*5:burst:12:GET
+   * Returns the key of a bucket that is not recorded, without the bucket's period. The key differs
+   * from the text of every {@link BucketKey}. No two buckets have the same key. The length of each
+   * name precedes the name, and each kind of part begins with its own character. Without a client,
+   * the whole key except the period is the hash tag. Buckets without a client are therefore spread
+   * over the hash slots of Redis Cluster. Example with the period: {@code w1:{*5:burst:12:GET
    * /v1/item|203.0.113.7/32}@1764547200}.
    *
    * @param client the client; null if clients share the bucket
    * @param policyText the policy's {@link Part#keyText}
-   * @param plan the plan whose clients share the bucket; null for any
+   * @param plan the plan whose clients share the bucket; null if the bucket does not depend on the
+   *     plan
    * @param endpoint the called endpoint; null if all endpoints share the bucket
    * @param network the caller's network; null if all networks share the bucket
    */
@@ -276,7 +287,7 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
     return text.toString();
   }
 
-  /** Returns the key of one period of a bucket. */
+  /** Returns the key of one period's bucket. */
   public static String inPeriod(String text, PeriodicLimit.Span period) {
     return text + PERIOD_START + period.endEpochSecond();
   }
@@ -284,7 +295,7 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   /**
    * Returns the end of the period in a key's text, in seconds since 1970.
    *
-   * @throws IllegalArgumentException if it is the key of a bucket without a period
+   * @throws IllegalArgumentException if the bucket has no period
    */
   static long endEpochSecond(String text) {
     try {
@@ -294,7 +305,7 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
     }
   }
 
-  /** Returns a key's text with the end of its period replaced. */
+  /** Returns a key's text with another end of the period. */
   static String inPeriod(String text, long endEpochSecond) {
     return text.substring(0, periodStart(text) + 1) + endEpochSecond;
   }
@@ -308,30 +319,29 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   }
 
   /**
-   * Returns the key of the log of a bucket without a period. Its value has another Redis type than
-   * those of other keys. It differs from the text of every {@link BucketKey}.
+   * Returns the key of the log of a bucket without a period. The key differs from the text of every
+   * {@link BucketKey}, because a log has its own Redis type.
    */
   public static String ofLog(String text) {
     return text + LOG;
   }
 
   /**
-   * Returns the key of the slots of a {@link ConcurrencyLimit}. Its value has another Redis type
-   * than those of other keys. It differs from the text of every {@link BucketKey}; see {@link
-   * SlotKey}.
+   * Returns the key of the slots of a {@link ConcurrencyLimit}; see {@link SlotKey}. The key
+   * differs from the text of every {@link BucketKey}, because slots have their own Redis type.
    */
   static String ofSlots(String text) {
     return text + SLOTS;
   }
 
-  /** Returns whether a key's text is that of a bucket that clients share. */
+  /** Returns whether the bucket with the given key is shared by several clients. */
   public static boolean isShared(String text) {
     return text.startsWith(CLIENT_START + SHARED);
   }
 
   /**
-   * Returns the owner in a key's text, which identifies senders with many buckets: the client, or
-   * the policy if clients share the bucket.
+   * Returns the owner of the bucket with the given key: the client, or the policy if several
+   * clients share the bucket. The memory cache counts the buckets of each owner.
    */
   public static String ownerOf(String text) {
     int policyStart = CLIENT_START.length() + 1;

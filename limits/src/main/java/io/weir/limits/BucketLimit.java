@@ -6,15 +6,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The capacity and the refill of one bucket. All differences between the algorithms are declared
- * here and in {@link BucketArithmetic}. A new algorithm therefore does not compile until it
- * implements all of them. Immutable.
+ * The capacity and the refill of one bucket. This interface and {@link BucketArithmetic} declare
+ * all differences between the algorithms. A new algorithm therefore does not compile until it
+ * implements all their methods. Immutable.
  */
 public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, CacheOnlyLimit {
-  /** Returns the most tokens that the bucket holds; 0 to 2^53 − 1. */
+  /** Returns the maximum number of tokens in the bucket; 0 to 2^53 − 1. */
   long capacityTokens();
 
-  /** Returns whether an untouched bucket holds a cost. */
+  /** Returns whether a full bucket holds the cost. */
   default boolean canHold(long costTokens) {
     return costTokens <= capacityTokens();
   }
@@ -22,15 +22,15 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
   /** Returns the algorithm. */
   LimitAlgorithm algorithm();
 
-  /** Returns the arithmetic of a single bucket of this limit. */
+  /** Returns the arithmetic of one bucket under this limit. */
   BucketArithmetic arithmetic();
 
   /**
-   * Returns the view of a bucket for a decision now. It includes the contributions of other buckets
-   * if the bucket does not decide alone.
+   * Returns the view of a bucket for a decision now. If the decision also depends on other buckets,
+   * the view includes their tokens.
    *
    * @param bucket the bucket's key
-   * @param kept the stored buckets of the cache
+   * @param kept the buckets that the cache stores
    */
   default BucketView view(String bucket, KeptBuckets kept, long nowEpochMicros) {
     BucketArithmetic arithmetic = arithmetic();
@@ -39,7 +39,8 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
   }
 
   /**
-   * Returns the window of a bucket without a period: the time from empty to full.
+   * Returns the window of a bucket without a period: the time in which an empty bucket becomes
+   * full.
    *
    * @param arithmetic the arithmetic of this limit
    */
@@ -48,85 +49,86 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
   }
 
   /**
-   * Returns the keys of the other buckets that a decision depends on, in the order of their
-   * periods; empty if the bucket decides alone.
+   * Returns the keys of the other buckets on which a decision depends, in the order of their
+   * periods. Empty if a decision depends on this bucket alone.
    */
   default List<String> otherBuckets(String bucket) {
     return List.of();
   }
 
   /**
-   * Returns the number of keys that a cache reads to decide by a bucket: its own key and those of
-   * the other buckets.
+   * Returns the number of keys that the cache reads for a decision: the bucket's key and the keys
+   * of the other buckets.
    */
   default int keys() {
     return 1;
   }
 
-  /** Returns whether the content of a bucket alone determines whether it holds a cost. */
+  /** Returns whether a decision depends on the content of one bucket alone. */
   default boolean decidesAlone() {
     return true;
   }
 
-  /** Returns the limit of a single bucket, without the contributions of other buckets. */
+  /** Returns the limit without the other buckets on which a decision depends. */
   default BucketLimit alone() {
     return this;
   }
 
   /**
-   * Returns the rate at which the bucket gains tokens during its lifetime; null if it gains none.
-   * The content of a bucket that gains tokens is derived from the time at which it is full. The
-   * content of any other bucket is derived from the sum of the tokens used.
+   * Returns the rate at which the bucket gains tokens; null if it never gains tokens. Records state
+   * when a bucket that gains tokens will be full. They state how many tokens of any other bucket
+   * are used.
    */
   @Nullable Refill refill();
 
-  /** Returns whether the bucket gains tokens during its lifetime. */
+  /** Returns whether the bucket gains tokens. */
   default boolean refills() {
     return refill() != null;
   }
 
   /**
-   * Returns the share of one node when several nodes share the traffic.
+   * Returns the limit of one node if several nodes share this limit.
    *
-   * @param nodes how many nodes share the limit, ≥ 1
+   * @param nodes number of nodes that share the limit, ≥ 1
    */
   BucketLimit shareOf(int nodes);
 
   /**
-   * Returns when a bucket will be full if nothing more is taken, as records state it: in
-   * microseconds since 1970 by the cache's clock.
+   * Returns when a bucket will be full if no call takes more tokens, in microseconds since 1970 by
+   * the cache's clock. Records state this time.
    *
-   * @param byRefillMicros when the refill makes the bucket full; a bucket without a refill is full
-   *     again when its period ends
+   * @param byRefillMicros when the refill makes the bucket full; ignored for a bucket with a
+   *     period, which is full again when the period ends
    */
   long fullAtMicros(long byRefillMicros);
 
   /**
-   * Returns the whole tokens in a bucket; negative if the bucket is in debt.
+   * Returns the number of whole tokens in a bucket; negative if the bucket is in debt.
    *
-   * @param fullAtEpochMicros when the bucket will be full if nothing more is taken
+   * @param fullAtEpochMicros when the bucket will be full if no call takes more tokens
    * @param usedTokens sum of the tokens taken from the bucket
    * @param nowEpochMicros the approximate current time
    */
   long levelTokens(long fullAtEpochMicros, long usedTokens, long nowEpochMicros);
 
   /**
-   * Returns the number by which records state how full a bucket should be: the time at which it is
-   * full if it refills, otherwise the tokens used.
+   * Returns the number that determines how full a bucket should be according to the records. It is
+   * the time at which the bucket is full if the bucket refills, otherwise the number of tokens
+   * used.
    */
   default long truth(long fullAtEpochMicros, long usedTokens) {
     return refills() ? fullAtEpochMicros : usedTokens;
   }
 
   /**
-   * Returns whether the bucket's period has ended by the given time; false for a bucket without a
+   * Returns whether the bucket's period has ended at the given time; false for a bucket without a
    * period.
    */
   boolean isOverAt(long epochMicros);
 
   /**
-   * Writes the members from which {@link LimitAlgorithm#read} reconstructs this limit, {@code
-   * capacity} first.
+   * Writes the members of this limit, {@code capacity} first. {@link LimitAlgorithm#read} reads
+   * them.
    *
    * @param <E> the exception that the sink may throw
    */

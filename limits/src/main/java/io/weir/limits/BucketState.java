@@ -2,22 +2,23 @@
 package io.weir.limits;
 
 /**
- * The stored state of one bucket. A bucket without stored state is full and has no epoch. Created
- * by the {@link BucketArithmetic} of the bucket's limit. Immutable.
+ * The stored state of one bucket. The {@link BucketArithmetic} of the bucket's limit creates it. A
+ * bucket without a stored state is full and has no epoch. Immutable.
  *
- * @param units for a token bucket its content ({@code unitsPerToken} units are one token), negative
- *     if the bucket is in debt; for a quota the negated number of tokens used, so that a changed
- *     capacity applies to the whole period; −2^53 + 1 to 2^53 − 1
- * @param unitsPerToken units per token when the content was written; a different value shows that
- *     the limit has changed since; 0 for a quota
- * @param lastEpochMicros time up to which refill has been added, in microseconds since 1970 by the
- *     cache's clock; advances by whole ticks, so that the fraction of a tick is carried over. For a
- *     quota, when its state was created
- * @param epoch the bucket's epoch: microseconds since 1970 by the cache's clock when it was first
- *     charged, or recreated by a correction; 0 for a bucket that was never charged
- * @param correctedEpoch the epoch that the last applied correction referred to: this epoch, or the
- *     previous epoch if the correction began this epoch; 0 if none was applied
- * @param version version of that correction; 0 if none was applied
+ * @param units content of a token bucket in units, negative if the bucket is in debt. For a quota,
+ *     the negated number of tokens used, so that a changed capacity applies to the whole period.
+ *     −2^53 + 1 to 2^53 − 1
+ * @param unitsPerToken number of units per token when the content was written. If the number
+ *     differs from the limit's, the limit has changed since. 0 for a quota
+ * @param lastEpochMicros time up to which the content includes the refill, in microseconds since
+ *     1970 by the cache's clock. It advances by whole ticks, so no fraction of a tick is lost. For
+ *     a quota, the time when the state was created
+ * @param epoch the bucket epoch: the time of the first charge, or of the correction that created
+ *     the bucket again, in microseconds since 1970 by the cache's clock; 0 for a bucket that was
+ *     never charged
+ * @param correctedEpoch the epoch that the last applied correction named. It is this epoch, or the
+ *     previous epoch if the correction began this epoch. 0 without a correction
+ * @param version version of the last applied correction; 0 without a correction
  * @param chargedTokens tokens taken in this epoch
  */
 public record BucketState(
@@ -41,20 +42,19 @@ public record BucketState(
     requireRange("chargedTokens", chargedTokens, 0);
   }
 
-  /** Returns the version of the last correction of this epoch; 0 if there was none. */
+  /** Returns the version of the last correction of this epoch; 0 without a correction. */
   public long versionOfThisEpoch() {
     return correctedEpoch == epoch ? version : 0;
   }
 
   /**
-   * Returns whether this is the state of a period. Its units are then the negated number of tokens
-   * used.
+   * Returns whether the bucket has a period. The units are then the negated number of tokens used.
    */
   boolean isOfPeriod() {
     return unitsPerToken == 0;
   }
 
-  /** Returns this state with another time up to which refill has been added. */
+  /** Returns this state with another time up to which the content includes the refill. */
   public BucketState withLast(long newLastEpochMicros) {
     return withContent(units, unitsPerToken, newLastEpochMicros);
   }
@@ -71,21 +71,25 @@ public record BucketState(
         chargedTokens);
   }
 
-  /** Returns the same content in a new epoch without charges, which a correction begins. */
+  /**
+   * Returns this state in a new epoch that a correction begins: the same content, and no charged
+   * tokens.
+   */
   public BucketState begun(long newEpoch) {
     return new BucketState(
         units, unitsPerToken, lastEpochMicros, newEpoch, correctedEpoch, version, 0);
   }
 
-  /** Returns this state after a correction of an epoch was applied. */
+  /** Returns this state after a correction that named the given epoch. */
   public BucketState corrected(long lifeEpoch, long correctionVersion) {
     return new BucketState(
         units, unitsPerToken, lastEpochMicros, epoch, lifeEpoch, correctionVersion, chargedTokens);
   }
 
   /**
-   * Returns the state after a charge, including the charge in the counter. The charge begins a new
-   * epoch if it is the first one, or if the counter of the current epoch would leave its range.
+   * Returns the state after a charge. The counter of charged tokens includes the charge. The charge
+   * begins a new epoch if it is the bucket's first charge, or if the counter would exceed its
+   * range.
    */
   BucketState charged(
       long unitsAfter, long lastAfterEpochMicros, long costTokens, long nowEpochMicros) {
@@ -103,7 +107,8 @@ public record BucketState(
 
   private static void requireRange(String field, long value, long min) {
     if (value < min || value >= TokenBucketLimit.EXACT_BELOW) {
-      throw new IllegalArgumentException(field + " must be " + min + " to 2^53 − 1, is " + value);
+      throw new IllegalArgumentException(
+          field + " must be between " + min + " and 2^53 − 1, but is " + value);
     }
   }
 }

@@ -2,7 +2,7 @@
 package io.weir.limits;
 
 /**
- * A bucket of a {@link CacheOnlyLimit} at the moment of a decision. It is not recorded, so it has
+ * A bucket of a {@link CacheOnlyLimit} at the time of a decision. It is not recorded, so it has
  * neither an epoch nor corrections. Immutable.
  */
 sealed interface CacheOnlyBucket extends BucketView permits LoggedBucket, SlotBucket {

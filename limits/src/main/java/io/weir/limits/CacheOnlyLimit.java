@@ -4,9 +4,9 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A limit whose buckets exist only in the cache and are not recorded. They are therefore neither
- * audited nor corrected, and begin empty after a loss of the cache. Its buckets have no period and
- * no refill. Immutable.
+ * A limit whose buckets exist only in the cache and are not recorded. The buckets are therefore
+ * neither audited nor corrected. After the cache has lost them, all their tokens are available
+ * again. They have no period and no refill. Immutable.
  */
 public sealed interface CacheOnlyLimit extends PolicyLimit, BucketLimit
     permits SlidingLog, ConcurrencyLimit {
@@ -18,7 +18,7 @@ public sealed interface CacheOnlyLimit extends PolicyLimit, BucketLimit
     return false;
   }
 
-  /** Returns the arithmetic of a bucket that never refills: tokens are counted one by one. */
+  /** Returns the arithmetic of a bucket that never refills: one unit per token. */
   @Override
   default BucketArithmetic arithmetic() {
     return new PeriodBucket(capacityTokens(), Numbers.MAX);
@@ -44,7 +44,7 @@ public sealed interface CacheOnlyLimit extends PolicyLimit, BucketLimit
     return this;
   }
 
-  /** Returns the key of a bucket, which differs from the keys of all other kinds of buckets. */
+  /** Returns the key of a bucket. It differs from the keys of all other kinds of buckets. */
   String keyOf(String cacheOnlyText);
 
   @Override

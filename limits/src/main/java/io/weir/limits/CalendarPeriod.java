@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits;
 
-/** The periods of a calendar quota. Each begins and ends at midnight of a time zone. */
+/** The periods of a calendar quota. Each period begins and ends at midnight in a time zone. */
 public enum CalendarPeriod {
   /** A calendar day; 23 or 25 hours long when the clocks change. */
   DAY,

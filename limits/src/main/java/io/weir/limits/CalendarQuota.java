@@ -11,24 +11,25 @@ import java.time.temporal.TemporalAdjusters;
 /**
  * A number of tokens per calendar period.
  *
- * <p>A day begins at the first moment at which the zone's clock shows its date. If the clock is put
- * forward over midnight, that is the moment after the jump. If the clock is put back over midnight,
- * that is the first of the two midnights. A date that the zone skipped (Pacific/Apia, 2011-12-30)
- * has no length. Periods therefore follow each other without gap or overlap.
+ * <p>A day begins at the first instant at which a clock in the zone shows the day's date. If the
+ * clock is put forward over midnight, the day begins when the clock is put forward. If the clock is
+ * put back over midnight, the day begins at the first of the two midnights. A date that the zone
+ * skipped (Pacific/Apia, 2011-12-30) has no length. Each period therefore begins exactly where the
+ * previous one ends.
  *
- * <p>Example: month, Europe/Paris, 2026-03-10T12:00:00Z: {@code [2026-02-28T23:00:00Z,
- * 2026-03-31T22:00:00Z)}, an hour shorter than 31 days.
+ * <p>Example: months in Europe/Paris. The period that contains 2026-03-10T12:00:00Z is {@code
+ * [2026-02-28T23:00:00Z, 2026-03-31T22:00:00Z)}, an hour shorter than 31 days.
  *
- * @param capacityTokens tokens of a whole period; 1 to 2^53 − 1
+ * @param capacityTokens tokens per period; 1 to 2^53 − 1
  * @param period the kind of period
- * @param timeZone zone in which days begin, for clients without a zone of their own
+ * @param timeZone zone in which days begin, for clients that do not set a zone
  * @param billingAnchor a day on which a {@link CalendarPeriod#BILLING} period begins, for clients
- *     without an anchor of their own; ignored for other periods
+ *     that do not set an anchor; ignored for other periods
  */
 public record CalendarQuota(
     long capacityTokens, CalendarPeriod period, ZoneId timeZone, LocalDate billingAnchor)
     implements PeriodicLimit {
-  /** The anchor of a policy that does not set one: the first of a month. */
+  /** Default billing anchor of a policy: the first day of a month. */
   public static final LocalDate FIRST_OF_MONTH = LocalDate.of(2000, 1, 1);
 
   public CalendarQuota {
@@ -36,9 +37,9 @@ public record CalendarQuota(
   }
 
   /**
-   * Returns the period that contains a moment, by a client's calendar. Each billing period is
-   * computed from the anchor itself. A period of the 31st therefore returns to the 31st after a
-   * shorter month.
+   * Returns the period that contains a time, by a client's calendar. The start of each billing
+   * period is computed from the anchor, not from the previous period. If the anchor is the 31st,
+   * the period after a shorter month therefore begins on the 31st again.
    */
   @Override
   public Span at(long epochMillis, ClientCalendar client) {
@@ -95,8 +96,8 @@ public record CalendarQuota(
   }
 
   /**
-   * Returns the last date that has begun. It is later than the clock's date if the clock was put
-   * back over midnight.
+   * Returns the latest date that has begun at a time. It is later than the date that the clock
+   * shows if the clock was put back over midnight.
    */
   static LocalDate dayAt(Instant moment, ZoneId zone) {
     LocalDate day = LocalDate.ofInstant(moment, zone);
@@ -111,7 +112,7 @@ public record CalendarQuota(
     return start.isAfter(day) ? anchor.plusMonths(months - 1) : start;
   }
 
-  /** Returns the number of months between the months of two days, ignoring the day of the month. */
+  /** Returns the number of months from one date to another, ignoring the day of the month. */
   static long monthsBetween(LocalDate from, LocalDate to) {
     return ChronoUnit.MONTHS.between(from.withDayOfMonth(1), to.withDayOfMonth(1));
   }

@@ -6,28 +6,28 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 
 /**
- * A limit on concurrent calls. Each admitted call holds one slot, whatever its cost. It holds the
- * slot until it releases it, or until its lease has expired without a renewal.
+ * A limit on concurrent calls. Each admitted call holds one slot, whatever its cost, until it
+ * releases the slot or the lease expires.
  *
- * <p>Bound: at any moment, by the cache's clock, the number of running leases is at most the number
- * of slots. Exceptions: the limit has just been lowered, or the cache has lost its state. The slot
- * of a holder that has crashed becomes free when its lease expires. Lowering a limit does not
- * revoke slots: no call is admitted until enough slots are free.
+ * <p>Bound: at any time of the cache's clock, the number of running leases is at most the number of
+ * slots. There are two exceptions: the limit was just lowered, or the cache has lost its state. If
+ * a holder crashes, its slot becomes free when the lease expires. Lowering a limit does not revoke
+ * slots. No new call is admitted until enough slots are free.
  *
- * <p>Its slots exist only in the cache; see {@link CacheOnlyLimit}. Memory: about 120 bytes per
+ * <p>The slots exist only in the cache; see {@link CacheOnlyLimit}. Memory: about 120 bytes per
  * held slot. Immutable.
  *
- * @param capacityTokens slots; 1 to {@value #MAX_SLOTS}
- * @param leaseMicros how long a slot is held without a renewal, in microseconds; 100 ms to 24 hours
+ * @param capacityTokens number of slots; 1 to {@value #MAX_SLOTS}
+ * @param leaseMicros length of a lease without a renewal, in microseconds; 100 ms to 24 hours
  */
 public record ConcurrencyLimit(long capacityTokens, long leaseMicros) implements CacheOnlyLimit {
-  /** Most slots of a bucket. */
+  /** Maximum number of slots of a bucket. */
   public static final long MAX_SLOTS = 10_000;
 
-  /** Shortest lease: a renewal takes a few milliseconds, and may need a retry. */
+  /** Shortest lease: 100 ms. A renewal takes a few milliseconds, and may need a retry. */
   public static final long MIN_LEASE_MICROS = 100_000;
 
-  /** Longest lease. */
+  /** Longest lease: 24 hours. */
   public static final long MAX_LEASE_MICROS = 24 * 3_600_000_000L;
 
   public ConcurrencyLimit {
@@ -40,15 +40,15 @@ public record ConcurrencyLimit(long capacityTokens, long leaseMicros) implements
     return LimitAlgorithm.CONCURRENCY;
   }
 
-  /** Returns true: a call takes one slot, whatever its cost. */
+  /** Returns true because a call takes one slot, whatever its cost. */
   @Override
   public boolean canHold(long costTokens) {
     return true;
   }
 
   /**
-   * Returns the slots as seen by a caller without a slot. {@link SlotBucket#of} sets the claim of
-   * the caller.
+   * Returns the slots for a caller without a slot. {@link SlotBucket#of} sets the claim of the
+   * caller.
    *
    * @param bucket the bucket's key
    */
@@ -59,7 +59,7 @@ public record ConcurrencyLimit(long capacityTokens, long leaseMicros) implements
         this, slots == null ? SlotState.EMPTY : slots, SlotClaim.NOBODY, nowEpochMicros);
   }
 
-  /** Returns false: a holder of a slot is admitted again even if no slot is free. */
+  /** Returns false because the holder of a slot is admitted again even if no slot is free. */
   @Override
   public boolean decidesAlone() {
     return false;

@@ -2,10 +2,10 @@
 package io.weir.limits;
 
 /**
- * A bucket whose content is a counter, at the moment of a decision. Immutable.
+ * A bucket whose content is a counter, at the time of a decision. Immutable.
  *
- * @param arithmetic the arithmetic of its limit
- * @param state the bucket, refilled up to now
+ * @param arithmetic the arithmetic of the bucket's limit
+ * @param state the bucket's state, refilled up to now
  * @param nowEpochMicros time by the cache's clock
  */
 public record CountedBucket(BucketArithmetic arithmetic, BucketState state, long nowEpochMicros)

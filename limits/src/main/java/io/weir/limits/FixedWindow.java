@@ -9,22 +9,22 @@ import java.time.ZoneId;
 /**
  * A number of tokens per window of a fixed length, with a bucket for each window.
  *
- * <p>Windows are aligned to the epoch or to the calendar. To the epoch: a window begins at each
- * multiple of the length since 1970-01-01T00:00:00Z. To the calendar: a window begins at the start
- * of each day of the time zone, and the other windows follow. The last window of a day ends with
- * the day. It is shorter if the length does not divide the length of the day.
+ * <p>Windows are aligned to the epoch or to the calendar. If they are aligned to the epoch, a
+ * window begins at each multiple of the length since 1970-01-01T00:00:00Z. If they are aligned to
+ * the calendar, the first window of each day begins at the start of the day in the time zone. The
+ * last window of a day ends with the day. It is shorter if the day is not a multiple of the length.
  *
- * <p>Bound: at most the capacity is taken in each window, so at most twice the capacity in any
- * interval of a window's length, which may span the boundary of two windows.
+ * <p>Bound: calls take at most the capacity in each window. An interval of a window's length may
+ * span two windows, so calls take at most twice the capacity in it.
  *
- * @param capacityTokens tokens of a whole window; 1 to 2^53 − 1
+ * @param capacityTokens tokens per window; 1 to 2^53 − 1
  * @param lengthSeconds length of a window; 1 s to 366 days, or at most a day if aligned to the
  *     calendar
- * @param alignment what windows are aligned to
- * @param timeZone zone in which days begin, for clients without a zone of their own; ignored for
- *     windows that are aligned to the epoch
- * @param resetJitterSeconds maximum delay of a bucket's windows relative to these; 0 to the length,
- *     0 if they are aligned to the calendar
+ * @param alignment whether windows are aligned to the epoch or to the calendar
+ * @param timeZone zone in which days begin, for clients that do not set a zone; ignored for windows
+ *     that are aligned to the epoch
+ * @param resetJitterSeconds maximum delay that is added to the windows of a bucket; 0 to the
+ *     length, 0 for windows that are aligned to the calendar
  */
 public record FixedWindow(
     long capacityTokens,
@@ -39,7 +39,7 @@ public record FixedWindow(
   /** Longest window that is aligned to the calendar: one day. */
   public static final long MAX_CALENDAR_LENGTH_SECONDS = 86_400;
 
-  /** What windows are aligned to. */
+  /** The alignment of the windows. */
   public enum Alignment {
     /** Windows begin at multiples of their length since 1970-01-01T00:00:00Z. */
     EPOCH,

@@ -7,9 +7,10 @@ import io.weir.limits.LimitAlgorithm.MemberSink;
  * One window of a {@link FixedWindow}.
  *
  * @param capacityTokens tokens of the window, 1 to 2^53 − 1
- * @param endsAtEpochMicros when the window ends, exclusive, in microseconds since 1970 by the
- *     cache's clock; 1 to 2^53 − 1
- * @param windowMicros length of the windows; the last one of a day may be shorter; 1 to 2^53 − 1
+ * @param endsAtEpochMicros exclusive end of the window, in microseconds since 1970 by the cache's
+ *     clock; 1 to 2^53 − 1
+ * @param windowMicros length of a window in microseconds; the last window of a day may be shorter;
+ *     1 to 2^53 − 1
  */
 public record FixedWindowLimit(long capacityTokens, long endsAtEpochMicros, long windowMicros)
     implements PeriodLimit {

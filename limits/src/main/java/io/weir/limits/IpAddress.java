@@ -7,12 +7,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An IPv4 or IPv6 address. An IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) is stored as the IPv4
- * address that it maps, so that one caller has one address. Immutable.
+ * An IPv4 or IPv6 address. An IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) is stored as its IPv4
+ * address, so that a caller has only one address. Immutable.
  *
  * @param isV4 whether it is an IPv4 address
  * @param high the first 64 bits of an IPv6 address; 0 for IPv4
- * @param low the last 64 bits of an IPv6 address; for IPv4 its 32 bits
+ * @param low the last 64 bits of an IPv6 address; the 32 bits of an IPv4 address
  */
 public record IpAddress(boolean isV4, long high, long low) {
   /** Bits of an IPv4 address. */
@@ -32,12 +32,12 @@ public record IpAddress(boolean isV4, long high, long low) {
   private static final long MAPPED = 0xffffL << 32;
   private static final long LOW_32 = 0xffff_ffffL;
 
-  /** Longest text of an address: an IPv6 address that ends as an IPv4 address. */
+  /** Maximum length of an address as text: an IPv6 address that ends with an IPv4 address. */
   private static final int MAX_CHARS = 45;
 
   /**
-   * Parses the text of an address: four decimal numbers without leading zeros, or one of the forms
-   * of RFC 4291, 2.2. Host names and zones are not accepted, and nothing is resolved.
+   * Parses an address: four decimal numbers without leading zeros, or a form of RFC 4291, 2.2. Host
+   * names and zone ids are not accepted. The method sends no DNS query.
    *
    * @return the address, or null if the text is not an address
    */
@@ -52,7 +52,7 @@ public record IpAddress(boolean isV4, long high, long low) {
     return bits < 0 ? null : new IpAddress(true, 0, bits);
   }
 
-  /** Returns the 32 bits of an IPv4 address, or −1 if the text is not one. */
+  /** Returns the 32 bits of an IPv4 address; −1 if the text is not an IPv4 address. */
   private static long parseV4(String text) {
     Matcher octets = IPV4.matcher(text);
     if (!octets.matches()) {
@@ -101,8 +101,8 @@ public record IpAddress(boolean isV4, long high, long low) {
   }
 
   /**
-   * Replaces an IPv4 address at the end by two groups; returns null if the end contains a dot but
-   * is not an IPv4 address.
+   * Replaces an IPv4 address at the end of the text with two groups. Returns null if the last group
+   * contains a dot but is not an IPv4 address.
    */
   private static @Nullable String withoutV4Tail(String text) {
     if (text.indexOf('.') < 0) {
@@ -122,20 +122,20 @@ public record IpAddress(boolean isV4, long high, long low) {
     return text.isEmpty() ? List.of() : List.of(text.split(":", -1));
   }
 
-  /** Returns the bits of an address of this version: 32 or 128. */
+  /** Returns the number of bits of the address: 32 or 128. */
   public int bits() {
     return isV4 ? V4_BITS : V6_BITS;
   }
 
   /**
-   * Returns the network of an address.
+   * Returns the network that contains the address.
    *
    * @param prefixLength bits that the addresses of the network share, 0 to {@link #bits}
    */
   public IpNetwork network(int prefixLength) {
     if (prefixLength < 0 || prefixLength > bits()) {
       throw new IllegalArgumentException(
-          "prefix length must be 0 to " + bits() + ", is " + prefixLength);
+          "prefix length must be between 0 and " + bits() + ", but is " + prefixLength);
     }
     IpAddress first =
         isV4
@@ -147,7 +147,7 @@ public record IpAddress(boolean isV4, long high, long low) {
     return new IpNetwork(first, prefixLength);
   }
 
-  /** Returns a long whose given number of leading bits is set. */
+  /** Returns a number whose leading {@code ones} bits are set. */
   private static long mask(int ones) {
     return ones == 0 ? 0 : -1L << (Long.SIZE - ones);
   }

@@ -4,26 +4,26 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The addresses that share a prefix. Immutable.
+ * A network: all addresses that have the same prefix. Immutable.
  *
- * @param first the first address: all bits beyond the prefix are 0
- * @param prefixLength bits of the prefix: 0 to 32 for IPv4, 0 to 128 for IPv6
+ * @param first the first address; all bits after the prefix are 0
+ * @param prefixLength number of bits of the prefix: 0 to 32 for IPv4, 0 to 128 for IPv6
  */
 public record IpNetwork(IpAddress first, int prefixLength) {
   private static final int MAPPED_BITS = IpAddress.V6_BITS - IpAddress.V4_BITS;
   private static final int GROUP_BITS = 16;
   private static final int GROUPS = IpAddress.V6_BITS / GROUP_BITS;
 
-  /** Describes the format of a network in messages. */
+  /** Description of the format, for messages. */
   public static final String FORM =
       "an address or a network such as 203.0.113.0/24 or 2001:db8::/32";
 
   /**
-   * Parses a network in CIDR notation (RFC 4632, RFC 4291), or an address, which is a network of
-   * one. A network of IPv4-mapped addresses is the IPv4 network.
+   * Parses a network in CIDR notation (RFC 4632, RFC 4291), or a single address. For IPv4-mapped
+   * addresses it returns the IPv4 network.
    *
-   * @return the network, or null if the text is not a network; also null if an address bit beyond
-   *     the prefix is set, which is usually a mistake
+   * @return the network; null if the text is not a network. Also null if a bit after the prefix is
+   *     set, because that is usually a mistake
    */
   public static @Nullable IpNetwork parse(String text) {
     int slash = text.indexOf('/');
@@ -46,7 +46,7 @@ public record IpNetwork(IpAddress first, int prefixLength) {
     return network.first.equals(address) ? network : null;
   }
 
-  /** Returns a prefix length without leading zeros; −1 if the text is not one. */
+  /** Returns the prefix length; −1 if the text is not a number without leading zeros. */
   private static int length(String text) {
     if (!text.matches("0|[1-9]\\d{0,2}")) {
       return -1;
@@ -54,17 +54,20 @@ public record IpNetwork(IpAddress first, int prefixLength) {
     return Integer.parseInt(text);
   }
 
-  /** Returns whether an address is in the network. */
+  /** Returns whether this network contains an address. */
   public boolean contains(IpAddress address) {
     return address.isV4() == first.isV4() && address.network(prefixLength).first.equals(first);
   }
 
-  /** Returns whether all addresses of another network are in this one. */
+  /** Returns whether this network contains all addresses of another network. */
   public boolean contains(IpNetwork other) {
     return other.prefixLength >= prefixLength && contains(other.first);
   }
 
-  /** Returns CIDR notation: {@code 203.0.113.0/24}, {@code 2001:db8:0::/48}. */
+  /**
+   * Returns the network in CIDR notation, such as {@code 203.0.113.0/24} or {@code
+   * 2001:db8:0::/48}.
+   */
   @Override
   public String toString() {
     StringBuilder text = new StringBuilder();

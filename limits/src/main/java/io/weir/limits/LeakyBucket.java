@@ -6,16 +6,16 @@ import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A leaky bucket: calls add their cost, it leaks evenly, and a call that would make it overflow is
- * denied. Its content equals the tokens missing from a token bucket of the same capacity and rate
- * (Turner, "New directions in communications", IEEE Communications Magazine 24 (1986); ITU-T
- * I.371). The cache and the records therefore count it as that token bucket.
+ * A leaky bucket. Calls add their cost to it, and it leaks evenly. A call that would make it
+ * overflow is denied. Its content equals the number of tokens that a token bucket with the same
+ * capacity and rate lacks (Turner, "New directions in communications", IEEE Communications Magazine
+ * 24 (1986); ITU-T I.371). The cache and the records therefore store that token bucket, the
+ * <em>mirror</em>.
  *
- * <p>As a queue it also returns a delay to each admitted call: the time until the earlier content
- * of the bucket has leaked. Calls that wait for the delay proceed one by one, at the rate.
- * Immutable.
+ * <p>A queue also gives each admitted call a delay: the time until the content before the call has
+ * leaked. Calls that wait for their delay proceed one after another, at the rate. Immutable.
  *
- * @param mirror the token bucket whose missing tokens are the content of this bucket
+ * @param mirror the token bucket that lacks as many tokens as this bucket contains
  * @param isQueue whether admitted calls receive a delay
  */
 public record LeakyBucket(TokenBucketLimit mirror, boolean isQueue) implements PolicyLimit {
@@ -60,11 +60,11 @@ public record LeakyBucket(TokenBucketLimit mirror, boolean isQueue) implements P
   }
 
   /**
-   * Returns how long an admitted call has to wait until the earlier content of the bucket has
-   * leaked. The result is never too long, and too short by less than a tick of the mirror's
-   * arithmetic. A tick is a microsecond unless the numbers are very large.
+   * Returns the time until the content before an admitted call has leaked. The result is never too
+   * long. It is too short by less than a tick of the mirror's arithmetic. A tick is a microsecond
+   * unless the capacity or the rate is very large.
    *
-   * @param limit the limit by which the call was admitted: the mirror, or a node's share of it
+   * @param limit the limit that admitted the call: the mirror, or a node's share of the mirror
    * @param pouredTokens the call's cost if the bucket already contains it; otherwise 0, as for a
    *     peek
    * @param resetMicros time until the bucket is empty

@@ -41,14 +41,15 @@ public enum LimitAlgorithm {
           members.member("sub_windows"));
     }
   },
-  /** A log of the calls of the last window. Its buckets are not recorded. */
+  /** A log of the calls in the last window. Buckets are not recorded. */
   SLIDING_LOG("sliding-log") {
     @Override
     public BucketLimit read(MemberSource members) {
-      throw new IllegalArgumentException("a bucket of a sliding-log is never recorded");
+      throw new IllegalArgumentException(
+          "a record must not contain a sliding-log bucket: only the cache stores it");
     }
   },
-  /** Slots that calls hold for a lease. Its buckets are not recorded. */
+  /** A number of slots, which calls hold for a lease. Buckets are not recorded. */
   CONCURRENCY("concurrency") {
     @Override
     public BucketLimit read(MemberSource members) {
@@ -62,19 +63,19 @@ public enum LimitAlgorithm {
     this.wireName = wireName;
   }
 
-  /** Source of the members of a written limit. */
+  /** Source of the members of a limit that is being read. */
   public interface MemberSource {
     /** Returns the value of a member; 0 if it is absent. */
     long member(String name);
   }
 
   /**
-   * Receives the members of a limit that is being written.
+   * Sink for the members of a limit that is being written.
    *
    * @param <E> the exception that the sink may throw
    */
   public interface MemberSink<E extends Exception> {
-    /** Receives the next member. */
+    /** Accepts the next member. */
     void member(String name, long value) throws E;
   }
 
@@ -94,12 +95,11 @@ public enum LimitAlgorithm {
         return algorithm;
       }
     }
-    throw new IllegalArgumentException("algorithm is not known: '" + wireName + "'");
+    throw new IllegalArgumentException("unknown algorithm: '" + wireName + "'");
   }
 
   /**
-   * Returns the limit whose members were written by {@link BucketLimit#writeTo}. The members are
-   * requested in the same order.
+   * Reads a limit from the members that {@link BucketLimit#writeTo} wrote, in the same order.
    *
    * @throws IllegalArgumentException if a member is out of range
    */

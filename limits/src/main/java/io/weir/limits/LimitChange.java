@@ -4,16 +4,17 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The effect of a changed limit on a bucket that refills, expressed in the times at which the
- * bucket is full. The tokens left at the newest charge are carried over, up to the new capacity. A
- * debt is carried over unchanged. From then on the bucket refills at the new rate. If the number of
- * units per token changes, the remaining fraction of a token is dropped.
+ * The effect of a changed limit on a bucket that refills. It converts the time at which the bucket
+ * is full under the old limit to the time under the new limit. The bucket keeps the tokens that it
+ * held at the newest charge, up to the new capacity. It keeps a debt unchanged. From the newest
+ * charge on it refills at the new rate. If the number of units per token changes, the bucket loses
+ * its fraction of a token.
  *
  * <p>Example: a bucket of capacity 1,000 gains one token an hour and lacks 900. If the capacity is
- * lowered to 10, the 100 remaining tokens fill the bucket. If it is raised to 1,000 again, 990
- * tokens are missing.
+ * lowered to 10, the bucket is full. If the capacity is raised to 1,000 again, the bucket lacks
+ * 990.
  *
- * <p>The cache applies the same change to its bucket when it first decides by the new limit.
+ * <p>The cache changes its bucket in the same way at the first decision under the new limit.
  * Immutable.
  */
 public final class LimitChange {
@@ -37,8 +38,7 @@ public final class LimitChange {
   }
 
   /**
-   * Returns the change from one limit to another; null if one of them does not refill, in which
-   * case there is no time to carry over.
+   * Returns the change from one limit to another; null if one of the limits does not refill.
    *
    * @param before the limit that applied until now
    * @param after the limit that applies from now on
@@ -53,10 +53,7 @@ public final class LimitChange {
         : new LimitChange(before, then, after, now, chargedAtMicros);
   }
 
-  /**
-   * Returns when the bucket is full under the new limit, given when it would have been full under
-   * the old limit.
-   */
+  /** Returns when the bucket is full under the new limit. */
   public long fullAtMicros(long fullAtBeforeMicros) {
     double left =
         (double) before.capacityTokens()

@@ -4,11 +4,11 @@ package io.weir.limits;
 import java.util.Arrays;
 
 /**
- * The calls that a {@link SlidingLog} keeps for one bucket, the oldest first; their times do not
- * decrease. Immutable.
+ * The admitted calls that the cache stores for one bucket of a {@link SlidingLog}, in the order of
+ * their times. Immutable.
  */
 public final class LogState {
-  /** The log of an untouched bucket. */
+  /** A log without calls. */
   public static final LogState EMPTY = new LogState(new long[0], new long[0]);
 
   private final long[] timesMicros;
@@ -39,7 +39,9 @@ public final class LogState {
     return size() == 0 ? 0 : timesMicros[size() - 1];
   }
 
-  /** Returns the log without its {@code dropped} oldest calls and with one new call. */
+  /**
+   * Returns the log without its {@code dropped} oldest calls, and with one more call at the end.
+   */
   public LogState with(int dropped, long atMicros, long cost) {
     int kept = size() - dropped;
     long[] times = Arrays.copyOf(Arrays.copyOfRange(timesMicros, dropped, size()), kept + 1);

@@ -2,11 +2,12 @@
 package io.weir.limits;
 
 /**
- * A bucket of a {@link SlidingLog}. A call counts until one window after it was admitted.
+ * A bucket of a {@link SlidingLog} at the time of a decision. A call counts until one window after
+ * it was admitted.
  *
- * <p>If the cache's clock was set back, calls that are admitted before it has caught up get the
- * time of the newest call. They therefore count for longer, never for less. A log that is ahead by
- * more than a window counts as empty.
+ * <p>If the cache's clock is behind the newest call, admitted calls get the time of the newest
+ * call. They therefore count for longer, never for a shorter time. If the newest call is ahead of
+ * the clock by more than a window, the log counts as empty.
  *
  * @param limit the limit
  * @param log the stored log
@@ -18,7 +19,7 @@ public record LoggedBucket(SlidingLog limit, LogState log, long nowEpochMicros)
     log = log.lastMicros() - nowEpochMicros > limit.windowMicros() ? LogState.EMPTY : log;
   }
 
-  /** Returns the index of the oldest call that counts. */
+  /** Returns the index of the oldest call that still counts. */
   private int firstCounted() {
     int first = 0;
     while (first < log.size() && isOver(first)) {

@@ -4,26 +4,27 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rule for client, endpoint, meter and policy names: 1 to 256 bytes of UTF-8, no control
- * characters, no unpaired surrogates.
+ * The rule for the names of clients, endpoints, meters and policies: 1 to 256 bytes of UTF-8,
+ * without control characters and unpaired surrogates. Stateless and thread-safe.
  */
 public final class Names {
-  /** Maximum length of a name in bytes of UTF-8; bounds every key that is built from names. */
+  /** Maximum length of a name in bytes of UTF-8. It bounds the length of every key. */
   public static final int MAX_BYTES = 256;
 
   private Names() {}
 
   /**
-   * Returns the rule that a name violates, worded to follow the field's name ("must not be empty");
-   * null if the name is valid.
+   * Returns the rule that a name violates, as a phrase that follows the name of the field ("must
+   * not be empty"); null if the name is valid.
    */
   public static @Nullable String violation(String name) {
     return violation(name, MAX_BYTES);
   }
 
   /**
-   * Returns the rule that a text violates, worded in the same way; null if it is valid. The rules
-   * are those of a name, with another maximum length. The result contains no part of the text.
+   * Returns the rule that a text violates, as a phrase that follows the name of the field; null if
+   * the text is valid. The rules are the rules for names, with another maximum length. The result
+   * contains no part of the text.
    *
    * @param maxBytes maximum length in bytes of UTF-8
    */
@@ -54,15 +55,15 @@ public final class Names {
       }
     }
     return bytes > maxBytes
-        ? "must have at most " + maxBytes + " bytes of UTF-8, has " + bytes
+        ? "must have at most " + maxBytes + " bytes of UTF-8, but has " + bytes
         : null;
   }
 
   /**
    * Requires a name to be valid and returns it.
    *
-   * @throws IllegalArgumentException if the name is not valid; the message names the field, the
-   *     rule and the value's length
+   * @throws IllegalArgumentException if the name is not valid; the message contains the field and
+   *     the rule
    */
   public static String require(String field, String name) {
     String violation = violation(name);

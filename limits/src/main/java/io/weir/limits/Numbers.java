@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.limits;
 
-/** The range of the numbers in records and buckets. Stateless and thread-safe. */
+/** Range checks for the numbers in records and buckets. Stateless and thread-safe. */
 public final class Numbers {
   /**
-   * The greatest number in a record. Up to this value the numbers of JSON and Lua are exact, and a
-   * sum of a few values cannot overflow an int64.
+   * Maximum value of a number in a record: 2^53 − 1. JSON and Lua represent all integers up to this
+   * value exactly. A sum of a few such values cannot overflow an int64.
    */
   public static final long MAX = (1L << 53) - 1;
 
   /**
-   * The greatest time in epoch milliseconds, in the year 2255; it is still exact in microseconds.
+   * Maximum time in epoch milliseconds, in the year 2255. Its value in microseconds is at most
+   * {@link #MAX}.
    */
   public static final long MAX_EPOCH_MILLIS = MAX / 1_000;
 
@@ -22,7 +23,7 @@ public final class Numbers {
   }
 
   /**
-   * Requires a number of a record to be in {@code [least, MAX]}.
+   * Requires that a number of a record is in {@code [least, MAX]}.
    *
    * @throws IllegalArgumentException if it is not; the message names the member
    */
@@ -31,14 +32,14 @@ public final class Numbers {
   }
 
   /**
-   * Requires a number of a record to be in {@code [least, most]}.
+   * Requires that a number of a record is in {@code [least, most]}.
    *
    * @throws IllegalArgumentException if it is not; the message names the member
    */
   public static void require(String member, long value, long least, long most) {
     if (value < least || value > most) {
       throw new IllegalArgumentException(
-          member + " must be " + least + " to " + most + ", is " + value);
+          member + " must be between " + least + " and " + most + ", but is " + value);
     }
   }
 }

@@ -5,13 +5,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The arithmetic of one period of a quota or of one window. The bucket begins full, never refills,
- * and ends with its period. The stored state is the number of tokens used. A capacity that changes
- * during the period therefore applies from the start of the period. Example: 70 of 100 tokens were
- * used. A capacity of 120 leaves 50 tokens; a capacity of 60 leaves a debt of 10.
+ * and ends with its period. Its state is the number of tokens used. If the capacity changes during
+ * the period, the new capacity therefore applies to the whole period. Example: 70 of 100 tokens are
+ * used. If the capacity becomes 120, 50 tokens are left. If it becomes 60, the bucket has a debt of
+ * 10.
  *
- * <p>A node whose clock lags may request a period that has expired by the cache's clock. The period
- * then continues unchanged: waiting times are 1 µs, and the written state is kept for the margin.
- * Immutable.
+ * <p>A node whose clock is behind may request a period that has ended by the cache's clock. The
+ * bucket of that period then still decides. Waiting times are 1 µs, and the cache keeps the state
+ * for {@link #TTL_MARGIN_MILLIS}. Immutable.
  */
 final class PeriodBucket implements BucketArithmetic {
   private final long capacityTokens;
@@ -22,7 +23,7 @@ final class PeriodBucket implements BucketArithmetic {
     this.endsAtEpochMicros = endsAtEpochMicros;
   }
 
-  /** Returns 0 units per tick, which marks a bucket that never refills. */
+  /** Returns parameters with 0 units per tick, which means that the bucket never refills. */
   @Override
   public Parameters parameters() {
     return new Parameters(endsAtEpochMicros, 0, 1, capacityTokens);
@@ -91,9 +92,7 @@ final class PeriodBucket implements BucketArithmetic {
         refilled.units() - costTokens, refilled.lastEpochMicros(), costTokens, nowEpochMicros);
   }
 
-  /**
-   * Returns the time until the period ends, whatever the content; 1 µs if the period has expired.
-   */
+  /** Returns the time until the period ends, whatever the content; 1 µs if the period has ended. */
   @Override
   public long resetMicros(BucketState refilled, long nowEpochMicros) {
     return Math.min(MAX_WAIT_MICROS, Math.max(1, endsAtEpochMicros - nowEpochMicros));

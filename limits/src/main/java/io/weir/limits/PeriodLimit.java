@@ -4,13 +4,13 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The limit of one period: its bucket begins full, never refills, and ends with the period. The
- * next period has a bucket of its own. Immutable.
+ * The limit of one period. Its bucket begins full, never refills, and ends with the period. The
+ * next period has its own bucket. Immutable.
  */
 public sealed interface PeriodLimit extends BucketLimit
     permits QuotaLimit, FixedWindowLimit, SlidingWindowLimit {
   /**
-   * Returns when the period ends, exclusive, in microseconds since 1970 by the cache's clock; 1 to
+   * Returns the exclusive end of the period, in microseconds since 1970 by the cache's clock; 1 to
    * 2^53 − 1.
    */
   long endsAtEpochMicros();

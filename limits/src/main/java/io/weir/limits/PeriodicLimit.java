@@ -19,21 +19,21 @@ public sealed interface PeriodicLimit extends PolicyLimit
     }
   }
 
-  /** Returns the period that contains a moment, by a client's calendar. */
+  /** Returns the period that contains a time, by a client's calendar. */
   Span at(long epochMillis, ClientCalendar client);
 
   /**
-   * Returns the maximum delay of a bucket's periods relative to {@link #at}; 0 if the periods of
-   * all buckets begin at the same time. The delay prevents the periods of many buckets from ending
-   * at once.
+   * Returns the maximum delay that is added to the periods of a bucket; 0 if the periods of all
+   * buckets begin at the same time. With a delay, the periods of many buckets do not end at the
+   * same time.
    */
   default long resetJitterSeconds() {
     return 0;
   }
 
   /**
-   * Returns the period of a bucket that contains a moment. The delay of its periods is derived from
-   * its key, so every node computes the same period.
+   * Returns the period of a bucket that contains a time. The delay is computed from the bucket's
+   * key, so every node returns the same period.
    *
    * @param bucket the bucket's key without a period
    */
@@ -44,7 +44,7 @@ public sealed interface PeriodicLimit extends PolicyLimit
   }
 
   private long laterSeconds(String bucket) {
-    // String.hashCode is specified; its upper bits are mixed in because keys differ at their end
+    // the Java specification defines String.hashCode; the factor mixes its bits
     int hash = bucket.hashCode() * 0x9E3779B9;
     return Math.floorMod(hash ^ (hash >>> 16), resetJitterSeconds() + 1);
   }
@@ -57,13 +57,14 @@ public sealed interface PeriodicLimit extends PolicyLimit
     return period.endEpochSecond() - period.startEpochSecond();
   }
 
-  /** Returns the limit of the bucket of a period. */
+  /** Returns the limit of one period's bucket. */
   BucketLimit in(Span period);
 
   @Override
   default BucketLimit ofBucket(@Nullable Span period) {
     if (period == null) {
-      throw new IllegalArgumentException("a bucket of this limit must have a period");
+      throw new IllegalArgumentException(
+          "a bucket of a quota or a window must have a period, but has none");
     }
     return in(period);
   }

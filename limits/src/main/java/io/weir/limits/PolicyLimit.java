@@ -4,15 +4,15 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The limit that a policy sets: on one bucket without a period, or on one bucket per period.
+ * The limit that a policy sets. A key has one bucket without a period, or one bucket per period.
  * Immutable.
  */
 public sealed interface PolicyLimit
     permits TokenBucketLimit, LeakyBucket, CacheOnlyLimit, PeriodicLimit {
-  /** Returns the tokens of a full bucket, or of a whole period; 0 denies every call. */
+  /** Returns the number of tokens in a full bucket, or per period; 0 denies every call. */
   long capacityTokens();
 
-  /** Returns whether a bucket gains tokens during its lifetime. */
+  /** Returns whether a bucket gains tokens. */
   boolean refills();
 
   /**
@@ -29,8 +29,8 @@ public sealed interface PolicyLimit
   BucketLimit ofBucket(PeriodicLimit.@Nullable Span period);
 
   /**
-   * Returns true only if the other limit would admit every call that this one admits. False if that
-   * cannot be determined.
+   * Returns true if the other limit admits every call that this limit admits; false if it does not,
+   * or if the limits cannot be compared.
    */
   boolean isNoWiderThan(PolicyLimit other);
 
@@ -43,8 +43,8 @@ public sealed interface PolicyLimit
   }
 
   /**
-   * Returns the limit that is counted in its place: the mirror of a leaky bucket, otherwise this
-   * limit.
+   * Returns the limit that the cache and the records use: the mirror of a leaky bucket, otherwise
+   * this limit.
    */
   default PolicyLimit counted() {
     return this;

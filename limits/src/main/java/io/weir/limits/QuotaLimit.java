@@ -7,8 +7,8 @@ import io.weir.limits.LimitAlgorithm.MemberSink;
  * One calendar period of a {@link CalendarQuota}.
  *
  * @param capacityTokens tokens of the period, 1 to 2^53 − 1
- * @param endsAtEpochMicros when the period ends, exclusive, in microseconds since 1970 by the
- *     cache's clock; 1 to 2^53 − 1
+ * @param endsAtEpochMicros exclusive end of the period, in microseconds since 1970 by the cache's
+ *     clock; 1 to 2^53 − 1
  */
 public record QuotaLimit(long capacityTokens, long endsAtEpochMicros) implements PeriodLimit {
   public QuotaLimit {

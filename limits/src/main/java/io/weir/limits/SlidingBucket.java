@@ -4,31 +4,37 @@ package io.weir.limits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The arithmetic of the current sub-window of a {@link SlidingWindow} at one moment. It subtracts
- * from the level the tokens taken in the earlier sub-windows, and in the next sub-window by nodes
- * whose clocks are ahead. Everything else is as in a {@link PeriodBucket}. Immutable.
+ * The arithmetic of the current sub-window of a {@link SlidingWindow} at one time. It subtracts the
+ * tokens taken in the earlier sub-windows from the level. It also subtracts the tokens that nodes
+ * whose clocks are ahead have taken in the next sub-window. Otherwise it equals {@link
+ * PeriodBucket}. Immutable.
  *
- * <p>Example: 100 tokens a minute, one sub-window, 80 taken in the previous minute and 30 in the
- * current one. After 15 s, three quarters of the 80 count, so 10 are left.
+ * <p>Example: 100 tokens per minute with one sub-window. Calls took 80 tokens in the previous
+ * minute and 30 in the current minute. After 15 s, three quarters of the 80 tokens count, so 10
+ * tokens are left.
  *
- * <p>A count is clamped to the greatest number that {@link #weighted} can multiply. Only a limit
- * that was lowered by orders of magnitude leaves a greater count behind.
+ * <p>A count that is too large for the multiplication in {@link #weighted} is reduced to the
+ * largest possible count. A count can be that large only if the limit was lowered by orders of
+ * magnitude.
  */
 final class SlidingBucket implements BucketArithmetic {
   private final PeriodBucket own;
   private final SlidingWindowLimit limit;
 
-  /** Tokens taken in the earlier sub-windows, the oldest first, and in the next; each ≥ 0. */
+  /**
+   * Tokens taken in the earlier sub-windows, the oldest first, and then in the next sub-window;
+   * each ≥ 0.
+   */
   private final long[] others;
 
-  /** Number of earlier sub-windows, which is also the index of the current one among all. */
+  /** Number of earlier sub-windows. It is also the index of the current sub-window. */
   private final int current;
 
   private final long steps;
   private final long stepMicros;
   private final long endsAtMicros;
 
-  /** Tokens that the other sub-windows count now; 0 to 2^53 − 1. */
+  /** Tokens of the other sub-windows that count now; 0 to 2^53 − 1. */
   private final long otherTokens;
 
   SlidingBucket(SlidingWindowLimit limit, long[] others, long nowEpochMicros) {
@@ -46,7 +52,9 @@ final class SlidingBucket implements BucketArithmetic {
     this.otherTokens = counted;
   }
 
-  /** Returns how many steps of the current sub-window are left, rounded up; 0 if it has ended. */
+  /**
+   * Returns the number of steps until the current sub-window ends, rounded up; 0 if it has ended.
+   */
   private long stepsLeft(long nowEpochMicros) {
     long leftMicros = Math.max(0, endsAtMicros - nowEpochMicros);
     return Math.min(steps, (leftMicros + stepMicros - 1) / stepMicros);
@@ -65,7 +73,10 @@ final class SlidingBucket implements BucketArithmetic {
     return -refilled.units();
   }
 
-  /** Returns the tokens taken in a sub-window: an earlier one, the current or the next. */
+  /**
+   * Returns the tokens taken in an earlier sub-window, the current sub-window or the next
+   * sub-window.
+   */
   private long count(int index, BucketState refilled) {
     if (index == current) {
       return ownTokens(refilled);
@@ -79,8 +90,8 @@ final class SlidingBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the time until no tokens count any more; 0 if none count now. That is the time until
-   * the newest sub-window with taken tokens no longer counts.
+   * Returns the time until no taken tokens count; 0 if no taken tokens count now. This is the time
+   * until the newest sub-window in which tokens were taken no longer counts.
    */
   @Override
   public long resetMicros(BucketState refilled, long nowEpochMicros) {
@@ -93,8 +104,8 @@ final class SlidingBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the time until the cost fits if nothing is taken meanwhile. The sub-windows stop
-   * counting one after another, the oldest first.
+   * Returns the time until the window holds the cost if no call takes tokens meanwhile. The
+   * sub-windows stop counting one after another, the oldest first.
    */
   @Override
   public long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros) {
@@ -119,7 +130,7 @@ final class SlidingBucket implements BucketArithmetic {
     return fallsTo(most, others.length, refilled, nowEpochMicros);
   }
 
-  /** Returns the time until the count of a sub-window has fallen to a number of tokens. */
+  /** Returns the time until the weighted count of a sub-window has fallen to a number of tokens. */
   private long fallsTo(long tokens, int index, BucketState refilled, long nowEpochMicros) {
     long count = Math.min(count(index, refilled), Numbers.MAX / steps);
     long stepsLeft = count == 0 ? steps : Math.min(steps, tokens * steps / count);

@@ -6,21 +6,23 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 
 /**
- * An exact number of tokens in any window of a given length. The time and the cost of each admitted
- * call are kept until the window has passed.
+ * A limit on the number of tokens in any interval of a given length, the window. The limit is
+ * exact. The cache stores the time and the cost of each admitted call for one window.
  *
- * <p>Bound: in any interval of the window's length, whatever its start, at most the limit is taken,
- * as long as the log is not lost and the cache's clock is not set back. Memory: about 18 bytes per
- * admitted call of the last window. The limit is therefore at most {@value #MAX_TOKENS}. For a
- * larger limit use a {@link SlidingWindow} with sub-windows.
+ * <p>Bound: in any interval of the window's length, calls take at most the capacity. This holds
+ * unless the cache loses the log or its clock is set back. Memory: about 18 bytes per admitted call
+ * of the last window. The capacity is therefore at most {@value #MAX_TOKENS}. For a larger limit
+ * use a {@link SlidingWindow} with sub-windows.
  *
- * <p>Its buckets exist only in the cache; see {@link CacheOnlyLimit}. Immutable.
+ * <p>Buckets exist only in the cache; see {@link CacheOnlyLimit}. Immutable.
  *
- * @param capacityTokens tokens in a window; 1 to {@value #MAX_TOKENS}
+ * @param capacityTokens tokens per window; 1 to {@value #MAX_TOKENS}
  * @param windowMicros length of a window in microseconds; 1 µs to 366 days
  */
 public record SlidingLog(long capacityTokens, long windowMicros) implements CacheOnlyLimit {
-  /** Maximum tokens in a window, and therefore the maximum number of calls kept for a bucket. */
+  /**
+   * Maximum number of tokens per window, and therefore of calls that the cache stores for a bucket.
+   */
   public static final long MAX_TOKENS = 10_000;
 
   public SlidingLog {

@@ -4,33 +4,34 @@ package io.weir.limits;
 import java.time.Duration;
 
 /**
- * A number of tokens in any window of a given length, approximated by counters of sub-windows. The
- * window fully covers the newer sub-windows, and their counts apply in full. It covers the oldest
- * sub-window in part, and that part of its count applies, rounded up. With one sub-window this is
- * the well-known weighting of the previous window. Each sub-window has its own bucket, which is
- * counted, recorded and corrected like that of a {@link FixedWindow}. The limit applies to the sum
- * of the sub-windows.
+ * A limit on the number of tokens in any interval of a given length, the window. Counters of
+ * sub-windows approximate it. The window covers the newer sub-windows, so their counts apply in
+ * full. It covers only a part of the oldest sub-window, so the same part of that count applies,
+ * rounded up. With one sub-window, this is the known algorithm that weights the count of the
+ * previous window. Each sub-window has its own bucket, which is counted, recorded and corrected
+ * like a bucket of a {@link FixedWindow}. The limit applies to the sum of the sub-windows.
  *
  * <p>Sub-windows begin at each multiple of their length since 1970-01-01T00:00:00Z.
  *
- * <p>Bound: in any interval of the window's length at most limit + e × c tokens are taken. Here c
+ * <p>Bound: in any interval of the window's length, calls take at most limit + e × c tokens. Here c
  * is the count of the sub-window in which the interval begins. The factor e is the elapsed part of
- * the sub-window in which the interval ends. The bound is therefore less than twice the limit. It
- * is approached only if all calls come at the very end of one sub-window, and again at the end of
- * the following window. If the calls of each sub-window are spread evenly, at most the limit is
- * taken.
+ * the sub-window in which the interval ends. Calls therefore take less than twice the limit. They
+ * come close to twice the limit only if all calls arrive at the end of one sub-window, and again at
+ * the end of the following window. If the calls of each sub-window are spread evenly, they take at
+ * most the limit.
  *
- * <p>At a boundary, two nodes may differ by one sub-window. They still count each other's calls,
- * because the tokens taken in the next sub-window count, too. Such a call counts for a shorter
- * time: less the time from the choice of its sub-window to its decision. The bound then holds for
- * windows that are shorter by that time. If nodes differ by more than one sub-window, there is no
- * bound on the sum. That may happen after a clock was set back, until all nodes have followed it.
+ * <p>At a boundary, two nodes may select neighboring sub-windows. Each node still counts the calls
+ * of the other node, because the tokens taken in the next sub-window also count. A call then counts
+ * for less than one window: the time from the selection of its sub-window to its decision is
+ * missing. The bound holds for windows that are shorter by that time. If nodes differ by more than
+ * one sub-window, there is no bound on the sum. This may happen after a clock was set back, until
+ * all nodes have followed it.
  *
- * @param capacityTokens tokens of a window; 1 to 2^53 − 1
+ * @param capacityTokens tokens per window; 1 to 2^53 − 1
  * @param lengthSeconds length of a window; 1 s to 366 days
- * @param subWindows number of sub-windows of a window, all of the same length in whole seconds; 1
- *     to {@value #MAX_SUB_WINDOWS}
- * @param resetJitterSeconds maximum delay of a bucket's sub-windows relative to these; 0 to the
+ * @param subWindows number of sub-windows per window; 1 to {@value #MAX_SUB_WINDOWS}. All have the
+ *     same length, in whole seconds
+ * @param resetJitterSeconds maximum delay that is added to the sub-windows of a bucket; 0 to the
  *     length of a sub-window
  * @see <a href="https://blog.cloudflare.com/counting-things-a-lot-of-different-things/">How we
  *     built rate limiting capable of scaling to millions of domains</a>
@@ -38,7 +39,7 @@ import java.time.Duration;
 public record SlidingWindow(
     long capacityTokens, long lengthSeconds, int subWindows, long resetJitterSeconds)
     implements PeriodicLimit {
-  /** Maximum number of sub-windows. A decision reads the counter of each. */
+  /** Maximum number of sub-windows. A decision reads one counter per sub-window. */
   public static final int MAX_SUB_WINDOWS = 60;
 
   public SlidingWindow {
@@ -47,11 +48,10 @@ public record SlidingWindow(
     Numbers.require("sub_windows", subWindows, 1, MAX_SUB_WINDOWS);
     if (lengthSeconds % subWindows != 0) {
       throw new IllegalArgumentException(
-          "window must be sub_windows of whole seconds: "
+          "window must be a multiple of sub_windows in seconds, but "
               + lengthSeconds
-              + " s are not "
-              + subWindows
-              + " × whole seconds");
+              + " s is not a multiple of "
+              + subWindows);
     }
     Numbers.require("reset_jitter (s)", resetJitterSeconds, 0, lengthSeconds / subWindows);
     SlidingWindowLimit.stepMicros(capacityTokens, lengthSeconds / subWindows * 1_000_000L);
@@ -67,7 +67,7 @@ public record SlidingWindow(
     return lengthSeconds / subWindows;
   }
 
-  /** Returns the sub-window that contains a moment; it is the same for all clients. */
+  /** Returns the sub-window that contains a time. It is the same for all clients. */
   @Override
   public Span at(long epochMillis, ClientCalendar client) {
     long second = Math.floorDiv(epochMillis, 1_000L);

@@ -6,22 +6,23 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * One sub-window of a {@link SlidingWindow}. Its bucket counts the tokens taken in it, and is kept
- * until no window reaches back to it. The decision on a call depends on this bucket, the buckets of
- * the earlier sub-windows, and that of the next one.
+ * One sub-window of a {@link SlidingWindow}. Its bucket counts the tokens taken in the sub-window.
+ * The cache keeps the bucket for as long as a window covers a part of the sub-window. A decision
+ * depends on this bucket, the buckets of the earlier sub-windows and the bucket of the next
+ * sub-window.
  *
- * @param capacityTokens tokens of a window, 1 to 2^53 − 1
- * @param endsAtEpochMicros when the sub-window no longer counts, which is one window after its end,
- *     in microseconds since 1970 by the cache's clock; 1 to 2^53 − 1
- * @param windowMicros length of a sub-window; whole seconds, up to 2^53 − 1
- * @param subWindows number of sub-windows of a window; 1 to {@value SlidingWindow#MAX_SUB_WINDOWS}
+ * @param capacityTokens tokens per window, 1 to 2^53 − 1
+ * @param endsAtEpochMicros when the sub-window no longer counts, in microseconds since 1970 by the
+ *     cache's clock: one window after the end of the sub-window; 1 to 2^53 − 1
+ * @param windowMicros length of a sub-window in microseconds; whole seconds, at most 2^53 − 1
+ * @param subWindows number of sub-windows per window; 1 to {@value SlidingWindow#MAX_SUB_WINDOWS}
  */
 public record SlidingWindowLimit(
     long capacityTokens, long endsAtEpochMicros, long windowMicros, long subWindows)
     implements PeriodLimit {
   private static final long MICROS_PER_SECOND = 1_000_000;
 
-  /** Possible lengths of a step of the weight, the shortest first. */
+  /** Possible lengths of a step, the shortest first; see {@link #stepMicros()}. */
   private static final long[] STEPS_MICROS = {1, 1_000, MICROS_PER_SECOND};
 
   public SlidingWindowLimit {
@@ -37,7 +38,7 @@ public record SlidingWindowLimit(
    * shortest of 1 µs, 1 ms and 1 s for which the capacity times the steps of a sub-window stays
    * below 2^53.
    *
-   * @throws IllegalArgumentException if there is none
+   * @throws IllegalArgumentException if no such length exists
    */
   static long stepMicros(long capacityTokens, long windowMicros) {
     for (long step : STEPS_MICROS) {
@@ -48,11 +49,11 @@ public record SlidingWindowLimit(
       }
     }
     throw new IllegalArgumentException(
-        "a limit of "
+        "capacity "
             + capacityTokens
-            + " in sub-windows of "
+            + " with sub-windows of "
             + windowMicros / MICROS_PER_SECOND
-            + " s cannot be weighted exactly below 2^53; choose more sub-windows or a smaller limit");
+            + " s cannot be weighted exactly below 2^53; choose more sub-windows or a smaller capacity");
   }
 
   /**
@@ -85,9 +86,9 @@ public record SlidingWindowLimit(
   }
 
   /**
-   * Returns the keys of the earlier sub-windows that the window covers, the oldest first, and that
-   * of the next sub-window. At a boundary, nodes whose clocks are ahead already charge the next
-   * sub-window.
+   * Returns the keys of the earlier sub-windows that the window covers, the oldest first, and then
+   * the key of the next sub-window. At a boundary, nodes whose clocks are ahead already charge the
+   * next sub-window.
    */
   @Override
   public List<String> otherBuckets(String bucket) {

@@ -5,18 +5,18 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The slots of a {@link ConcurrencyLimit} as seen by one holder. A lease runs until its end,
- * exclusive, by the cache's clock.
+ * The slots of a {@link ConcurrencyLimit} and the claim of one holder, at the time of a decision. A
+ * lease runs until its exclusive end, by the cache's clock.
  *
- * <p>Worked example: 2 slots, leases of 30 s. A takes one at 0 s, B at 10 s; C is denied at 20 s,
- * retry after 10 s. At 25 s A renews, so its lease ends at 55 s. At 40 s B's lease has expired
- * without a renewal, and C gets a slot.
+ * <p>Example: 2 slots and leases of 30 s. A takes a slot at 0 s, and B takes a slot at 10 s. At 20
+ * s C is denied and may retry after 10 s. At 25 s A renews its lease, which then ends at 55 s. B
+ * does not renew its lease, which expires at 40 s. C then gets a slot.
  *
  * <p>If the cache's clock has stepped back since the slots were written, the time of the write
- * counts as now. Each lease then has the remaining time that it had at the write. A slot in use is
- * therefore never given to another holder. The slot of a crashed holder is free one lease after the
- * step at the latest. A lease that ends later than twice the longest lease from now was not written
- * by Weir, and does not count.
+ * counts as now. Each lease then has the same remaining time as at the write. Another holder
+ * therefore never gets a slot that is in use. The slot of a crashed holder is free at most one
+ * lease after the step. Weir ignores a lease that ends more than twice the longest lease from now,
+ * because Weir never writes such a lease.
  *
  * @param limit the limit
  * @param slots the stored slots
@@ -31,10 +31,10 @@ public record SlotBucket(
     slots = backMicros > 0 ? slots.earlierBy(backMicros) : slots;
   }
 
-  /** Maximum time from now to the end of a valid lease. */
+  /** Maximum time from now to the end of a lease that counts. */
   static final long MAX_AHEAD_MICROS = 2 * ConcurrencyLimit.MAX_LEASE_MICROS;
 
-  /** Returns the same slots as seen by another holder. */
+  /** Returns the same slots with the claim of another holder. */
   public SlotBucket of(SlotClaim other) {
     return new SlotBucket(limit, slots, other, nowEpochMicros);
   }
@@ -57,7 +57,7 @@ public record SlotBucket(
     return true;
   }
 
-  /** Returns whether the holder has a slot or may take one, whatever the cost. */
+  /** Returns whether the holder has a slot or may take a slot, whatever the cost. */
   @Override
   public boolean holds(long costTokens) {
     return isHeld()
@@ -75,15 +75,15 @@ public record SlotBucket(
     return Math.max(0, limit.capacityTokens() - running().length);
   }
 
-  /** Returns the time until all leases have expired if none is renewed. */
+  /** Returns the time until all leases have expired if no lease is renewed. */
   @Override
   public long resetMicros() {
     return Arrays.stream(running()).max().orElse(nowEpochMicros) - nowEpochMicros;
   }
 
   /**
-   * Returns the time until the first lease expires without a renewal; a slot may be released
-   * sooner. Returns 0 if the holder has a slot or may take one.
+   * Returns the time until the first lease expires if it is not renewed; 0 if the holder has a slot
+   * or may take a slot. A holder may release its slot earlier.
    */
   @Override
   public long retryAfterMicros(long costTokens) {
@@ -93,11 +93,11 @@ public record SlotBucket(
     return Arrays.stream(running()).min().orElse(nowEpochMicros + 1) - nowEpochMicros;
   }
 
-  /** Returns the slots after the holder has taken a slot or renewed its slot. */
+  /** Returns the slots after the holder has taken a slot or renewed its lease. */
   @Override
   public SlotBucket charged(long costTokens) {
     if (!holds(costTokens)) {
-      throw new IllegalArgumentException("there is no slot for " + claim.holder());
+      throw new IllegalArgumentException("no slot is free for the holder " + claim.holder());
     }
     return changed(
         slots.only(this::runs).with(claim.holder(), nowEpochMicros + limit.leaseMicros()));
@@ -109,8 +109,8 @@ public record SlotBucket(
   }
 
   /**
-   * Returns the unchanged slots to be written again because the clock has stepped back since they
-   * were written; null if it has not.
+   * Returns the slots that the cache must write again because the clock has stepped back since the
+   * last write; null if the clock has not stepped back.
    *
    * @param kept the stored slots
    */

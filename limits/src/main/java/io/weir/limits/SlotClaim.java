@@ -2,21 +2,21 @@
 package io.weir.limits;
 
 /**
- * A claim of a slot: its holder, and until when the holder may take a new slot. Immutable.
+ * A holder's claim to a slot, and the time until which the holder may take a new slot. Immutable.
  *
- * @param holder names the holder: {@value #HOLDER_CHARS} characters of Base64 for URLs
- * @param untilEpochMicros end of the time in which the holder may take a new slot, in microseconds
- *     since 1970 by the cache's clock; {@link #ALWAYS} for a new call. A renewal has an end because
- *     it must not bring back a slot whose lease has expired
+ * @param holder identifies the holder: {@value #HOLDER_CHARS} characters of Base64 for URLs
+ * @param untilEpochMicros time until which the holder may take a new slot, in microseconds since
+ *     1970 by the cache's clock; {@link #ALWAYS} for a new call. For a renewal it is limited,
+ *     because a renewal must not take a slot again after the lease has expired
  */
 public record SlotClaim(String holder, long untilEpochMicros) {
-  /** No end: a new call may take a slot at any time. */
+  /** Value for a new call, which may take a slot at any time. */
   public static final long ALWAYS = Numbers.MAX;
 
-  /** Length of a holder's name. */
+  /** Length of a holder's identifier. */
   public static final int HOLDER_CHARS = BucketKey.Part.HASH_CHARS;
 
-  /** The claim of a caller that holds no slot and gets none. */
+  /** The claim of a caller that neither holds nor takes a slot. */
   static final SlotClaim NOBODY = new SlotClaim("0".repeat(HOLDER_CHARS), 0);
 
   public SlotClaim {
@@ -31,16 +31,16 @@ public record SlotClaim(String holder, long untilEpochMicros) {
    * holders. A retry of a call with the same id has the same holder.
    */
   public static SlotClaim of(String client, String id) {
-    // the length marks the end of the client's name
+    // the length separates the client's name from the id
     return new SlotClaim(BucketKey.Part.hash(client.length() + ":" + client + id), ALWAYS);
   }
 
-  /** Returns the same holder's claim that ends at a time. */
+  /** Returns a claim of the same holder with another end. */
   public SlotClaim until(long epochMicros) {
     return new SlotClaim(holder, epochMicros);
   }
 
-  /** Returns whether a text has the form of a holder's name. */
+  /** Returns whether a text has the form of a holder's identifier. */
   public static boolean isHolder(String text) {
     return BucketKey.Part.isHash(text);
   }

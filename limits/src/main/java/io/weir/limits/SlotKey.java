@@ -15,14 +15,16 @@ public record SlotKey(BucketKey.@Nullable Part client, BucketKey.Part policy, St
   private static final String SUFFIX = BucketKey.ofSlots("");
   private static final String CLIENT_START = BucketKey.VERSION + ":{";
 
-  /** Longest key: its parts are a client, a policy, a plan, an endpoint and a network. */
+  /**
+   * Maximum length of a key. Its parts are a client, a policy, a plan, an endpoint and a network.
+   */
   public static final int MAX_CHARS = 400;
 
   /**
    * Parses a key.
    *
-   * @throws IllegalArgumentException if the text is not the key of slots, for instance another kind
-   *     of key
+   * @throws IllegalArgumentException if the text is not the key of slots, for example if it is the
+   *     key of a token bucket
    */
   public static SlotKey parse(String text) {
     if (text.length() > MAX_CHARS
@@ -34,7 +36,7 @@ public record SlotKey(BucketKey.@Nullable Part client, BucketKey.Part policy, St
     try {
       SlotKey key = new Reader(text).read();
       if (!key.text.equals(text)) {
-        throw notOurs(text); // one key has one text
+        throw notOurs(text); // another text of the same key
       }
       return key;
     } catch (NumberFormatException | IndexOutOfBoundsException malformed) {
@@ -43,10 +45,10 @@ public record SlotKey(BucketKey.@Nullable Part client, BucketKey.Part policy, St
   }
 
   private static IllegalArgumentException notOurs(String text) {
-    return new IllegalArgumentException("not the key of slots: " + text);
+    return new IllegalArgumentException("the text is not a valid key of slots: " + text);
   }
 
-  /** Reads the parts of a key, and composes the key again from them. */
+  /** Reader of the parts of a key. It also composes the key from the parts. */
   private static final class Reader {
     private final String text;
     private int at = CLIENT_START.length();
@@ -62,7 +64,7 @@ public record SlotKey(BucketKey.@Nullable Part client, BucketKey.Part policy, St
         at++;
       } else {
         client = part();
-        at += 2; // the end of the hash tag, which is compared in the end
+        at += 2; // skips the end of the hash tag; the final comparison of the whole key checks it
       }
       BucketKey.Part policy = part();
       BucketKey.Part plan = partAfter('+');
@@ -82,7 +84,7 @@ public record SlotKey(BucketKey.@Nullable Part client, BucketKey.Part policy, St
               ? BucketKey.Part.isHash(part.text())
               : !part.text().isEmpty() && part.equals(BucketKey.Part.of(part.text()));
       if (!isPart) {
-        throw notOurs(text); // too long, or with a brace
+        throw notOurs(text); // the name is too long or contains a brace
       }
       at += part.keyChars();
       return part;

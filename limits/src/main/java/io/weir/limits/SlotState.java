@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.function.LongPredicate;
 
 /**
- * The stored slots of one bucket: their holders, the ends of their leases, and the time of the
- * write. Immutable.
+ * The slots that the cache stores for one bucket: the holders, the ends of their leases and the
+ * time of the last write. Immutable.
  */
 public final class SlotState {
   /** Slots without holders. */
@@ -24,17 +24,19 @@ public final class SlotState {
     this.writtenMicros = writtenMicros;
   }
 
-  /** Returns when these slots were written, by the cache's clock; 0 if it is not known. */
+  /** Returns the time of the last write by the cache's clock; 0 if it is unknown. */
   long writtenMicros() {
     return writtenMicros;
   }
 
-  /** Returns these slots with another time of the write; {@link #EMPTY} if there is no holder. */
+  /**
+   * Returns these slots with another time of the last write; {@link #EMPTY} if there is no holder.
+   */
   public SlotState writtenAt(long epochMicros) {
     return size() == 0 ? EMPTY : new SlotState(holders, endsMicros, epochMicros);
   }
 
-  /** Returns these slots with all times moved back. */
+  /** Returns these slots with all times earlier by the given time. */
   SlotState earlierBy(long micros) {
     long[] ends = Arrays.stream(endsMicros).map(end -> end - micros).toArray();
     return new SlotState(holders, ends, writtenMicros - micros);
@@ -64,12 +66,12 @@ public final class SlotState {
     return 0;
   }
 
-  /** Returns the ends of the leases that satisfy a condition, in no order. */
+  /** Returns the ends of the leases that satisfy a condition, in no defined order. */
   long[] ends(LongPredicate counts) {
     return Arrays.stream(endsMicros).filter(counts).toArray();
   }
 
-  /** Returns these slots with a lease of a holder, which replaces the holder's earlier lease. */
+  /** Returns these slots with a new lease of a holder. It replaces the holder's previous lease. */
   public SlotState with(String holder, long endMicros) {
     SlotState others = without(holder);
     int size = others.size();
@@ -85,7 +87,7 @@ public final class SlotState {
     return filtered((each, end) -> !each.equals(holder));
   }
 
-  /** Returns the slots whose leases' ends satisfy a condition. */
+  /** Returns the slots whose ends of lease satisfy a condition. */
   SlotState only(LongPredicate counts) {
     return filtered((each, end) -> counts.test(end));
   }
@@ -107,7 +109,10 @@ public final class SlotState {
     return new SlotState(Arrays.copyOf(left, count), Arrays.copyOf(ends, count), writtenMicros);
   }
 
-  /** Returns whether the other has the same time of the write, holders and ends, in any order. */
+  /**
+   * Returns whether the other state has the same time of the last write, and the same holders with
+   * the same ends of lease, in any order.
+   */
   @Override
   public boolean equals(Object other) {
     return other instanceof SlotState slots

@@ -7,20 +7,21 @@ import org.jspecify.annotations.Nullable;
 /**
  * The arithmetic of a token bucket under one limit. Immutable.
  *
- * <p>Example: capacity 10, one token per 100 ms, 4 left, cost 6: denied, retry after 200 ms. An
- * attempt at 199.999 ms fails; an attempt at 200 ms succeeds.
+ * <p>Example: a bucket of capacity 10 gains one token per 100 ms and holds 4. A call of cost 6 is
+ * denied and may retry after 200 ms. A retry after 199.999 ms is denied; a retry after 200 ms is
+ * allowed.
  *
- * <p>Bound: in any interval T of the cache's clock at most capacity + rate × T tokens are taken,
- * exactly, for every limit, as long as the state is not lost.
+ * <p>Bound: in any interval T of the cache's clock, calls take at most capacity + rate × T tokens.
+ * The bound is exact for every limit, unless the cache loses the state.
  */
 /*
  * The token bucket as in Turner, "New directions in communications (or which way to the information
  * age?)", IEEE Communications Magazine 24(10), 1986, refilled lazily whenever it is read.
  *
- * Why the bound is exact: let the level be the units plus the elapsed fraction of the current
- * tick. It grows exactly at the rate and falls by the cost at a charge. If the current tick
- * would lift the level above capacity, a charge drops that fraction (see charge). The level is
- * therefore never above capacity at a charge.
+ * Why the bound is exact: let the level be the units plus the elapsed fraction of the current tick.
+ * The level grows exactly at the rate, and a charge reduces it by the cost. If the current tick
+ * would raise the level above the capacity, a charge drops the elapsed fraction (see charge). The
+ * level is therefore never above the capacity at a charge.
  */
 public final class TokenBucket implements BucketArithmetic {
   private final Scale scale;
@@ -52,7 +53,8 @@ public final class TokenBucket implements BucketArithmetic {
   /**
    * {@inheritDoc}
    *
-   * <p>The result is computed backwards from the time until the bucket is full.
+   * <p>The result is the time until the bucket is full, minus the time in which it gains all but
+   * one of the tokens that it lacks.
    */
   @Override
   public long moreMicros(long remainingTokens, long resetMicros) {
@@ -113,14 +115,14 @@ public final class TokenBucket implements BucketArithmetic {
    * Returns the bucket as of now.
    *
    * <ul>
-   *   <li>No stored state, or the state of a quota: full, epoch 0.
-   *   <li>The clock stepped back: the bucket does not refill until the clock has caught up. If
-   *       {@code last} is ahead by more than the fill time of an empty bucket, it {@linkplain
+   *   <li>No stored state, or the state of a quota: the bucket is full and has epoch 0.
+   *   <li>The clock stepped back: the bucket does not refill until the clock reaches {@code last}.
+   *       If {@code last} is ahead by more than the fill time of an empty bucket, it {@linkplain
    *       #countsAsNow counts as now}. The bucket therefore refills again at most one fill time
    *       after the step.
-   *   <li>The limit changed: whole tokens are carried over. The fraction of a token and any content
-   *       above the new capacity are dropped. A debt is rounded up to a whole token. The time since
-   *       {@code last} refills at the new rate.
+   *   <li>The limit changed: the bucket keeps its whole tokens up to the new capacity, and loses
+   *       the fraction of a token. A debt is rounded up to a whole token. For the time since {@code
+   *       last}, the bucket refills at the new rate.
    * </ul>
    */
   @Override
@@ -171,7 +173,7 @@ public final class TokenBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the time until a refilled bucket is full if nothing is taken meanwhile; 0 if it is
+   * Returns the time until a refilled bucket is full if no call takes tokens meanwhile; 0 if it is
    * full.
    */
   @Override
@@ -180,9 +182,9 @@ public final class TokenBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the time until a refilled bucket holds the cost, rounded up. Returns 0 if the bucket
-   * holds the cost, −1 if it never can. The result accounts for the elapsed fraction of the tick
-   * and for a {@code last} in the future.
+   * Returns the time until a refilled bucket holds the cost, rounded up: 0 if it holds the cost
+   * now, −1 if it can never hold the cost. The result accounts for the elapsed fraction of the
+   * tick, and for a {@code last} in the future.
    */
   @Override
   public long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros) {
@@ -199,13 +201,13 @@ public final class TokenBucket implements BucketArithmetic {
     return boundedMicros(ticksFor(missingUnits), nowEpochMicros - refilled.lastEpochMicros());
   }
 
-  /** Returns the least number of ticks that add the given units. */
+  /** Returns the number of ticks that add the given units, rounded up. */
   private long ticksFor(long units) {
     return (units + scale.unitsPerTick() - 1) / scale.unitsPerTick();
   }
 
   /**
-   * Returns the length of the ticks minus the elapsed time.
+   * Returns the length of the ticks minus the elapsed time; at most {@link #MAX_WAIT_MICROS}.
    *
    * @param passedMicros elapsed time, less than a tick; negative if the first tick begins in the
    *     future

@@ -8,29 +8,30 @@ import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A token bucket's capacity and rate, as integers. A bucket holds at most {@code capacityTokens}
- * and gains {@code refillTokens} evenly over each {@code refillPeriodMicros}. "100 a minute, in
- * bursts of at most 20" is capacity 20, refill 100, period 60,000,000.
+ * The capacity and the rate of a token bucket, as integers. A bucket holds at most {@code
+ * capacityTokens} and gains {@code refillTokens} evenly over each {@code refillPeriodMicros}.
+ * Example: for 100 calls per minute in bursts of at most 20, the capacity is 20, the refill is 100
+ * and the period is 60,000,000.
  *
- * <p>The arithmetic is exact and has no remainder. Let refillTokens / refillTicks be in lowest
- * terms. A token is worth {@code unitsPerToken} = refillTicks units, and every tick adds {@code
+ * <p>The arithmetic uses integers and is exact. Let refillTokens / refillTicks be the rate in
+ * lowest terms. A token is {@code unitsPerToken} = refillTicks units, and each tick adds {@code
  * unitsPerTick} = refillTokens units. A tick is the shortest of 1 µs, 1 ms and 1 s for which a full
- * bucket stays below 2^53. Below 2^53 a Lua number represents all integers exactly.
+ * bucket has less than 2^53 units. A Lua number represents all integers below 2^53 exactly.
  *
  * @param capacityTokens maximum tokens in the bucket, which is the largest burst; 0 to 2^53 − 1; 0
  *     denies every call
- * @param refillTokens tokens gained each period; 1 to 2^53 − 1
+ * @param refillTokens tokens gained per period; 1 to 2^53 − 1
  * @param refillPeriodMicros length of a period in microseconds; 1 µs to 366 days
  */
 public record TokenBucketLimit(long capacityTokens, long refillTokens, long refillPeriodMicros)
     implements BucketLimit, PolicyLimit {
-  /** Integers below this are exact in a Lua number (IEEE 754 binary64). */
+  /** Exclusive bound of the integers that a Lua number (IEEE 754 binary64) represents exactly. */
   public static final long EXACT_BELOW = 1L << 53;
 
   /** Longest refill period: 366 days. */
   public static final long MAX_PERIOD_MICROS = 366L * 86_400 * 1_000_000;
 
-  /** A limit that denies every call: its bucket holds no token. */
+  /** A limit that denies every call, because its bucket holds no token. */
   public static final TokenBucketLimit DENY = new TokenBucketLimit(0, 1, 1_000_000);
 
   public TokenBucketLimit {
@@ -71,13 +72,13 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
   }
 
   /**
-   * Returns one node's share of the limit. It has 1 / nodes of the capacity, rounded down but at
-   * least one token, and 1 / nodes of the rate. Example: capacity 100, 10 tokens a second, 4 nodes:
-   * capacity 25, 10 tokens per 4 s.
+   * Returns one node's share of the limit. The share has 1 / nodes of the capacity, rounded down
+   * but at least one token, and 1 / nodes of the rate. Example: of capacity 100 and 10 tokens per
+   * second, each of 4 nodes gets capacity 25 and 10 tokens per 4 s.
    *
-   * <p>The sum of all shares exceeds the limit only in two cases, due to rounding. A capacity below
-   * the number of nodes gives each node one token. A rate below one token per 366 days and node
-   * gives each node one token per 366 days.
+   * <p>Because of rounding, the sum of all shares exceeds the limit in two cases. If the capacity
+   * is below the number of nodes, each node gets one token. If the rate is below one token per 366
+   * days and node, each node gets one token per 366 days.
    */
   @Override
   public TokenBucketLimit shareOf(int nodes) {
@@ -99,7 +100,7 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
     try {
       return new TokenBucketLimit(capacity, refill, periodMicros);
     } catch (IllegalArgumentException notCountable) {
-      // only limits at the edge of the exact range get here; less than the share is safe
+      // only possible for limits at the edge of the exact range; a smaller share is safe
       return new TokenBucketLimit(1, 1, refillPeriodMicros);
     }
   }
@@ -110,11 +111,12 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
   }
 
   /**
-   * Returns the content of the bucket, computed from the time at which it will be full: level(t) =
-   * capacity − (full_at − t)⁺ · refill / period, rounded down, as in decision 0005.
+   * Returns the number of whole tokens in the bucket, computed from the time at which it will be
+   * full. As in decision 0005, level(t) = capacity − (full_at − t)⁺ · refill / period, rounded
+   * down.
    *
-   * <p>With 100 tokens a minute in bursts of at most 100, a bucket that will be full 600 ms after
-   * {@code now} lacks one token and holds 99; 601 ms before that time it holds 98.
+   * <p>Example: a bucket of capacity 100 gains 100 tokens per minute. If it will be full in 600 ms,
+   * it lacks one token and holds 99. If it will be full in 601 ms, it holds 98.
    */
   @Override
   public long levelTokens(long fullAtEpochMicros, long usedTokens, long nowEpochMicros) {
@@ -143,7 +145,7 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
     if (capacityTokens == 0) {
       return true;
     }
-    // refill / period of this limit is at most that of the other
+    // compares refill / period of both limits
     return other.counted() instanceof TokenBucketLimit bucket
         && capacityTokens <= bucket.capacityTokens
         && BigInteger.valueOf(refillTokens)
@@ -173,7 +175,7 @@ public record TokenBucketLimit(long capacityTokens, long refillTokens, long refi
   private static void requireRange(String field, long value, long min, long max) {
     if (value < min || value > max) {
       throw new IllegalArgumentException(
-          field + " must be " + min + " to " + max + ", is " + value);
+          field + " must be between " + min + " and " + max + ", but is " + value);
     }
   }
 

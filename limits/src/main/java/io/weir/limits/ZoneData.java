@@ -10,24 +10,27 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The time zone data of this Java runtime, which determine midnights and billing periods. Stateless
- * and thread-safe.
+ * The version and the age of the time zone data in this Java runtime. The data determine midnights
+ * and billing periods. Stateless and thread-safe.
  */
 public final class ZoneData {
   private static final Pattern VERSION = Pattern.compile("(\\d{4})[a-z]{1,2}");
 
   private ZoneData() {}
 
-  /** Returns the version of the data, as IANA names it: {@code 2025a} is the first of 2025. */
+  /**
+   * Returns the version of the data as IANA names it. {@code 2025a} is the first version of 2025.
+   */
   public static String version() {
     return ZoneRulesProvider.getVersions("UTC").lastKey();
   }
 
   /**
-   * Returns a warning if a version is older than a year. A version's name contains only a year, so
-   * its age counts from the middle of that year. Example: 2025a is too old from 2026-07-01 on.
+   * Returns a warning if a version is older than one year. The name of a version contains only its
+   * year, so the age is counted from the middle of that year. Example: 2025a is too old from
+   * 2026-07-01 on.
    *
-   * @return empty if the version is newer, or its name has another form
+   * @return the warning; empty if the version is newer, or its name has another form
    */
   public static Optional<String> warning(String version, Instant now) {
     Matcher name = VERSION.matcher(version);
@@ -38,9 +41,9 @@ public final class ZoneData {
     return now.atZone(ZoneOffset.UTC).toLocalDate().isBefore(oldFrom)
         ? Optional.empty()
         : Optional.of(
-            "the time zone data of this Java, "
+            "the time zone data of this Java runtime, version "
                 + version
-                + ", are older than a year: billing periods may begin at another time than the"
-                + " clients' clocks say; update the JDK");
+                + ", are older than one year: billing periods may begin at a wrong time in the"
+                + " clients' time zones; update the JDK");
   }
 }

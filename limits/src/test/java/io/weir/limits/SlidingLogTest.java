@@ -55,10 +55,10 @@ final class SlidingLogTest {
 
   @ParameterizedTest
   @CsvSource({
-    "0, 5, limit must be 1 to 10000",
-    "10001, 5, limit must be 1 to 10000",
-    "5, 0, window (µs) must be 1 to",
-    "5, 31622400000001, window (µs) must be 1 to"
+    "0, 5, limit must be between 1 and 10000",
+    "10001, 5, limit must be between 1 and 10000",
+    "5, 0, window (µs) must be between 1 and",
+    "5, 31622400000001, window (µs) must be between 1 and"
   })
   void create_outOfRange_isRefused(long limit, long windowMicros, String problem) {
     IllegalArgumentException refused =

@@ -152,12 +152,12 @@ final class SlidingWindowTest {
 
   @ParameterizedTest
   @CsvSource({
-    "0, 60, 1, limit must be 1 to",
-    "5, 0, 1, window (s) must be 1 to",
-    "5, 31622401, 1, window (s) must be 1 to",
-    "5, 60, 0, sub_windows must be 1 to 60",
-    "5, 61, 61, sub_windows must be 1 to 60",
-    "5, 60, 7, window must be sub_windows of whole seconds",
+    "0, 60, 1, limit must be between 1 and",
+    "5, 0, 1, window (s) must be between 1 and",
+    "5, 31622401, 1, window (s) must be between 1 and",
+    "5, 60, 0, sub_windows must be between 1 and 60",
+    "5, 61, 61, sub_windows must be between 1 and 60",
+    "5, 60, 7, window must be a multiple of sub_windows in seconds",
     "9007199254740991, 60, 1, cannot be weighted exactly"
   })
   void create_outOfRange_isRefused(long limit, long seconds, int subWindows, String problem) {

@@ -121,7 +121,9 @@ class SlotKeyTest {
           try {
             assertEquals(cut, SlotKey.parse(cut).text());
           } catch (IllegalArgumentException refused) {
-            assertTrue(String.valueOf(refused.getMessage()).startsWith("not the key of slots"));
+            assertTrue(
+                String.valueOf(refused.getMessage())
+                    .startsWith("the text is not a valid key of slots"));
           }
         }
       }

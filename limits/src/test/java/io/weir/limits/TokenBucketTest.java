@@ -234,7 +234,8 @@ class TokenBucketTest {
             IllegalArgumentException.class, () -> new BucketState(1L << 53, 1, T0, T0, 0, 0, 1));
 
     assertEquals(
-        "units must be -9007199254740991 to 2^53 − 1, is 9007199254740992", refusal.getMessage());
+        "units must be between -9007199254740991 and 2^53 − 1, but is 9007199254740992",
+        refusal.getMessage());
   }
 
   @Test

@@ -20,7 +20,7 @@ final class ZoneDataTest {
         Optional.empty(), ZoneData.warning("2025a", Instant.parse("2026-06-30T23:59:59Z")));
     String sentence =
         ZoneData.warning("2025a", Instant.parse("2026-07-01T00:00:00Z")).orElseThrow();
-    assertTrue(sentence.contains("2025a, are older than a year"), sentence);
+    assertTrue(sentence.contains("2025a, are older than one year"), sentence);
     assertEquals(
         Optional.empty(), ZoneData.warning("custom", Instant.parse("2099-01-01T00:00:00Z")));
   }

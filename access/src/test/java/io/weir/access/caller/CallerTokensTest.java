@@ -206,7 +206,7 @@ final class CallerTokensTest {
     assertRefused(issuer.sign(of("")), "has a claim /org/id, which must not be empty");
     assertRefused(
         issuer.sign(of("x".repeat(257))),
-        "has a claim /org/id, which must have at most 256 bytes of UTF-8, has 257");
+        "has a claim /org/id, which must have at most 256 bytes of UTF-8, but has 257");
     assertRefused(
         issuer.sign(of("a\n")),
         "has a claim /org/id, which must not contain control characters (U+000A at index 1)");

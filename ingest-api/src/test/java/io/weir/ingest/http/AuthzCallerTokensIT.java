@@ -100,7 +100,7 @@ final class AuthzCallerTokensIT {
     rules.put(node.issuer.sign(claims("")), "has a claim /org/id, which must not be empty");
     rules.put(
         node.issuer.sign(claims("x".repeat(300))),
-        "has a claim /org/id, which must have at most 256 bytes of UTF-8, has 300");
+        "has a claim /org/id, which must have at most 256 bytes of UTF-8, but has 300");
     rules.put("x".repeat(6_145), "has more than 6144 characters");
 
     for (Map.Entry<String, String> each : rules.entrySet()) {

@@ -418,7 +418,7 @@ final class PolicyFileTest {
             clients:
               acme: {limits: {all: {capacity: 9, refill_tokens: 1, refill_period: PT1M}}}
             """),
-        "clients['acme'].limits['all'] does not fit the policy: clients share its buckets");
+        "clients['acme'].limits['all'] does not fit the policy: clients share the buckets of the policy");
   }
 
   @Test

@@ -5,14 +5,14 @@ package io.weir.limits.check;
  * The reply for one bucket of a check.
  *
  * @param sufficient whether the bucket held the cost before the decision
- * @param remainingTokens whole tokens in the bucket after the decision; 0 to capacity
- * @param resetMicros time until the bucket is full if nothing is taken meanwhile; 0 if it is full
+ * @param remainingTokens number of whole tokens in the bucket after the decision; 0 to the capacity
+ * @param resetMicros time until the bucket is full if no call takes tokens meanwhile; 0 if it is
+ *     full
  * @param retryAfterMicros time until the bucket will hold the cost; 0 if it holds the cost now, −1
  *     if the cost is above the capacity
- * @param epoch the bucket's epoch, see {@link io.weir.topics.model.Charge}; 0 if the bucket has
- *     never been charged
- * @param version version of the last correction applied in this epoch; 0 if none was
- * @param chargedTokens tokens taken in this epoch, including this decision
+ * @param epoch the bucket epoch; 0 if the bucket has never been charged
+ * @param version version of the last correction of this epoch; 0 without a correction
+ * @param chargedTokens number of tokens taken in this epoch, including this decision
  * @param charged whether this decision took the cost from the bucket
  */
 public record BucketReply(

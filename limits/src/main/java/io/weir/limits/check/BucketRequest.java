@@ -9,13 +9,13 @@ import io.weir.limits.ConcurrencyLimit;
  *
  * @param bucket the bucket's key in the cache
  * @param limit the bucket's capacity and refill
- * @param enforced true if a lack of tokens denies the call. A bucket that is not enforced (shadow)
- *     is evaluated, and charged if it holds the cost, but never denies a call
- * @param held true if the bucket must not be used while the cache is cold: the check is then
+ * @param enforced whether the bucket denies the call if it does not hold the cost. A bucket that is
+ *     not enforced (shadow) never denies a call; it is charged if it holds the cost
+ * @param held true if the bucket must not decide while the cache is not restored. The check is then
  *     undecided ({@link Decision.Cause#COLD})
  */
 public record BucketRequest(String bucket, BucketLimit limit, boolean enforced, boolean held) {
-  /** Creates the request of a bucket that is also used while the cache is not restored. */
+  /** Creates a request for a bucket that also decides while the cache is not restored. */
   public BucketRequest(String bucket, BucketLimit limit, boolean enforced) {
     this(bucket, limit, enforced, false);
   }

@@ -7,32 +7,37 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request to the cache for one call: take {@code cost} tokens from every bucket, or from none.
+ * A request to the cache for one call: take {@code cost} tokens from every bucket, or from no
+ * bucket.
  *
  * @param buckets the buckets, 1 to {@value #MAX_BUCKETS}, with distinct keys, all in one hash slot
- * @param cost tokens, ≥ 1; a bucket of a {@link ConcurrencyLimit} gives one slot, whatever the cost
- * @param claim the claim of slots; null only if no bucket is that of a {@link ConcurrencyLimit}
- * @param inBatch whether the check belongs to a batch request; single checks have priority over it
+ * @param cost number of tokens, ≥ 1; from a {@link ConcurrencyLimit} the call takes one slot,
+ *     whatever the cost
+ * @param claim the claim to slots; null only if no bucket has a {@link ConcurrencyLimit}
+ * @param inBatch whether the check belongs to a batch request; single checks have priority over
+ *     batch requests
  */
 public record Check(
     List<BucketRequest> buckets, long cost, @Nullable SlotClaim claim, boolean inBatch) {
-  /** Maximum number of buckets in one check; bounds the work of one script call. */
+  /** Maximum number of buckets in one check. It bounds the run time of one script call. */
   public static final int MAX_BUCKETS = 16;
 
   public Check {
     buckets = List.copyOf(buckets);
     if (buckets.isEmpty() || buckets.size() > MAX_BUCKETS) {
       throw new IllegalArgumentException(
-          "a check must have 1 to " + MAX_BUCKETS + " buckets, has " + buckets.size());
+          "a check must have between 1 and " + MAX_BUCKETS + " buckets, but has " + buckets.size());
     }
     if (buckets.stream().map(BucketRequest::bucket).distinct().count() != buckets.size()) {
-      throw new IllegalArgumentException("a check must not contain a bucket twice: " + buckets);
+      throw new IllegalArgumentException(
+          "the buckets of a check must be distinct, but are " + buckets);
     }
     if (cost < 1) {
-      throw new IllegalArgumentException("cost must be at least 1, is " + cost);
+      throw new IllegalArgumentException("cost must be at least 1, but is " + cost);
     }
     if (claim == null && buckets.stream().anyMatch(BucketRequest::hasSlots)) {
-      throw new IllegalArgumentException("a check of slots must have a claim: " + buckets);
+      throw new IllegalArgumentException(
+          "a check must have a claim if a bucket has slots; the buckets are " + buckets);
     }
   }
 
@@ -46,7 +51,7 @@ public record Check(
     this(buckets, cost, null);
   }
 
-  /** Returns a check of some of the buckets for the same call. */
+  /** Returns a check of the given buckets for the same call. */
   public Check of(List<BucketRequest> some) {
     return new Check(some, cost, claim, inBatch);
   }

@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Decides a check of several buckets: reads all of them, then charges all or none. A shadow bucket
+ * Decides a check: it reads all buckets, and then charges all of them or none. A shadow bucket
  * never denies a call. It is charged if the call is allowed and the bucket holds the cost. While
  * the cache is not restored, a check with an enforced {@linkplain BucketRequest#held held} bucket
  * is undecided. Stateless and thread-safe.
@@ -23,13 +23,13 @@ import java.util.List;
 public final class CheckDecider {
   /** Detail of {@link Cause#COLD}. */
   public static final String COLD_DETAIL =
-      "the cache has lost its state, and a bucket of the check waits for its restoration";
+      "the cache is not restored, and a policy of the call has on_cold_cache: hold";
 
   private CheckDecider() {}
 
   /**
-   * Returns whether a cache that is not restored must not decide by this bucket. A shadow bucket
-   * never denies a call, so it is never held back.
+   * Returns whether the bucket must not decide while the cache is not restored. False for a shadow
+   * bucket, because it never denies a call.
    */
   public static boolean isHeldBack(BucketRequest request) {
     return request.held() && request.enforced();
@@ -45,7 +45,8 @@ public final class CheckDecider {
   public record Write(String bucket, BucketState state, long ttlMillis) {}
 
   /**
-   * A bucket whose time alone is written, since it counts as now. Its expiry does not change.
+   * A bucket whose stored time counts as now. Only the new time is written, and the expiry does not
+   * change.
    *
    * @param bucket the bucket's key
    * @param state the state to keep
@@ -67,21 +68,22 @@ public final class CheckDecider {
    * @param bucket the bucket's key
    * @param slots the slots to keep
    * @param ttlMillis how long to keep them
-   * @param restarted true if no slot is taken, renewed or released. Only the ends of the leases are
-   *     then written, since the clock has stepped back since the last write
+   * @param restarted true if only the ends of the leases are written because the clock has stepped
+   *     back; no slot is taken, renewed or released
    */
   public record SlotWrite(String bucket, SlotState slots, long ttlMillis, boolean restarted) {}
 
   /**
-   * A decision and the writes that follow from it.
+   * A decision and its writes.
    *
    * @param decision the decision
-   * @param writes the charged buckets whose content is counted; empty for a denial, a peek and an
+   * @param writes the charged buckets whose content is a counter; empty for a denial, a peek and an
    *     undecided check
-   * @param logs the charged buckets with a log; empty in the same cases
-   * @param slots the buckets with a taken, renewed or released slot, and those whose leases were
-   *     {@linkplain SlotWrite#restarted restarted}
-   * @param restarts the uncharged buckets whose time {@linkplain
+   * @param logs the charged buckets whose content is a log; empty for a denial, a peek and an
+   *     undecided check
+   * @param slots the buckets with a taken, renewed or released slot, and the buckets whose leases
+   *     were {@linkplain SlotWrite#restarted restarted}
+   * @param restarts the buckets that were not charged and whose stored time {@linkplain
    *     io.weir.limits.BucketArithmetic#countsAsNow counts as now}; empty for a peek and an
    *     undecided check
    */
@@ -109,7 +111,7 @@ public final class CheckDecider {
       this(decision, writes, logs, List.of());
     }
 
-    /** Returns a decision that writes nothing. */
+    /** Returns an outcome that writes nothing. */
     public static Outcome without(Decision decision) {
       return new Outcome(decision, List.of(), List.of());
     }
@@ -119,7 +121,7 @@ public final class CheckDecider {
    * Decides a check.
    *
    * @param check the check
-   * @param peek true to charge nothing
+   * @param peek true if the check must not charge a bucket
    * @param warm false while the cache has lost its state and is not restored yet
    * @param nowEpochMicros time by the cache's clock
    * @param kept the stored buckets of the cache
@@ -158,8 +160,8 @@ public final class CheckDecider {
   }
 
   /**
-   * Releases the slots that the holder has in the buckets of a check. A reply is charged if the
-   * holder had a slot there.
+   * Releases the slots of a holder in the buckets of a check. {@link BucketReply#charged} is true
+   * if the holder had a slot in the bucket.
    *
    * @param check buckets with slots
    * @param nowEpochMicros time by the cache's clock
@@ -172,7 +174,8 @@ public final class CheckDecider {
     List<BucketView> views = views(check, kept, nowEpochMicros);
     for (int i = 0; i < views.size(); i++) {
       if (!(views.get(i) instanceof SlotBucket slots)) {
-        throw new IllegalArgumentException("the bucket must have slots: " + check.buckets().get(i));
+        throw new IllegalArgumentException(
+            "the bucket must have slots, but is " + check.buckets().get(i));
       }
       boolean isHeld = slots.isHeld();
       SlotBucket after = isHeld ? slots.released() : slots;
@@ -207,7 +210,7 @@ public final class CheckDecider {
         charged);
   }
 
-  /** Collects the states to be written. */
+  /** The states that a decision writes. */
   private static final class Writes {
     private final List<Write> counted = new ArrayList<>();
     private final List<LogWrite> logs = new ArrayList<>();
@@ -244,7 +247,7 @@ public final class CheckDecider {
     }
   }
 
-  /** Returns the index of the enforced bucket that denies the call, or −1 if none does. */
+  /** Returns the index of the enforced bucket that denies the call; −1 if no bucket denies it. */
   private static int decidingBucket(
       List<BucketRequest> requests, List<BucketView> views, long costTokens) {
     int deciding = -1;

@@ -3,10 +3,10 @@ package io.weir.limits.check;
 
 import java.util.List;
 
-/** The answer to a check. */
+/** The result of a check. */
 public sealed interface Decision {
 
-  /** A decision for which the cache evaluated every bucket of the check. */
+  /** A decision that the cache made after it evaluated every bucket of the check. */
   sealed interface Decided extends Decision permits Allowed, Denied {
     /** Returns when the cache decided, in microseconds since 1970 by its clock. */
     long decidedAtEpochMicros();
@@ -16,8 +16,8 @@ public sealed interface Decision {
   }
 
   /**
-   * Every enforced bucket held the cost, and the cache took it from all of them (a peek takes
-   * nothing).
+   * The call is allowed: every enforced bucket held the cost. The cache took the cost from all of
+   * them, except for a peek.
    */
   record Allowed(long decidedAtEpochMicros, List<BucketReply> buckets) implements Decided {
     public Allowed {
@@ -26,7 +26,7 @@ public sealed interface Decision {
   }
 
   /**
-   * An enforced bucket did not hold the cost; the cache took and wrote nothing.
+   * The call is denied: an enforced bucket did not hold the cost. The cache took nothing.
    *
    * @param decidingBucket index of the enforced bucket with the longest waiting time, or of the
    *     first bucket with a capacity below the cost
@@ -45,13 +45,13 @@ public sealed interface Decision {
   }
 
   /**
-   * A denial by enforced buckets that are already known not to hold the cost. Usually no request
-   * was sent to the cache, and nothing was taken or written. With {@code isPartial}, requests were
-   * sent, and only some of the servers have replied.
+   * The call is denied by enforced buckets that, as the node already knows, do not hold the cost.
+   * Usually the node sent no request to the cache. If {@code isPartial} is true, it sent requests,
+   * and only some of the servers have replied.
    *
    * @param shortages the buckets that do not hold the cost, at least one, in the order of the check
-   * @param isPartial whether a server has not replied to its request; the tokens taken there are
-   *     then unknown
+   * @param isPartial whether a server did not reply; it is then unknown whether that server took
+   *     tokens
    */
   record StillDenied(List<Shortage> shortages, boolean isPartial) implements Decision {
     public StillDenied {
@@ -67,35 +67,38 @@ public sealed interface Decision {
      * A bucket that does not hold the cost.
      *
      * @param bucket index of the bucket in the check
-     * @param reply the current content of the bucket, without charges since the shortage was
-     *     recorded; it contains no epoch
+     * @param reply the current content of the bucket, without later charges than those that the
+     *     node knows; it contains no epoch
      */
     public record Shortage(int bucket, BucketReply reply) {}
   }
 
   /**
-   * The cache did not reply, or not in time. It is unknown whether the cache charged the call.
+   * The cache did not reply before the deadline, or did not decide. It may have charged the call.
    *
    * @param cause the reason
    * @param detail one sentence for the log; contains no data of a client
    */
   record Undecided(Cause cause, String detail) implements Decision {}
 
-  /** Why a check is undecided. */
+  /** Reason for which a check is undecided. */
   enum Cause {
     /** The server did not reply within the deadline, although this process was ready to read. */
     TIMEOUT,
-    /** There is no connection, or the server is loading, read-only or out of memory. */
+    /** The node has no connection, or the server is loading data, read-only or out of memory. */
     UNAVAILABLE,
     /**
-     * This process is overloaded: too many checks are waiting, or it did not send the check or read
-     * the reply in time. The cause says nothing about the server. The call must be rejected because
-     * of overload.
+     * This process is overloaded. Too many checks are waiting, or the process did not send the
+     * check or read the reply before the deadline. The server may be working. The call must be
+     * rejected because of overload.
      */
     REJECTED,
-    /** The server's reply could not be parsed. */
+    /** The reply of the server is not valid. */
     CORRUPT,
-    /** The cache has lost its state, and a bucket of the check waits for its restoration. */
+    /**
+     * The cache has lost its state and is not restored, and a bucket of the check must not decide
+     * meanwhile.
+     */
     COLD
   }
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * Checks: the buckets that a call is checked against, and the all-or-nothing decision over them.
- */
+/** Checks of a call's buckets, and the decision that charges all of them or none. */
 @NullMarked
 package io.weir.limits.check;
 

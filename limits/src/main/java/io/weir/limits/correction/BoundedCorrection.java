@@ -2,11 +2,11 @@
 package io.weir.limits.correction;
 
 /**
- * A correction with a bound on the resulting debt of the bucket. Immutable.
+ * A correction and the maximum debt that it may cause. Immutable.
  *
  * @param correction the correction to apply
  * @param debtCapTokens maximum debt, in tokens below zero; 0 to 2^53 − 1
- * @param takesOnly true if the correction must not add tokens: it was carried over from another
+ * @param takesOnly true if the correction must not add tokens, because it was computed for another
  *     limit and is therefore only a bound
  */
 public record BoundedCorrection(Correction correction, long debtCapTokens, boolean takesOnly) {

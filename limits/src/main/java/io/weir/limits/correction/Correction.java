@@ -6,35 +6,36 @@ import io.weir.limits.Numbers;
 import java.util.Locale;
 
 /**
- * The true state of one bucket, for the decision cache. It states how full the bucket should have
- * been when the cache's counter of this epoch was {@code chargedTokens}. The cache itself accounts
- * for its charges since then. A correction may therefore arrive late, and may be applied while
- * calls are decided.
+ * The state that a bucket should have according to the records. A correction states how full the
+ * bucket should have been when the cache's counter of this epoch was {@code chargedTokens}. The
+ * cache adds its later charges. A correction may therefore arrive late, and the cache may apply it
+ * while it decides calls.
  *
- * <p>The state is absolute, so that a correction may be repeated. A cache applies it only if
- * (epoch, version) is greater than that of the last applied correction. Immutable.
+ * <p>A correction may arrive more than once, because it states an absolute value. The cache applies
+ * it only if its (epoch, version) is greater than the (epoch, version) of the last applied
+ * correction. Immutable.
  *
  * @param bucket the bucket's key in the decision cache
  * @param limit the bucket's limit according to the newest record
- * @param epoch the epoch of the bucket to which the correction refers. A bucket that is missing, or
- *     that has reverted to a state before {@code chargedTokens}, begins a new epoch with the
- *     correction
- * @param version number of the correction among those of the bucket, from 1; a greater version
- *     replaces a lesser one
- * @param chargedTokens the value of the cache's counter up to which records are included
- * @param fullAtEpochMicros when the bucket will be full if nothing more is taken; for a token
- *     bucket this determines its content, for a quota it is the end of the period
- * @param totalTokens tokens of all records of the bucket since it was last known to be full; for a
- *     quota those of the whole period, so that capacity − total tokens are left
- * @param driftTokens exact sum − sum charged by the cache in this epoch, cumulative: positive for
- *     tokens that the cache missed, negative for tokens that it charged without a record
- * @param cause why the correction was published
+ * @param epoch the bucket epoch to which the correction refers. If the bucket is missing, or has
+ *     reverted to a state before {@code chargedTokens}, the correction begins a new epoch
+ * @param version number of the correction among the corrections of the bucket, from 1; a greater
+ *     version replaces a smaller version
+ * @param chargedTokens value of the cache's counter up to which the correction includes the records
+ * @param fullAtEpochMicros when the bucket will be full if no call takes more tokens. This
+ *     determines the content of a token bucket. For a quota it is the end of the period
+ * @param totalTokens tokens of all records since the bucket was last known to be full. For a quota,
+ *     the tokens of the whole period, so that capacity − total tokens are left
+ * @param driftTokens cumulative difference in this epoch: tokens of the records − tokens that the
+ *     cache charged. Positive if the cache charged too few tokens, negative if it charged tokens
+ *     without a record
+ * @param cause reason for which the correction was published
  * @param disturbedAtEpochMillis decision time of the oldest call that this correction includes for
  *     the first time
- * @param asOfEpochMillis when the correction was computed, by the broker's clock
- * @param knownThroughEpochMicros time by the cache's clock of the newest charge or stamp that the
- *     correction includes. If the cache's clock is behind it by more than the bucket takes to fill,
- *     the clock has stepped back since, and this time counts as now. 0 if it is not known
+ * @param asOfEpochMillis when the correction was computed, by the clock of the Kafka broker
+ * @param knownThroughEpochMicros time of the newest charge or stamp that the correction includes,
+ *     by the cache's clock. If the cache's clock is behind it by more than the bucket's fill time,
+ *     the clock has stepped back, and this time counts as now. 0 if it is unknown
  */
 public record Correction(
     String bucket,
@@ -50,27 +51,30 @@ public record Correction(
     long asOfEpochMillis,
     long knownThroughEpochMicros) {
 
-  /** Why the cache and the records disagree. */
+  /** Reason for which a correction was published. */
   public enum Cause {
     /**
-     * A charge was never recorded: the node crashed between charge and record, or the reply came
-     * too late.
+     * A charge was never recorded: the node crashed between the charge and the record, or the reply
+     * of the cache came too late.
      */
     GAP,
     /**
-     * A call was recorded, but the cache reverted to a state before it: a failover, or a restart
-     * from old data.
+     * A call was recorded, but the cache reverted to a state before its charge, because of a
+     * failover or a restart from old data.
      */
     OVERLAP,
-    /** A call was admitted without the cache: fail-open or local mode. */
+    /** A call was admitted without the cache, in the mode open or local. */
     UNSTAMPED,
-    /** The bucket was recreated as full although it could not be full: a flush or an eviction. */
+    /**
+     * The cache created the bucket as full although it could not be full, because of a flush or an
+     * eviction.
+     */
     FRESH_EPOCH,
-    /** A call was settled at a cost other than the charged cost. */
+    /** A call was settled at another cost than the charged cost. */
     SETTLE,
     /**
-     * The cache has lost its state, or a quota's limit has changed; the cache and the records need
-     * not disagree.
+     * The cache has lost its state, or the limit of a quota has changed. The cache and the records
+     * may agree.
      */
     RESTORE;
 
@@ -82,7 +86,7 @@ public record Correction(
     /**
      * Returns the cause with the given wire name.
      *
-     * @throws IllegalArgumentException if there is none
+     * @throws IllegalArgumentException if there is no such cause
      */
     public static Cause ofWireName(String wireName) {
       for (Cause cause : values()) {
@@ -90,7 +94,7 @@ public record Correction(
           return cause;
         }
       }
-      throw new IllegalArgumentException("unknown reason '" + wireName + "'");
+      throw new IllegalArgumentException("unknown reason: '" + wireName + "'");
     }
   }
 
@@ -105,7 +109,7 @@ public record Correction(
   /**
    * Returns this correction of the bucket under another limit.
    *
-   * @param otherFullAtEpochMicros when the bucket will be full under that limit
+   * @param otherFullAtEpochMicros when the bucket will be full under the other limit
    */
   public Correction withLimit(BucketLimit other, long otherFullAtEpochMicros) {
     return new Correction(

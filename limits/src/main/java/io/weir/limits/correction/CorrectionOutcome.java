@@ -5,9 +5,9 @@ package io.weir.limits.correction;
  * The outcome of a correction. Immutable.
  *
  * @param kind the kind of outcome
- * @param changeTokens tokens added (positive) or taken (negative), rounded toward zero; for a
- *     recreated bucket the tokens missing from its capacity, as a negative number
- * @param clamped whether the debt cap limited the debit
+ * @param changeTokens number of tokens added (positive) or taken (negative), rounded toward zero;
+ *     for a created bucket, the number of tokens that it lacks, as a negative number
+ * @param clamped whether the debt cap limited the number of taken tokens
  */
 public record CorrectionOutcome(Kind kind, long changeTokens, boolean clamped) {
 
@@ -15,12 +15,12 @@ public record CorrectionOutcome(Kind kind, long changeTokens, boolean clamped) {
   public enum Kind {
     /** The bucket was corrected. */
     APPLIED,
-    /** The bucket was missing and was recreated. */
+    /** The bucket was missing, and the correction created it. */
     CREATED,
     /** This correction or a newer one was already applied; nothing was changed. */
     STALE,
     /**
-     * The bucket was missing, and would be full by now (or its period has expired); nothing was
+     * The bucket was missing, and would be full by now, or its period has ended; nothing was
      * changed.
      */
     FULL,

@@ -10,33 +10,38 @@ import io.weir.limits.correction.CorrectionOutcome.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The effect of a correction on a bucket: the reference that every corrector follows (decision
- * record 0005). A correction is applied if its (epoch, version) is greater than that of the last
- * applied correction. The bucket then has the content that the records state, less the charges of
- * the cache since. Stateless and thread-safe.
+ * The rule for applying a correction to a bucket (decision record 0005). Every implementation of
+ * the cache must compute the same result. A correction is applied if its (epoch, version) is
+ * greater than the (epoch, version) of the last applied correction. The bucket then has the content
+ * that the correction states, minus the later charges of the cache. Stateless and thread-safe.
  *
- * <p>A bucket begins a new epoch with the correction if it is missing, or if its counter is behind
- * that of the correction. In the previous epoch, the greater counter would hide future charges. A
- * bucket that is corrected by the greatest version also begins a new epoch, since no correction
- * could replace that version. A token bucket gains nothing by a new epoch if the correction
- * includes no charge of the cache.
+ * <p>The correction begins a new epoch if the bucket is missing, or if the bucket's counter is less
+ * than the counter in the correction. In the previous epoch, later charges would be mistaken for
+ * charges that the correction includes. A correction with the maximum version also begins a new
+ * epoch, because no correction could replace that version. If the correction includes no charge of
+ * the cache, a new epoch does not add tokens to a token bucket.
  *
- * <p>Example: capacity 10, one token a second. A correction states that the bucket should have been
- * full in 4 s when 7 tokens were charged. The bucket then holds 6 tokens. If the cache has charged
- * 9 tokens by now, it holds 4.
+ * <p>Example: a bucket has capacity 10 and gains one token per second. A correction states that it
+ * should have been full in 4 s when 7 tokens were charged. The bucket then holds 6 tokens. If the
+ * cache has charged 9 tokens by now, it holds 4.
  *
  * <p>Another example: the bucket should have been full 1 s ago, and the cache has charged 11 tokens
- * by now. It lacks 3 tokens if the last 4 were charged a second ago, and 4 if they were charged
- * just now. A level between the two bounds is kept; any other level is moved to the nearer bound. A
- * late correction therefore does not take tokens that were refilled meanwhile.
+ * by now. The bucket lacks 3 tokens if the last 4 tokens were charged a second ago. It lacks 4
+ * tokens if they were charged just now. A level between the two bounds is not changed. Any other
+ * level is set to the nearer bound. A late correction therefore does not take tokens that the
+ * bucket has gained meanwhile.
  */
 public final class CorrectionRule {
   /**
-   * Greatest number in a correction. Only a wrong correction exceeds it; its numbers are clamped.
+   * Maximum of a number in a correction. Only a wrong correction exceeds it, and its numbers are
+   * reduced to the maximum.
    */
   private static final long MAX_NUMBER = TokenBucketLimit.EXACT_BELOW - 1;
 
-  /** Greatest epoch in a correction, in the year 2112; leaves room for later epochs. */
+  /**
+   * Maximum epoch in a correction, in the year 2112. It is below 2^53, so that greater epochs can
+   * follow.
+   */
   private static final long MAX_EPOCH = 1L << 52;
 
   private CorrectionRule() {}
@@ -45,8 +50,8 @@ public final class CorrectionRule {
    * The result of a correction.
    *
    * @param outcome the outcome
-   * @param state the state to keep; null if nothing is to be written
-   * @param ttlMillis how long to keep it; 0 if nothing is to be written
+   * @param state the state that the cache must write; null if it must not write
+   * @param ttlMillis how long the cache must keep the state; 0 if it must not write
    */
   public record Result(CorrectionOutcome outcome, @Nullable BucketState state, long ttlMillis) {
     static Result unchanged(Kind kind) {
@@ -55,20 +60,21 @@ public final class CorrectionRule {
   }
 
   /**
-   * Returns a correction's number clamped to the range of the arithmetic: below 2^53, above −2^53.
+   * Returns a number of a correction, limited to the range of the arithmetic: above −2^53 and below
+   * 2^53.
    */
   public static long bounded(long number) {
     return Math.max(-MAX_NUMBER, Math.min(number, MAX_NUMBER));
   }
 
-  /** Returns the epoch to which a correction refers, clamped to the range of the arithmetic. */
+  /** Returns the epoch to which a correction refers, limited to the range of the arithmetic. */
   public static long epoch(Correction correction) {
     return Math.min(correction.epoch(), MAX_EPOCH);
   }
 
   /**
-   * Returns the number by which a correction states how full the bucket should be: the time at
-   * which it is full, or for a quota the tokens used.
+   * Returns the number that determines how full the bucket should be: the time at which a token
+   * bucket is full, or the tokens used of a quota.
    */
   public static long truth(Correction correction) {
     return bounded(
@@ -79,7 +85,7 @@ public final class CorrectionRule {
    * Applies a correction.
    *
    * @param bounded the correction and its bound
-   * @param kept the stored state of its bucket, or null if there is none
+   * @param kept the stored state of the bucket; null if there is no state
    * @param nowEpochMicros time by the cache's clock
    */
   public static Result apply(
@@ -103,7 +109,7 @@ public final class CorrectionRule {
         Numbers.boundedProduct(Math.max(0, sinceTokens), arithmetic.unitsPerToken());
     long lackingUnits = arithmetic.missingUnits(truth, nowEpochMicros);
     long highUnits = Math.max(0, lackingUnits + chargedUnits);
-    // later charges may have been refilled under the limit to which the correction was carried over
+    // with takesOnly, the bucket may have gained the tokens of later charges under its limit
     long lowUnits =
         bounded.takesOnly()
             ? lackingUnits
@@ -114,7 +120,7 @@ public final class CorrectionRule {
     }
     long ownUnits = arithmetic.capacityUnits() - arithmetic.levelUnits(before);
     long missingUnits = Math.max(lowUnits, Math.min(ownUnits, highUnits));
-    // a bucket with a greater debt, because its limit was lowered, gains nothing
+    // if a lowered limit has caused a debt above the cap, the correction adds no tokens
     long mostUnits = Math.max(mostMissingUnits(arithmetic, bounded), ownUnits);
     long levelUnits = arithmetic.capacityUnits() - Math.min(missingUnits, mostUnits);
     long changeUnits = levelUnits - arithmetic.levelUnits(before);
@@ -135,11 +141,11 @@ public final class CorrectionRule {
   }
 
   /**
-   * Returns whether a correction contains nothing new. That is so if it or a newer correction was
-   * applied, or if it refers to an epoch before one that a charge began. The newer epoch is
-   * repaired by its own corrections. A quota still applies a correction of an earlier epoch: tokens
-   * used earlier are used in every epoch. A correction of the new epoch requires a record with its
-   * stamp, which does not arrive while the cache decides nothing (simulation, seed 20435).
+   * Returns whether a correction is stale. It is stale if it or a newer correction was applied. It
+   * is also stale if a charge has begun a newer epoch, because corrections of the newer epoch
+   * follow. A quota still applies a correction of an earlier epoch, because tokens that were used
+   * once stay used in every epoch. A correction of the newer epoch needs a record with a stamp of
+   * that epoch. No such record arrives while the cache decides no calls (simulation, seed 20435).
    */
   private static boolean isStale(BucketState kept, long epoch, long version, BucketLimit limit) {
     return epoch < kept.correctedEpoch()
@@ -148,8 +154,8 @@ public final class CorrectionRule {
   }
 
   /**
-   * Returns the tokens that the bucket has charged and the correction does not include; negative if
-   * the bucket's counter is behind the correction.
+   * Returns the number of charged tokens that the correction does not include; negative if the
+   * bucket's counter is less than the counter in the correction.
    */
   private static long chargedSince(BucketState kept, long epoch, long chargedTokens) {
     if (kept.epoch() > epoch) {
@@ -159,18 +165,18 @@ public final class CorrectionRule {
   }
 
   /**
-   * Returns whether the correction includes no charge of the cache. In that case the stamps of the
-   * current epoch may still be in flight (simulation, seed 48071). The cache then only seems to
-   * have reverted, or to be in an epoch that an earlier correction began. A token bucket then gains
-   * nothing. A quota is exempt, since it cannot refill the tokens that it would lack if the cache
-   * had indeed reverted.
+   * Returns whether the correction includes no charge of the cache, so that stamps of the current
+   * epoch may still be on the way (simulation, seed 48071). The cache then may not have reverted,
+   * although its counter suggests it. The correction must not add tokens to a token bucket. The
+   * method returns false for a quota: it never refills, so it would lack these tokens for the whole
+   * period if the cache had reverted.
    */
   private static boolean mayMissStamps(Correction correction) {
     return correction.chargedTokens() == 0 && correction.limit().refills();
   }
 
   /**
-   * Returns the time by the cache's clock through which a correction includes the bucket's charges.
+   * Returns the time up to which a correction includes the bucket's charges, by the cache's clock.
    */
   public static long knownThrough(Correction correction) {
     return bounded(correction.knownThroughEpochMicros());
@@ -178,8 +184,8 @@ public final class CorrectionRule {
 
   /**
    * Returns {@link #truth}, adjusted to the cache's current clock. If the clock is behind the
-   * newest included charge by more than the bucket's fill time, the clock has stepped back. The
-   * charge then counts as made now.
+   * newest included charge by more than the bucket's fill time, the clock has stepped back, and the
+   * charge counts as made now.
    */
   private static long truthAt(Correction correction, long nowEpochMicros) {
     long truth = truth(correction);
@@ -196,8 +202,8 @@ public final class CorrectionRule {
   }
 
   /**
-   * Returns the most units that a bucket may lack after a correction: its capacity and the policy's
-   * debt cap.
+   * Returns the maximum number of units that a bucket may lack after a correction: the capacity
+   * plus the debt cap.
    */
   private static long mostMissingUnits(BucketArithmetic arithmetic, BoundedCorrection bounded) {
     return Math.min(

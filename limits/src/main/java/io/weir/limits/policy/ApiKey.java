@@ -4,21 +4,21 @@ package io.weir.limits.policy;
 import java.util.regex.Pattern;
 
 /**
- * An API key of a client. Weir knows only its hash. Immutable.
+ * An API key of a client. Weir stores only the hash of the key. Immutable.
  *
- * @param id distinguishes the keys of a client for people; unique within the client
+ * @param id identifies the key for people; unique among the keys of the client
  * @param sha256 the hash of the key
- * @param expiresAtEpochMillis first moment at which the key is not accepted; {@link #NEVER} if it
- *     does not expire
+ * @param expiresAtEpochMillis time from which on the key is not accepted; {@link #NEVER} if it does
+ *     not expire
  */
 public record ApiKey(String id, ApiKeyHash sha256, long expiresAtEpochMillis) {
   /** The expiry of a key that does not expire. */
   public static final long NEVER = Long.MAX_VALUE;
 
-  /** Prefix of every key that Weir creates, by which secret scanners find leaked keys. */
+  /** Prefix of every key that Weir creates. Secret scanners find leaked keys by this prefix. */
   public static final String PREFIX = "weir_";
 
-  /** The rule for an id, worded to follow the subject. */
+  /** The rule for an id, as a phrase that follows the name of the field. */
   public static final String ID_RULE =
       "must be 1 to 64 of the characters A-Z a-z 0-9 . _ - and not begin with " + PREFIX;
 
@@ -31,8 +31,8 @@ public record ApiKey(String id, ApiKeyHash sha256, long expiresAtEpochMillis) {
   }
 
   /**
-   * Returns whether a text may be an id. A text with the prefix of a key is not accepted: it is
-   * probably a key, which must not be stored.
+   * Returns whether a text is a valid id. A text with the prefix of a key is not valid: it is
+   * probably a key, and Weir must not store keys.
    */
   public static boolean isId(String text) {
     return ID.matcher(text).matches() && !text.startsWith(PREFIX);

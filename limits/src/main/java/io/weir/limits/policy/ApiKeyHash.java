@@ -9,13 +9,13 @@ import java.util.HexFormat;
 import java.util.regex.Pattern;
 
 /**
- * The SHA-256 of an API key. Weir stores nothing else of the key. Immutable.
+ * The SHA-256 of an API key. Weir does not store the key. Immutable.
  *
- * <p>A plain hash is enough because Weir's keys are 256 random bits. An attacker cannot enumerate
- * the keys that might have a hash. Salts and slow hashes protect passwords from such enumeration,
- * and a slow hash would cost time on every call. A key that is created elsewhere and imported by
- * its hash must be as random. The time of comparing two hashes may depend on both. It reveals
- * nothing about a key, since similar guesses have unrelated hashes.
+ * <p>A plain hash is sufficient because Weir's keys are 256 random bits, so an attacker cannot try
+ * all keys. Passwords need salts and slow hashes because an attacker can guess them. A slow hash
+ * would cost time on every call. A key that another system creates must also have 256 random bits.
+ * The time in which two hashes are compared may depend on the hashes. It reveals nothing about a
+ * key, because similar keys have unrelated hashes.
  *
  * @param first the first 64 bits
  * @param second the next 64 bits
@@ -28,8 +28,8 @@ public record ApiKeyHash(long first, long second, long third, long last) {
   /**
    * Returns the hash of a key.
    *
-   * @param key the whole key, which is hashed in UTF-8; must not have unpaired surrogates, which
-   *     UTF-8 cannot express
+   * @param key the whole key; must not contain unpaired surrogates, because its UTF-8 form is
+   *     hashed
    */
   public static ApiKeyHash of(String key) {
     return of(sha256().digest(key.getBytes(StandardCharsets.UTF_8)));
@@ -39,12 +39,13 @@ public record ApiKeyHash(long first, long second, long third, long last) {
    * Parses the text of a hash.
    *
    * @param digits 64 hexadecimal digits in lower case
-   * @throws IllegalArgumentException if they are not; the message does not contain the text, which
-   *     may be a key given by mistake
+   * @throws IllegalArgumentException if the text has another form; the message does not contain the
+   *     text, because the text may be a key
    */
   public static ApiKeyHash parse(String digits) {
     if (!isHash(digits)) {
-      throw new IllegalArgumentException("a SHA-256 must be 64 lower-case hexadecimal digits");
+      throw new IllegalArgumentException(
+          "the hash of an API key must be a SHA-256 of 64 lower-case hexadecimal digits");
     }
     return of(HexFormat.of().parseHex(digits));
   }
@@ -63,7 +64,7 @@ public record ApiKeyHash(long first, long second, long third, long last) {
     try {
       return MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException missing) {
-      throw new IllegalStateException("every Java platform has SHA-256", missing);
+      throw new IllegalStateException("this Java platform does not provide SHA-256", missing);
     }
   }
 

@@ -13,14 +13,14 @@ import org.jspecify.annotations.Nullable;
 /** The API keys of all clients, indexed by their hash. Immutable. */
 public final class ApiKeys {
   /**
-   * Maximum number of keys of one client: enough for a key per program, and a second one during
+   * Maximum number of keys of one client. It allows one key per program, and a second key during a
    * rotation.
    */
   public static final int MAX_OF_CLIENT = 100;
 
   /**
    * Maximum number of keys of all clients together. It bounds the memory of a node: about 700 bytes
-   * per key, including its entry in the log.
+   * per key, including the key's part of the policy record in Kafka.
    */
   public static final int MAX = 200_000;
 
@@ -34,7 +34,8 @@ public final class ApiKeys {
   public record Owned(String client, ApiKey key) {}
 
   /**
-   * Returns the keys in the settings of clients. If a hash occurs twice, one of the two is used.
+   * Returns the keys in the settings of clients. If two keys have the same hash, the result
+   * contains one of them.
    *
    * @see #repeated
    */
@@ -46,7 +47,10 @@ public final class ApiKeys {
     return new ApiKeys(byHash);
   }
 
-  /** Returns the key with a hash, even if it has expired; null if no client has it. */
+  /**
+   * Returns the key with the given hash, even if the key has expired; null if no client has such a
+   * key.
+   */
   public @Nullable Owned find(ApiKeyHash hash) {
     return byHash.get(hash);
   }
@@ -57,18 +61,18 @@ public final class ApiKeys {
   }
 
   /**
-   * A key that occurs in two places.
+   * A key whose hash occurs in two places.
    *
-   * @param client the client whose settings contain the key
-   * @param index its index in that client's list
-   * @param otherClient the client whose settings contain the key in an earlier place
-   * @param otherIndex its index in the other client's list
+   * @param client client whose settings contain the key in the later place
+   * @param index index of the key in the list of {@code client}
+   * @param otherClient client whose settings contain the key in the earlier place
+   * @param otherIndex index of the key in the list of {@code otherClient}
    */
   public record Repeated(String client, int index, String otherClient, int otherIndex) {}
 
   /**
    * Returns the keys whose hash also occurs in an earlier place, in the order of the clients' names
-   * and their lists. The client of such a key would be ambiguous.
+   * and then of their lists. Such a key would identify two clients or two ids.
    */
   public static List<Repeated> repeated(Map<String, ClientSettings> settings) {
     return hasRepeated(settings) ? repeatedInOrder(settings) : List.of();

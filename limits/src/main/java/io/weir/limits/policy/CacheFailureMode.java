@@ -3,12 +3,13 @@ package io.weir.limits.policy;
 
 /** The behaviour of a policy while the decision cache is unavailable. */
 public enum CacheFailureMode {
-  /** Admit the call; it is recorded and billed. */
+  /** Allow the call, and record and bill it. */
   OPEN,
   /** Reject the call with 503. */
   CLOSED,
   /**
-   * Decide on this node by its share of the limit; the call is recorded, billed and debited later.
+   * Decide by the node's share of the limit. An allowed call is recorded and billed, and later
+   * debited from the bucket.
    */
   LOCAL
 }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param client the calling client
  * @param endpoint the called endpoint
  * @param meter the meter that counts the call
- * @param ip the caller's address; null if it is not known
+ * @param ip the caller's address; null if it is unknown
  * @param attributes further properties that the sender states, by name
  */
 public record CallFacts(
@@ -24,7 +24,7 @@ public record CallFacts(
     attributes = Map.copyOf(attributes);
   }
 
-  /** Creates the facts of a call without an address and attributes. */
+  /** Creates the properties of a call that has no address and no attributes. */
   public CallFacts(String client, String endpoint, String meter) {
     this(client, endpoint, meter, null, Map.of());
   }

@@ -10,18 +10,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * The settings of one client. Immutable.
  *
- * @param calendar the calendar by which the client's quotas run and the client is billed
+ * @param calendar the calendar of the client's quotas and bills
  * @param plan the client's plan; null for the default plan
- * @param limits the client's own limits, by the names of the policies whose limits they replace
- * @param apiKeys keys that identify the client in calls, instead of its name; at most {@value
- *     ApiKeys#MAX_OF_CLIENT}; their ids are distinct
+ * @param limits the client's own limits, by policy name; they replace the limits of these policies
+ * @param apiKeys keys that identify the client in calls instead of its name; at most {@value
+ *     ApiKeys#MAX_OF_CLIENT}, with distinct ids
  */
 public record ClientSettings(
     ClientCalendar calendar,
     @Nullable String plan,
     Map<String, PolicyLimit> limits,
     List<ApiKey> apiKeys) {
-  /** The settings of a client without settings. */
+  /** Settings without any value. */
   public static final ClientSettings NONE =
       new ClientSettings(ClientCalendar.OF_POLICY, null, Map.of());
 

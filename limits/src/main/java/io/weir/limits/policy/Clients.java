@@ -14,9 +14,10 @@ import org.jspecify.annotations.Nullable;
  * <p>A policy that at least one plan names applies only to the clients of those plans. A policy
  * that no plan names applies to all clients.
  *
- * @param settings the settings by client
+ * @param settings the settings of each client, by the client's name
  * @param plans the names of the policies of each plan, by the plan's name
- * @param defaultPlan the plan of clients without a plan; null if they have none
+ * @param defaultPlan the plan of clients without a plan of their own; null if there is no default
+ *     plan
  * @param unknown the handling of clients without settings
  */
 public record Clients(
@@ -24,7 +25,7 @@ public record Clients(
     Map<String, Set<String>> plans,
     @Nullable String defaultPlan,
     UnknownClients unknown) {
-  /** No settings for any client. */
+  /** Clients without settings, plans and a default plan. */
   public static final Clients NONE = new Clients(Map.of(), Map.of(), null, UnknownClients.ALLOW);
 
   public Clients {
@@ -32,7 +33,7 @@ public record Clients(
     plans = Map.copyOf(plans);
   }
 
-  /** Returns clients whose settings contain only calendars. */
+  /** Creates clients whose settings contain only calendars. */
   public static Clients ofCalendars(Map<String, ClientCalendar> calendars) {
     return new Clients(
         calendars.entrySet().stream()
@@ -43,12 +44,12 @@ public record Clients(
         UnknownClients.ALLOW);
   }
 
-  /** Returns the same clients, with calls of unknown clients allowed. */
+  /** Returns these clients with {@link UnknownClients#ALLOW}. */
   public Clients allowingUnknown() {
     return new Clients(settings, plans, defaultPlan, UnknownClients.ALLOW);
   }
 
-  /** Returns the plan of a client; null if it has none. */
+  /** Returns the plan of a client; null if the client has no plan. */
   public @Nullable String planOf(@Nullable ClientSettings client) {
     String plan = client == null ? null : client.plan();
     return plan == null ? defaultPlan : plan;

@@ -2,13 +2,16 @@
 package io.weir.limits.policy;
 
 /**
- * The behaviour of a quota while the cache has lost its state and is not restored. Token buckets do
- * not need this setting: a lost token bucket admits at most one capacity too much, and recovers by
- * itself.
+ * The behaviour of a quota while the cache is not restored after it has lost its state. Token
+ * buckets do not need this setting. A lost token bucket admits at most one capacity in excess, and
+ * recovers by its refill.
  */
 public enum ColdCacheMode {
-  /** Decide by the current state of the cache; tokens admitted in excess are taken back later. */
+  /**
+   * Decide by the current state of the cache. A correction later takes the tokens that were
+   * admitted in excess.
+   */
   ALLOW,
-  /** Do not decide by the cache: the policy's failure mode applies until the cache is restored. */
+  /** Do not decide by the cache. The policy's failure mode applies until the cache is restored. */
   HOLD
 }

@@ -2,8 +2,8 @@
 package io.weir.limits.policy;
 
 /**
- * A part of a bucket's key: each value of this part of a call has its own bucket. The order is that
- * of the parts in a key.
+ * A property of a call that is part of its bucket's key. Each value of the property has its own
+ * bucket. The constants have the order of the parts in a key.
  */
 public enum KeyPart {
   CLIENT,

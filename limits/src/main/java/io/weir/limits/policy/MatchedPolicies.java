@@ -16,15 +16,15 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The policies that match one call, all from one version of the policy set. A call is decided and
- * recorded by one such snapshot. Its record therefore names the version that decided it, even while
- * the set is being replaced. Immutable.
+ * The policies that match one call, all from one version of the policy set. A node decides and
+ * records a call by one snapshot. The record therefore states the version that decided the call,
+ * even while another thread replaces the set. Immutable.
  *
  * @param policiesVersion version of the set
- * @param evaluated the policies that are evaluated, in the set's order; a check allows at most
+ * @param evaluated the policies that are evaluated, in the order of the set; a check allows at most
  *     {@value Check#MAX_BUCKETS}
- * @param leftOut the policies that match but do not fit into one check, shadow policies before
- *     enforced ones; they are not evaluated, and the caller counts them
+ * @param leftOut policies that match but do not fit into one check, shadow policies first; they are
+ *     not evaluated, and the caller counts them
  * @param billing the calendar by which the client is billed; null for UTC months
  */
 public record MatchedPolicies(
@@ -37,7 +37,7 @@ public record MatchedPolicies(
     leftOut = List.copyOf(leftOut);
   }
 
-  /** Returns the names of the policies that the policies of this call replace. */
+  /** Returns the names of the policies that the matching policies replace. */
   public Set<String> replaced() {
     Set<String> names = Set.of();
     for (MatchedPolicy match : evaluated) {
@@ -49,7 +49,7 @@ public record MatchedPolicies(
     return names;
   }
 
-  /** Returns the same policies without the evaluated policies for which a test is true. */
+  /** Returns these policies without the evaluated policies that satisfy a condition. */
   public MatchedPolicies without(Predicate<Policy> isReplaced) {
     List<MatchedPolicy> rest =
         evaluated.stream().filter(match -> !isReplaced.test(match.policy())).toList();
@@ -59,9 +59,9 @@ public record MatchedPolicies(
   }
 
   /**
-   * Returns the same policies, with at most as many evaluated as fit into one check. Shadow
-   * policies are left out first, policies that deny every call last. Among equals, the last
-   * policies of the set are left out first.
+   * Returns these policies, limited to the number that fits into one check. Shadow policies are
+   * left out first, and policies that deny every call last. Among policies of the same kind, the
+   * last policies of the set are left out first.
    */
   public MatchedPolicies fitting() {
     if (evaluated.size() <= Check.MAX_BUCKETS) {
@@ -81,14 +81,14 @@ public record MatchedPolicies(
     return match.policy().denies() ? 2 : match.bucket().enforced() ? 1 : 0;
   }
 
-  /** Returns whether no policy matches, so that there is nothing to check. */
+  /** Returns whether no policy is evaluated. */
   public boolean isEmpty() {
     return evaluated.isEmpty();
   }
 
   /**
-   * Returns the first enforced policy that denies every call, whatever its bucket holds; null if
-   * there is none. With such a policy, no request to the cache is needed.
+   * Returns the first enforced policy that denies every call, whatever its bucket holds; null if no
+   * policy does. Such a policy decides without a request to the cache.
    */
   public @Nullable MatchedPolicy blocking() {
     for (MatchedPolicy match : evaluated) {
@@ -99,12 +99,12 @@ public record MatchedPolicies(
     return null;
   }
 
-  /** Returns whether the call needs a check of its buckets. */
+  /** Returns whether the call needs a request to the cache. */
   public boolean needsCheck() {
     return !isEmpty() && blocking() == null;
   }
 
-  /** Returns whether an allowed call holds slots. */
+  /** Returns whether the call takes slots if it is allowed. */
   public boolean hasSlots() {
     for (MatchedPolicy match : evaluated) {
       if (match.bucket().hasSlots()) {

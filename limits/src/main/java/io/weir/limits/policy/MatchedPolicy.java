@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param policy the policy
  * @param bucket the request to the cache
- * @param period the bucket's period; null if the bucket has none
+ * @param period the bucket's period; null if the bucket has no period
  */
 public record MatchedPolicy(
     Policy policy, BucketRequest bucket, PeriodicLimit.@Nullable Span period) {}

@@ -4,13 +4,13 @@ package io.weir.limits.policy;
 import java.util.List;
 
 /**
- * Formats names for a sentence: all names if they are few, otherwise the first names and the number
- * of the others. Stateless and thread-safe.
+ * Formats names for a sentence: all names if there are at most four, otherwise the first names and
+ * the number of other names. Stateless and thread-safe.
  */
 public final class NameList {
   /**
-   * Maximum number of names to list in full. It is four because "1 more" is hardly shorter than a
-   * fourth name.
+   * Maximum number of names that are all listed. It is four because "1 more" is hardly shorter than
+   * a fourth name.
    */
   private static final int MOST = 4;
 
@@ -19,9 +19,11 @@ public final class NameList {
   private NameList() {}
 
   /**
-   * Returns the names in their order. Example for 30 names: {@code a, b, c and 27 more}.
+   * Returns the names as one text, in their order. Example for 30 names: {@code a, b, c and 27
+   * more}.
    *
-   * @param word the conjunction before the last name if all are listed: {@code and}, {@code or}
+   * @param word conjunction before the last name if all names are listed, such as {@code and} or
+   *     {@code or}
    */
   public static String of(List<String> names, String word) {
     if (names.size() > MOST) {

@@ -7,8 +7,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A compiled name with wildcards: {@code *} matches any sequence of characters, including an empty
- * one. Matching searches for each literal once, from left to right, without backtracking.
+ * A compiled pattern of names. {@code *} matches any sequence of characters, including an empty
+ * sequence. Matching searches for each literal once, from left to right, without backtracking.
  * Immutable.
  */
 sealed interface NamePattern {
@@ -65,7 +65,9 @@ sealed interface NamePattern {
     }
   }
 
-  /** Matches names with the given start and end and, between them, the inner literals in order. */
+  /**
+   * Matches names that have the given start and end, and between them the inner literals in order.
+   */
   record Glob(String start, List<String> inner, String end) implements NamePattern {
     public Glob {
       inner = List.copyOf(inner);
@@ -90,16 +92,16 @@ sealed interface NamePattern {
   }
 
   /**
-   * Matches a route template. The algorithm follows all possible matches at once, one step of the
-   * pattern after the other. The time for a name is therefore at most proportional to its length
-   * times the pattern's.
+   * Matches a route template. The algorithm follows all possible matches at the same time, step by
+   * step. The time is therefore at most proportional to the length of the name times the length of
+   * the pattern.
    *
-   * @param start literal start of each name that matches
+   * @param start literal start of every matching name
    * @param steps the steps between start and end: characters, {@link #SEGMENT} and {@link #STAR}
-   * @param end literal end of each name that matches
+   * @param end literal end of every matching name
    */
   record Template(String start, List<Integer> steps, String end) implements NamePattern {
-    /** The form of a segment in the text of a pattern. */
+    /** The form of a segment wildcard in a pattern. */
     static final Pattern SEGMENT_NAME = Pattern.compile("\\{[A-Za-z_][A-Za-z0-9_.-]*}");
 
     /** A step that matches one or more characters other than a slash. */
@@ -116,9 +118,7 @@ sealed interface NamePattern {
       text.chars().forEach(c -> steps.add(c == '*' ? STAR : c));
     }
 
-    /**
-     * Creates a template from all steps of a pattern. At least one step must not be a character.
-     */
+    /** Creates a template from all steps of a pattern. At least one step must be a wildcard. */
     static Template of(List<Integer> steps) {
       int first = 0;
       while (steps.get(first) >= 0) {
@@ -148,7 +148,7 @@ sealed interface NamePattern {
         return false;
       }
       String name = whole.substring(start.length(), whole.length() - end.length());
-      // ends[n]: whether the steps so far can match the first n characters
+      // ends[n]: whether the steps that were processed can match the first n characters
       boolean[] ends = new boolean[name.length() + 1];
       ends[0] = true;
       for (int step : steps) {
@@ -165,7 +165,7 @@ sealed interface NamePattern {
       return ends[name.length()];
     }
 
-    // each of these returns whether a match is still possible
+    // each of the next methods returns whether a match is still possible
 
     private static boolean overAny(boolean[] ends) {
       for (int i = 1; i < ends.length; i++) {

@@ -11,14 +11,14 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * A set of networks, compiled for the hot path. A look-up takes one hash look-up per distinct
- * prefix length, whatever the number of networks. Immutable.
+ * A set of networks for fast look-up. Finding an address takes one hash look-up per distinct prefix
+ * length, whatever the number of networks. Immutable.
  */
 final class NetworkSet {
   private final List<OfLength> ipv4;
   private final List<OfLength> ipv6;
 
-  /** The first addresses of all networks of one length. */
+  /** The networks of one prefix length, as their first addresses. */
   private record OfLength(int prefixLength, Set<IpAddress> first) {}
 
   NetworkSet(List<IpNetwork> networks) {
@@ -40,7 +40,7 @@ final class NetworkSet {
     return all;
   }
 
-  /** Returns whether one of the networks contains an address. */
+  /** Returns whether a network of the set contains an address. */
   boolean contains(IpAddress address) {
     for (OfLength each : address.isV4() ? ipv4 : ipv6) {
       if (each.first.contains(address.network(each.prefixLength).first())) {

@@ -9,20 +9,21 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A named limit. Immutable.
+ * A named rule that matches calls and limits them. Immutable.
  *
  * @param name the policy's name, unique among policies
  * @param match the calls to which the policy applies
- * @param key the parts of a call that determine its bucket; empty for one bucket for all calls
+ * @param key the parts of a call that determine its bucket; empty if all calls share one bucket
  * @param limit the limit of the policy's buckets
- * @param mode the effect of the policy's verdict
+ * @param mode the effect of the policy on a call
  * @param onCacheFailure the behaviour while the cache is unavailable
  * @param onColdCache the behaviour of a quota while the cache is not restored; ALLOW for token
  *     buckets
  * @param debtCapTokens maximum debt that a correction may cause; 0 to 2^53 − 1
  * @param lease terms on which nodes take tokens of a token bucket in advance; null if they must not
- * @param ipPrefix the prefix by which addresses share a bucket, if the key contains IP
- * @param replaces names of policies that this policy replaces for the calls to which it applies
+ *     take tokens in advance
+ * @param ipPrefix length of the prefix whose addresses share a bucket; used if the key contains IP
+ * @param replaces names of the policies that this policy replaces for matching calls
  */
 public record Policy(
     String name,
@@ -57,11 +58,12 @@ public record Policy(
       throw new IllegalArgumentException("key must not have client and plan, is " + key);
     }
     if (onColdCache == ColdCacheMode.HOLD && limit.refills()) {
-      throw new IllegalArgumentException("on_cold_cache: hold is for quotas and windows");
+      throw new IllegalArgumentException(
+          "on_cold_cache: hold is allowed only for quotas and windows");
     }
     if ((onColdCache == ColdCacheMode.HOLD || lease != null) && !isRecorded(key, limit)) {
       throw new IllegalArgumentException(
-          "on_cold_cache: hold and lease require recorded buckets, but the key is "
+          "on_cold_cache: hold and lease are allowed only for recorded buckets, but the key is "
               + key
               + " and the limit is "
               + limit.describe());
@@ -71,15 +73,15 @@ public record Policy(
           "debt_cap must be 0 to " + (TokenBucketLimit.EXACT_BELOW - 1) + ", is " + debtCapTokens);
     }
     if (lease != null && !limit.refills()) {
-      throw new IllegalArgumentException("lease is for token buckets");
+      throw new IllegalArgumentException("lease is allowed only for token buckets");
     }
     if (lease != null && queues(limit)) {
       throw new IllegalArgumentException(
-          "lease is not for a queue, whose delays it cannot compute");
+          "lease is not allowed for a queue: a node cannot compute the delays");
     }
     if (lease != null && lease.tokens() > limit.capacityTokens()) {
       throw new IllegalArgumentException(
-          "lease of " + lease.tokens() + " tokens is above the capacity");
+          "lease tokens must be at most the capacity, but are " + lease.tokens());
     }
   }
 
@@ -109,7 +111,7 @@ public record Policy(
         List.of());
   }
 
-  /** Creates a policy with the prefix lengths of single callers ({@link IpPrefix#OF_CALLERS}). */
+  /** Creates a policy with the default prefix ({@link IpPrefix#OF_CALLERS}). */
   public Policy(
       String name,
       PolicyMatch match,
@@ -147,8 +149,8 @@ public record Policy(
   }
 
   /**
-   * Creates a policy with the defaults: a quota allows calls while the cache is not restored, and
-   * the debt cap is one capacity.
+   * Creates a policy with the defaults. A quota allows calls while the cache is not restored, and
+   * the debt cap equals the capacity.
    */
   public Policy(
       String name,
@@ -178,8 +180,8 @@ public record Policy(
   }
 
   /**
-   * Returns the same policy with buckets that all clients share. Its key has no client, and it has
-   * no settings that require recorded buckets.
+   * Returns this policy with buckets that all clients share. The result has no client in its key,
+   * and no settings that require recorded buckets.
    */
   public Policy shared() {
     return new Policy(
@@ -197,15 +199,15 @@ public record Policy(
   }
 
   /**
-   * Returns the same policy with another limit. A debt cap of one capacity becomes the other
-   * capacity. A lease that the other limit does not allow is removed.
+   * Returns this policy with another limit. If the debt cap equals the capacity, it becomes the new
+   * capacity. A lease that the new limit does not allow is removed.
    *
-   * @throws IllegalArgumentException if the policy cannot have such a limit, or clients share its
-   *     buckets
+   * @throws IllegalArgumentException if the limit is not valid for this policy, or clients share
+   *     the policy's buckets
    */
   public Policy withLimit(PolicyLimit other) {
     if (!isOfOneClient()) {
-      throw new IllegalArgumentException("clients share its buckets");
+      throw new IllegalArgumentException("clients share the buckets of the policy");
     }
     long cap = debtCapTokens == limit.capacityTokens() ? other.capacityTokens() : debtCapTokens;
     boolean fits =
@@ -229,9 +231,10 @@ public record Policy(
 
   /**
    * Returns whether charges of the policy's buckets are recorded. Recorded buckets are audited,
-   * corrected, and restored after a loss of the cache. Three conditions must hold. Each bucket
-   * belongs to one client, whose records are all in one partition. The key contains no address,
-   * since records contain none. The limit is {@linkplain PolicyLimit#isRecordable recordable}.
+   * corrected, and restored after the cache has lost them. Three conditions must hold. Each bucket
+   * belongs to one client, so that all its records are in one partition. The key contains no
+   * address, because records contain no address. The limit is {@linkplain PolicyLimit#isRecordable
+   * recordable}.
    */
   public boolean isRecorded() {
     return isRecorded(key, limit);
@@ -255,7 +258,7 @@ public record Policy(
     return limit.isRecordable() && key.contains(KeyPart.CLIENT) && !key.contains(KeyPart.IP);
   }
 
-  /** Returns whether every matching call is denied, whatever the cache contains. */
+  /** Returns whether the policy denies every matching call, whatever the cache contains. */
   public boolean denies() {
     return mode == PolicyMode.ENFORCE && limit.capacityTokens() == 0;
   }

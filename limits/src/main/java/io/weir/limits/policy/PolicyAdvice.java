@@ -14,13 +14,13 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Finds probable mistakes in a valid set of policies. Advice may be wrong: it is meant for a person
- * before a roll-out, and rejects nothing.
+ * Finds probable mistakes in a valid set of policies. A person reads the advice before a roll-out.
+ * Advice may be wrong, and Weir rejects no policy because of it.
  */
 public final class PolicyAdvice {
   /**
-   * Characters that suggest a regular expression. Braces are not included because templates use
-   * them ({@code {id}}).
+   * Characters that suggest a regular expression. The pattern does not include braces because
+   * templates use them ({@code {id}}).
    */
   private static final Pattern REGULAR_EXPRESSION = Pattern.compile("[\\^$\\[\\]()|\\\\]|\\.[*+]");
 
@@ -28,7 +28,7 @@ public final class PolicyAdvice {
 
   private static final String EVERY_METER =
       "applies to every meter, so calls of each meter take their cost from its bucket; write"
-          + " meter: [calls] if calls are meant";
+          + " meter: [calls] to limit only calls";
 
   private final PolicySet set;
   private final List<Policy> policies;
@@ -41,10 +41,10 @@ public final class PolicyAdvice {
   }
 
   /**
-   * One piece of advice.
+   * A piece of advice on one subject.
    *
-   * @param subject the subject of the sentence, for instance a policy's name
-   * @param text the predicate of the sentence: the probable mistake and its reason
+   * @param subject subject of the sentence, such as the name of a policy
+   * @param text rest of the sentence: the probable mistake and its reason
    */
   public record Advice(String subject, String text) {
     /** Returns advice on a policy. */
@@ -54,8 +54,8 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Returns the advice on a set, in the order of its policies, then on its calendars; empty if
-   * nothing looks wrong.
+   * Returns the advice on a set: first on its policies, in their order, and then on its calendars.
+   * Empty if there is no advice.
    */
   public static List<Advice> of(PolicySet set) {
     PolicyAdvice adviser = new PolicyAdvice(set);
@@ -65,8 +65,8 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Reports the calendars of clients that have no effect. No limit uses such a calendar, and the
-   * client is billed by UTC months with and without it. The name is misspelt, or the entry is
+   * Adds advice on clients whose calendars have no effect. No limit uses such a calendar, and bills
+   * use UTC months with and without it. The client's name is probably misspelled, or the entry is
    * obsolete.
    */
   private void lookAtCalendars() {
@@ -91,7 +91,7 @@ public final class PolicyAdvice {
               NameList.of(idle, "and"),
               (idle.size() == 1 ? "has a calendar" : "have calendars")
                   + " under clients without effect: no quota or calendar window applies to calls"
-                  + " of that name, and bills use UTC months with and without it"));
+                  + " of that name, and bills use UTC months anyway"));
     }
   }
 
@@ -120,7 +120,7 @@ public final class PolicyAdvice {
                     policy,
                     "and '"
                         + other.name()
-                        + "' replace each other: a call that both match has neither limit"));
+                        + "' replace each other, so neither limits a call that both match"));
     if (policy.mode() == PolicyMode.SHADOW) {
       List<String> enforced =
           policies.stream()
@@ -134,7 +134,7 @@ public final class PolicyAdvice {
             policy,
             "is in shadow mode, but replaces "
                 + NameList.of(enforced, "and")
-                + ": no policy limits the calls instead");
+                + ", so no policy limits the calls");
       }
     }
     policies.stream()
@@ -144,9 +144,9 @@ public final class PolicyAdvice {
             other ->
                 advise(
                     policy,
-                    "never decides: '"
+                    "has no effect: '"
                         + other.name()
-                        + "' applies to all of its calls, and its limit is no wider"));
+                        + "' applies to the same calls, and its limit is not greater"));
   }
 
   private void lookAtPatterns(Policy policy, String field, List<String> patterns) {
@@ -164,7 +164,10 @@ public final class PolicyAdvice {
     }
   }
 
-  /** Reports endpoints without a method, since gateways and libraries send one. */
+  /**
+   * Adds advice on endpoint patterns without a method, because gateways and libraries send the
+   * method.
+   */
   private void lookAtMethods(Policy policy, List<String> patterns) {
     for (String pattern : patterns) {
       if (pattern.startsWith("/")) {
@@ -184,8 +187,8 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Returns advice on the policies that also limit bytes and other meters because they name no
-   * meter. Policies with the same advice in {@link #of} are left out.
+   * Returns advice on policies that also limit bytes and other meters because they name no meter.
+   * The result leaves out policies for which {@link #of} returns the same advice.
    */
   public static List<Advice> onMissingMeters(PolicySet set) {
     List<Advice> known = of(set);
@@ -203,14 +206,14 @@ public final class PolicyAdvice {
             new Advice(
                 NameList.of(without, "and"),
                 (without.size() == 1 ? "names" : "name")
-                    + " no meter, so calls of every meter (bytes, for instance) take their cost from"
-                    + " one bucket; write meter: [calls] if calls are meant"));
+                    + " no meter, so calls of every meter, such as bytes, take their cost from"
+                    + " one bucket; write meter: [calls] to limit only calls"));
   }
 
   /**
-   * Reports a policy for which calls, bytes and tokens add up in one bucket, which is rarely
-   * intended. Other meters are known only from policies that may apply to calls of the same client
-   * and endpoint.
+   * Adds advice on a policy whose bucket adds up calls, bytes and other meters, which is rarely
+   * intended. The other meters are found in policies that may apply to calls of the same client and
+   * endpoint.
    */
   private void lookAtMeter(Policy policy) {
     boolean otherMeters =
@@ -245,22 +248,22 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Returns whether a policy applies to every call to which another applies; false if the other is
-   * for a more specific descriptor.
+   * Returns whether {@code one} applies to every call to which {@code other} applies; false if
+   * {@code other} is for a more specific descriptor.
    */
   private static boolean appliesWherever(PolicyMatch one, PolicyMatch other) {
     return !one.isOfDescriptors() || one.attributes().equals(other.attributes());
   }
 
   /**
-   * Returns whether a policy denies every call that another would deny. It must be enforced, apply
-   * to all calls of the other, and have the same or wider buckets. Its limit must not be wider, and
-   * it must behave the same without Redis. If each of two policies makes the other redundant, only
-   * the first makes the second redundant.
+   * Returns whether {@code tight} denies every call that {@code policy} denies. It must be
+   * enforced, apply to all calls of {@code policy}, and have the same or larger buckets. Its limit
+   * must not be greater, and it must behave the same without Redis. If each of two policies makes
+   * the other redundant, only the first policy makes the second policy redundant.
    */
   private boolean leavesNothingTo(Policy tight, Policy policy) {
     if (tight.mode() != PolicyMode.ENFORCE
-        || (policy.queues() && !tight.denies()) // it also delays calls
+        || (policy.queues() && !tight.denies()) // a queue also delays calls
         || !covers(tight.match(), policy.match())
         || !appliesWherever(tight.match(), policy.match())
         || !isForAllClientsOf(tight, policy)
@@ -279,7 +282,10 @@ public final class PolicyAdvice {
     return !both || policies.indexOf(tight) < policies.indexOf(policy);
   }
 
-  /** Returns whether a policy applies to all clients, or is in each plan of the other policy. */
+  /**
+   * Returns whether {@code wide} applies to all clients, or is in every plan that names {@code
+   * policy}.
+   */
   private boolean isForAllClientsOf(Policy wide, Policy policy) {
     Set<String> plans = plansOf(wide);
     return plans.isEmpty() || (!plansOf(policy).isEmpty() && plans.containsAll(plansOf(policy)));
@@ -293,7 +299,8 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Returns whether calls that share a bucket of a policy also share a bucket of the wide policy.
+   * Returns whether calls that share a bucket of {@code policy} also share a bucket of {@code
+   * wide}.
    */
   private static boolean sharesBuckets(Policy wide, Policy policy) {
     return policy.key().containsAll(wide.key())
@@ -317,8 +324,9 @@ public final class PolicyAdvice {
   }
 
   /**
-   * Returns whether the wide patterns match every name that the narrow patterns match. A pattern
-   * covers another if it matches the other's text, including its stars.
+   * Returns whether the wide patterns match every name that the narrow patterns match. A wide
+   * pattern covers a narrow pattern if it matches the text of the narrow pattern, including its
+   * stars.
    */
   private static boolean covers(List<String> wide, List<String> narrow) {
     List<NamePattern> patterns = wide.stream().map(NamePattern::of).toList();

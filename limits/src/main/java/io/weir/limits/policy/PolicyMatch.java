@@ -7,18 +7,18 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The calls to which a policy applies. In a pattern, {@code *} matches any sequence of characters,
- * including an empty one. At least one pattern of each list must match. An empty list or map
- * matches everything. Immutable.
+ * The conditions under which a policy applies to a call. In a pattern, {@code *} matches any
+ * sequence of characters, including an empty sequence. At least one pattern of each list must
+ * match. An empty list or map matches every call. Immutable.
  *
  * @param client patterns of the client
  * @param endpoint patterns of the endpoint, in which {@code {name}} also matches one segment of a
  *     path
  * @param meter patterns of the meter
- * @param ip networks; one of them must contain the caller's address; a call without an address does
- *     not match
- * @param attributes patterns of each attribute's value, by the attribute's name; a call without one
- *     of these attributes does not match
+ * @param ip networks, at least one of which must contain the caller's address; a call without an
+ *     address does not match
+ * @param attributes patterns of each attribute's value, by the attribute's name; a call that lacks
+ *     an attribute does not match
  */
 public record PolicyMatch(
     List<String> client,
@@ -35,7 +35,7 @@ public record PolicyMatch(
    */
   public static final String DESCRIPTOR_DOMAIN = "envoy.domain";
 
-  /** The meter that counts calls; every other meter counts a resource that calls use. */
+  /** The meter that counts calls. Every other meter counts a resource that calls use. */
   public static final String METER_OF_CALLS = "calls";
 
   public PolicyMatch {
@@ -48,17 +48,17 @@ public record PolicyMatch(
     attributes = Map.copyOf(copies);
   }
 
-  /** Creates a match of calls from any address with any attributes. */
+  /** Creates conditions that ignore the address and the attributes. */
   public PolicyMatch(List<String> client, List<String> endpoint, List<String> meter) {
     this(client, endpoint, meter, List.of(), Map.of());
   }
 
-  /** Returns the same match without the conditions on addresses and attributes. */
+  /** Returns these conditions without the conditions on the address and the attributes. */
   public PolicyMatch ofNames() {
     return new PolicyMatch(client, endpoint, meter);
   }
 
-  /** Returns whether the policy applies to descriptors: it matches their domain. */
+  /** Returns whether the policy applies only to descriptors: it has a condition on their domain. */
   public boolean isOfDescriptors() {
     return attributes.containsKey(DESCRIPTOR_DOMAIN);
   }

@@ -24,18 +24,18 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A policy set, compiled for the hot path. Thread-safe. Policies that are off are left out. A hash
- * look-up finds the clients that a policy names in full; client patterns are tried only for other
- * clients. The current period of a limit is cached per calendar, and computed again when the time
- * is outside it.
+ * A policy set, compiled to match calls fast. It leaves out policies that are off. It finds a
+ * client that a policy names in full by a hash look-up, and tries patterns only for other clients.
+ * It caches the current period of each limit per calendar, and computes the period again when the
+ * time is outside it. Thread-safe.
  */
 public final class PolicyMatcher {
   private static final long MILLIS_PER_SECOND = 1_000;
 
-  /** The policy that denies calls of unknown clients, if so configured. */
+  /** The policy that denies calls of unknown clients, if the set refuses unknown clients. */
   public static final Policy UNKNOWN_CLIENTS = denying("unknown-clients");
 
-  /** The policy that denies calls that no other policy matches, if so configured. */
+  /** The policy that denies calls that no other policy matches, if the set refuses such calls. */
   public static final Policy UNMATCHED_CALLS = denying("unmatched-calls");
 
   private final long version;
@@ -47,8 +47,8 @@ public final class PolicyMatcher {
   private final Map<String, Candidates> byPlan = new HashMap<>();
 
   /**
-   * The policies of unknown clients that share a limit, by the names of the policies that they
-   * replace.
+   * The policies for unknown clients that share the buckets of one client, by the names of the
+   * policies that they replace.
    */
   private final Map<String, CompiledPolicy> ofUnknownClients = new HashMap<>();
 
@@ -79,7 +79,7 @@ public final class PolicyMatcher {
       byName.put(policy.policy.name(), policy);
     }
     for (ClientSettings own : clients.settings().values()) {
-      // forEach, not values(): each map would keep that view in memory
+      // forEach instead of values(): each map would keep the view in memory
       own.limits().forEach((policy, limit) -> addPeriodic(limit));
     }
     this.periodsOfPolicies = new RunningPeriods(ClientCalendar.OF_POLICY, periodic.size());
@@ -116,8 +116,9 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns a policy with the client's own limit, if it has one. The policy is created for each
-   * call, so that 100,000 clients with their own limits do not need the memory of 100,000 policies.
+   * Returns the policy with the client's own limit if the client has a limit for it. Each call
+   * creates the policy again. Otherwise 100,000 clients with their own limits would need the memory
+   * of 100,000 policies.
    */
   private CompiledPolicy instead(CompiledPolicy policy, @Nullable ClientSettings settings) {
     if (settings == null) {
@@ -129,13 +130,13 @@ public final class PolicyMatcher {
     return own == null ? policy : policy.withLimit(own);
   }
 
-  /** The policies of one plan, in the set's order. */
+  /** The policies for clients of one plan, in the order of the set. */
   private static final class Candidates {
     private final List<CompiledPolicy> forUnnamedClients;
     private final Map<String, List<CompiledPolicy>> forNamedClients = new HashMap<>();
 
     /**
-     * Selects the policies that the plan names, and those that no plan names.
+     * Selects the policies that the plan names, and the policies that no plan names.
      *
      * @param ofPlan the names of the plan's policies
      * @param ofPlans the names of all plans' policies
@@ -162,7 +163,7 @@ public final class PolicyMatcher {
     }
   }
 
-  /** Compiles a set. */
+  /** Compiles a policy set. */
   public static PolicyMatcher of(PolicySet set) {
     return new PolicyMatcher(set);
   }
@@ -183,15 +184,16 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns the policy of slots that a call holds, with the current limit of the bucket; null if no
-   * policy has these slots. The policy may be off.
+   * Returns the policy to which held slots belong, with the current limit of the bucket; null if
+   * the slots belong to no policy. The policy may be off.
    */
   public @Nullable MatchedPolicy slots(SlotKey key) {
     return slotPolicies.find(key);
   }
 
   /**
-   * Returns the policies of a call without an address and attributes, with its buckets.
+   * Returns the policies that match a call without an address and attributes, with the call's
+   * buckets.
    *
    * @param nowEpochMillis time by the cache's clock; determines the period
    */
@@ -199,15 +201,15 @@ public final class PolicyMatcher {
     return match(new CallFacts(client, endpoint, meter), nowEpochMillis);
   }
 
-  /** Returns whether a policy that is not off replaces others. */
+  /** Returns whether a policy that is not off replaces other policies. */
   public boolean replaces() {
     return replaces;
   }
 
   /**
-   * Returns the policies of a call, with its buckets. A policy does not apply if its key has a part
-   * that the call lacks. A policy that another matching policy replaces is left out, even if a
-   * third policy replaces the other.
+   * Returns the policies that match a call, with the call's buckets. A policy does not match if its
+   * key has a part that the call lacks. A policy that another matching policy replaces is left out,
+   * even if the replacing policy is itself replaced.
    *
    * @param nowEpochMillis time by the cache's clock; determines the period
    */
@@ -216,9 +218,9 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns the policies that match a call like {@link #match(CallFacts, long)}, including replaced
-   * policies and those that do not fit into one check. The caller removes the replaced policies and
-   * then calls {@link MatchedPolicies#fitting()}.
+   * Returns the policies that match a call, including replaced policies and policies that do not
+   * fit into one check. The caller must remove the replaced policies and then call {@link
+   * MatchedPolicies#fitting()}. See {@link #match(CallFacts, long)}.
    */
   public MatchedPolicies matchAll(CallFacts call, long nowEpochMillis) {
     return match(call, nowEpochMillis, false, false);
@@ -240,7 +242,7 @@ public final class PolicyMatcher {
         matched.add(instead(candidate, settings));
       }
     }
-    // a shadow policy changes no verdict
+    // a shadow policy does not change a verdict, so it does not count as a match
     if (refusalOfUnmatched != null && matched.stream().noneMatch(CompiledPolicy::enforced)) {
       matched.add(refusalOfUnmatched);
     }
@@ -256,8 +258,8 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Shortens a list to the size of a check, and returns the removed policies. Shadow policies are
-   * removed first, policies that deny every call last.
+   * Shortens a list to the maximum size of a check, and returns the removed policies. Shadow
+   * policies are removed first, and policies that deny every call last.
    */
   private static List<Policy> leaveOut(List<CompiledPolicy> matched) {
     List<CompiledPolicy> byWeight = new ArrayList<>(matched);
@@ -304,8 +306,8 @@ public final class PolicyMatcher {
   }
 
   /**
-   * Returns the period of a bucket that contains a moment; null if the bucket has no period. The
-   * calendar is that of the client, or that of the policy if clients share the bucket.
+   * Returns the period of a bucket that contains a time; null if the bucket has no period. The
+   * calendar of the client applies, or the calendar of the policy if clients share the bucket.
    */
   private PeriodicLimit.@Nullable Span period(
       Policy policy, String client, String bucket, long epochMillis) {
@@ -331,7 +333,7 @@ public final class PolicyMatcher {
         : periods.at(limit, index, epochMillis);
   }
 
-  /** Creates the cached periods of each client; clients with equal calendars share them. */
+  /** Creates the cached periods of each client. Clients with equal calendars share one object. */
   private static Map<String, RunningPeriods> periodsOfClients(
       Map<String, ClientSettings> settings, int limits) {
     Map<ClientCalendar, RunningPeriods> distinct = new HashMap<>();
@@ -347,7 +349,10 @@ public final class PolicyMatcher {
     return periods;
   }
 
-  /** Returns the calendars by which clients are billed; clients with equal calendars share one. */
+  /**
+   * Returns the calendars by which clients are billed. Clients with equal calendars share one
+   * object.
+   */
   private static Map<String, BillingCalendar> billing(Map<String, ClientSettings> settings) {
     Map<ClientCalendar, BillingCalendar> distinct = new HashMap<>();
     Map<String, BillingCalendar> calendars = new HashMap<>();
@@ -374,8 +379,8 @@ public final class PolicyMatcher {
   }
 
   /**
-   * The current period of each limit by one calendar. Not synchronized: a span is immutable, so
-   * another thread sees a complete span or computes it again.
+   * The cached current periods of all limits under one calendar. It needs no lock: a span is
+   * immutable, so another thread reads a complete span or computes it again.
    */
   private static final class RunningPeriods {
     private final ClientCalendar calendar;
@@ -418,7 +423,10 @@ public final class PolicyMatcher {
       boolean enforced,
       boolean held) {
 
-    /** Returns the policy's rank when not all policies fit into a check; greater ranks are kept. */
+    /**
+     * Returns the rank of the policy. If not all policies fit into a check, the policies with the
+     * greatest ranks are kept.
+     */
     int weight() {
       return policy.denies() ? 2 : enforced ? 1 : 0;
     }
@@ -435,11 +443,11 @@ public final class PolicyMatcher {
           BucketKey.Part.of(policy.name()).keyText(),
           policy.key().contains(KeyPart.ENDPOINT),
           enforced,
-          // a shadow policy must not leave enforced ones undecided
+          // a shadow policy must not make a check undecided
           enforced && policy.onColdCache() == ColdCacheMode.HOLD);
     }
 
-    /** Returns the same policy with another limit; the patterns are shared. */
+    /** Returns this policy with another limit. Both share the compiled patterns. */
     CompiledPolicy withLimit(PolicyLimit limit) {
       return new CompiledPolicy(
           policy.withLimit(limit),
@@ -464,7 +472,7 @@ public final class PolicyMatcher {
       return compiled;
     }
 
-    /** Returns whether a call matches; the client is known to match. */
+    /** Returns whether a call matches. The caller has already matched the client. */
     boolean fits(CallFacts call, @Nullable String plan) {
       return PolicyMatcher.fits(endpoint, call.endpoint())
           && PolicyMatcher.fits(meter, call.meter())
@@ -488,7 +496,7 @@ public final class PolicyMatcher {
       return true;
     }
 
-    /** Returns the key of an unrecorded bucket, without its period. */
+    /** Returns the key of a bucket that is not recorded, without the bucket's period. */
     String cacheOnlyKey(CallFacts call, @Nullable String plan, BucketKey.@Nullable Part endpoint) {
       List<KeyPart> key = policy.key();
       IpAddress ip = call.ip();

@@ -8,20 +8,20 @@ import java.util.Set;
 /**
  * All policies of one version. Immutable.
  *
- * @param version increases with every change; 0 means that policies were never set
- * @param policies the policies in the order in which they are reported; names are unique
+ * @param version number that increases with every change; 0 if policies were never set
+ * @param policies the policies, with unique names, in the order in which responses list them
  * @param clients the settings of clients, and the plans
  * @param unmatchedCalls the handling of calls that no policy matches
  */
 public record PolicySet(
     long version, List<Policy> policies, Clients clients, DefaultVerdict unmatchedCalls) {
-  /** Maximum number of policies in a set; each call is matched against all of them. */
+  /** Maximum number of policies in a set. Each call is matched against all policies. */
   public static final int MAX_POLICIES = 1_000;
 
-  /** The set without policies: every call is allowed and counted. */
+  /** A set without policies. It allows and counts every call. */
   public static final PolicySet EMPTY = new PolicySet(0, List.of());
 
-  /** Creates a set that allows calls that no policy matches. */
+  /** Creates a set that allows calls which no policy matches. */
   public PolicySet(long version, List<Policy> policies, Clients clients) {
     this(version, policies, clients, DefaultVerdict.ALLOW);
   }
@@ -34,16 +34,20 @@ public record PolicySet(
   public PolicySet {
     policies = List.copyOf(policies);
     if (version < 0) {
-      throw new IllegalArgumentException("version must not be negative, is " + version);
+      throw new IllegalArgumentException("version must be at least 0, but is " + version);
     }
     if (policies.size() > MAX_POLICIES) {
       throw new IllegalArgumentException(
-          "a policy set must have at most " + MAX_POLICIES + " policies, has " + policies.size());
+          "a policy set must have at most "
+              + MAX_POLICIES
+              + " policies, but has "
+              + policies.size());
     }
     Set<String> names = new HashSet<>();
     for (Policy policy : policies) {
       if (!names.add(policy.name())) {
-        throw new IllegalArgumentException("two policies have the name '" + policy.name() + "'");
+        throw new IllegalArgumentException(
+            "policy names must be unique, but two policies have the name '" + policy.name() + "'");
       }
     }
   }

@@ -12,12 +12,14 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Finds the policy of slots by their key, including policies that are off. Immutable. */
+/**
+ * The policies with slots, including policies that are off, by the keys of their slots. Immutable.
+ */
 final class SlotPolicies {
-  /** The policies by their part of a key. */
+  /** The policies with slots, by the policy's part of a key. */
   private final Map<String, Policy> policies = new HashMap<>();
 
-  /** The clients' own limits, by the client's part of a key and the policy's name. */
+  /** The clients' own limits, by the client's part of a key and then by policy name. */
   private final Map<String, Map<String, PolicyLimit>> ownLimits = new HashMap<>();
 
   SlotPolicies(PolicySet set) {
@@ -39,13 +41,18 @@ final class SlotPolicies {
             });
   }
 
-  /** Returns whether a client's own limit is one of slots, or belongs to a policy with slots. */
+  /**
+   * Returns whether a client's own limit is a concurrency limit, or belongs to a policy with slots.
+   */
   private static boolean isOfSlots(
       Set<String> policiesOfSlots, Map.Entry<String, PolicyLimit> own) {
     return own.getValue() instanceof ConcurrencyLimit || policiesOfSlots.contains(own.getKey());
   }
 
-  /** Returns the policy, with the client's own limit if there is one; null if it has no slots. */
+  /**
+   * Returns the policy with the client's own limit, if the client has one; null if no policy with
+   * slots has this key.
+   */
   @Nullable MatchedPolicy find(SlotKey key) {
     Policy policy = policies.get(key.policy().keyText());
     if (policy == null) {

@@ -3,11 +3,12 @@ package io.weir.limits.policy;
 
 /** The handling of calls of clients without settings. */
 public enum UnknownClients {
-  /** Decide them by the policies of the default plan and those of no plan. */
+  /** Decide the calls by the policies of the default plan and the policies that no plan names. */
   ALLOW,
 
   /**
-   * Decide them like {@link #ALLOW}, but let all unknown clients share the buckets of one client.
+   * Decide the calls as with {@link #ALLOW}, but let all unknown clients share the buckets of one
+   * client.
    */
   LIMIT,
 

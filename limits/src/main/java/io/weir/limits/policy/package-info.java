@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * Policies: the calls to which a limit applies, and the buckets from which a call takes its cost.
- */
+/** Policies, and the matching of calls with policies and buckets. */
 @NullMarked
 package io.weir.limits.policy;
 

@@ -103,7 +103,7 @@ final class PolicyAdviceTest {
             new PolicyAdvice.Advice(
                 "crop-2",
                 "has a calendar under clients without effect: no quota or calendar window applies to"
-                    + " calls of that name, and bills use UTC months with and without it")),
+                    + " calls of that name, and bills use UTC months anyway")),
         onCalendars(List.of("corp-1", "crop-2"), ofCorps));
     assertEquals(
         List.of("a, b, c and 2 more have calendars under clients"),
@@ -152,13 +152,13 @@ final class PolicyAdviceTest {
   @Test
   void policyThatNeverDecides_isNamed() {
     assertEquals(
-        List.of("wide never decides"),
+        List.of("wide has no effect"),
         advice(policy("wide", endpoints("GET /v1/*"), HUNDRED), policy("tight", endpoints(), TEN)));
     assertEquals(
-        List.of("second never decides"),
+        List.of("second has no effect"),
         advice(policy("first", endpoints(), TEN), policy("second", endpoints(), TEN)));
     assertEquals(
-        List.of("limited never decides"),
+        List.of("limited has no effect"),
         advice(
             policy("limited", endpoints("GET /admin/x"), TEN),
             policy("blocked", endpoints("GET /admin/*"), TokenBucketLimit.DENY)));
@@ -189,10 +189,10 @@ final class PolicyAdviceTest {
         List.of(),
         advice(policy("wide", path, HUNDRED), policy("tight", descriptors(Map.of()), TEN)));
     assertEquals(
-        List.of("wide never decides"),
+        List.of("wide has no effect"),
         advice(policy("wide", path, HUNDRED), policy("tight", path, TEN)));
     assertEquals(
-        List.of("wide never decides"),
+        List.of("wide has no effect"),
         advice(policy("wide", path, HUNDRED), policy("tight", endpoints(), TEN)));
   }
 

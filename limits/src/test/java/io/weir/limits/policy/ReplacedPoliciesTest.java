@@ -126,7 +126,7 @@ final class ReplacedPoliciesTest {
     Policy off = policy("off", List.of(), PolicyMode.OFF);
 
     assertEquals(
-        List.of("is in shadow mode, but replaces 'all': no policy limits the calls instead"),
+        List.of("is in shadow mode, but replaces 'all', so no policy limits the calls"),
         PolicyAdvice.of(new PolicySet(1, List.of(policy("all"), tried, off))).stream()
             .map(PolicyAdvice.Advice::text)
             .toList());

@@ -5,10 +5,11 @@ import java.nio.charset.StandardCharsets;
 import org.apache.kafka.common.utils.Utils;
 
 /**
- * Maps a client to its partition. Ingest nodes use it to write, the aggregator to route queries,
- * and the verifier to check. It computes the partition like Kafka's own producer with the client's
- * UTF-8 bytes as the key (murmur2, positive part, modulo). Any producer keyed by client therefore
- * chooses the same partition. Stateless and thread-safe.
+ * Maps a client to its partition. Ingest nodes use it to write records, the aggregator to route
+ * queries, and {@code weir verify} to check partitions. The partition equals that of Kafka's
+ * default partitioner for the client's UTF-8 bytes as the key (murmur2, positive part, modulo).
+ * Every producer whose key is the client therefore selects the same partition. Stateless and
+ * thread-safe.
  */
 public final class ClientPartitioner {
   private ClientPartitioner() {}

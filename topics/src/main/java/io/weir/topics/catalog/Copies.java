@@ -13,23 +13,22 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
 
 /**
- * The number of copies with which an acknowledged record survives the loss of any one broker. It is
- * three, and at least two copies have the record when it is acknowledged. With two copies, the loss
- * of one broker either stops every write or leaves records on a single disk. Stateless and
- * thread-safe.
+ * Checks that topics have enough copies. With three copies, at least two of them in sync, an
+ * acknowledged record survives the loss of any one broker. With two copies, the loss of one broker
+ * either stops every write or leaves records on a single disk. Stateless and thread-safe.
  */
 public final class Copies {
-  /** Least replication factor. */
+  /** Minimum replication factor. */
   public static final short LEAST = 3;
 
-  /** Least {@code min.insync.replicas}. */
+  /** Minimum of {@code min.insync.replicas}. */
   public static final int LEAST_IN_SYNC = 2;
 
   private Copies() {}
 
   /**
-   * Returns the missing copies of topics, one sentence each; empty if every topic survives the loss
-   * of any one broker.
+   * Returns a description of each topic setting that allows too few copies; empty if every topic
+   * survives the loss of any one broker.
    */
   static List<String> lacking(
       Collection<TopicDescription> topics, Map<ConfigResource, Config> configs) {
@@ -52,7 +51,7 @@ public final class Copies {
         lacking.add(
             topic.name()
                 + " has min.insync.replicas="
-                + (inSync == null ? "nothing" : inSync.value())
+                + (inSync == null ? "(unset)" : inSync.value())
                 + ", not "
                 + LEAST_IN_SYNC);
       }
@@ -60,7 +59,7 @@ public final class Copies {
     return lacking;
   }
 
-  /** Returns the message for topics that lack copies: the problem and its solution. */
+  /** Returns a message with the problem and its solution for topics that have too few copies. */
   public static String advice(List<String> lacking) {
     return "the loss of one broker could lose acknowledged records: "
         + String.join("; ", lacking)

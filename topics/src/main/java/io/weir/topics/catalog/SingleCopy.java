@@ -2,13 +2,13 @@
 package io.weir.topics.catalog;
 
 /**
- * Whether topics may have too few copies to survive the loss of one broker ({@code
+ * The setting that allows topics with too few copies to survive the loss of one broker ({@code
  * WEIR_SINGLE_COPY}).
  */
 public enum SingleCopy {
-  /** Every topic has three copies, and an acknowledged record is in at least two of them. */
+  /** Topics must have three copies, and an acknowledged record must be in at least two of them. */
   REFUSE,
-  /** One broker is enough, and its loss is accepted. */
+  /** Topics may have one copy. The loss of its broker loses records. */
   ALLOW;
 
   /** The environment variable of this setting. */

@@ -7,15 +7,16 @@ import java.util.Map;
 import org.apache.kafka.common.config.TopicConfig;
 
 /**
- * One topic: its name, its purpose, and the settings that exact counts depend on. Immutable.
+ * One topic: its name, its purpose, and the settings on which exact counts depend. Immutable.
  *
  * @param name the name, which ends in the version of its wire format
  * @param purpose one sentence for operators
  * @param cleanupPolicy Kafka's {@code cleanup.policy}
- * @param retention how long records are kept, for topics with the policy delete; zero for compacted
- *     topics
+ * @param retention how long Kafka keeps records, for topics with the policy delete; zero for
+ *     compacted topics
  * @param appendTime true if the broker's clock timestamps the records ({@code LogAppendTime})
- * @param ownPartitions the number of partitions; 0 for that of the calls topic
+ * @param ownPartitions the number of partitions; 0 if the topic has as many partitions as the calls
+ *     topic
  * @param uncompactedFor minimum time before compaction may remove an older record of a key; zero
  *     for Kafka's default
  * @param compactedWithin maximum time before compaction removes an older record of a key; zero for
@@ -34,10 +35,10 @@ public record Topic(
     Duration compactedWithin,
     Duration tombstonesKept) {
 
-  /** Maximum size of a record in any topic; larger than any batch of calls. */
+  /** Maximum size of a record in any topic: 4 MiB. It is larger than any batch of calls. */
   public static final int MAX_RECORD_BYTES = 4 * 1024 * 1024;
 
-  /** Creates a topic with the number of partitions of the calls topic. */
+  /** Creates a topic with as many partitions as the calls topic. */
   public Topic(
       String name, String purpose, String cleanupPolicy, Duration retention, boolean appendTime) {
     this(
@@ -82,7 +83,7 @@ public record Topic(
     configs.put(
         TopicConfig.MESSAGE_TIMESTAMP_TYPE_CONFIG, appendTime ? "LogAppendTime" : "CreateTime");
     if (!appendTime) {
-      // records have timestamps of the calls topic, whose broker's clock may be ahead of others
+      // records carry timestamps of the calls topic, and the clock of its broker may be ahead
       configs.put(TopicConfig.MESSAGE_TIMESTAMP_AFTER_MAX_MS_CONFIG, Long.toString(Long.MAX_VALUE));
     }
     configs.put(TopicConfig.MAX_MESSAGE_BYTES_CONFIG, Integer.toString(MAX_RECORD_BYTES));

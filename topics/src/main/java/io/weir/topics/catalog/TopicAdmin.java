@@ -32,13 +32,17 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Creates the topics of the catalogue, and compares a cluster with the catalogue. Not thread-safe.
+ * An admin client that creates the topics of the catalogue and compares a cluster with the
+ * catalogue. Not thread-safe.
  */
 public final class TopicAdmin implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(20);
   private static final long KNOWN_PAUSE_NANOS = Duration.ofMillis(20).toNanos();
 
-  /** Maximum number of look-ups of a new topic; with the pauses, they take at least 20 s. */
+  /**
+   * Maximum number of look-ups of a new topic. With the pauses between them, they take at least 20
+   * s.
+   */
   private static final int MAX_LOOKS = 1_000;
 
   private final Admin admin;
@@ -52,7 +56,8 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Thrown when the cluster does not reply or rejects a request. The message states where and why.
+   * Thrown when the cluster does not reply or rejects a request. The message states the cluster and
+   * the reason.
    */
   public static final class TopicAdminException extends Exception {
     private static final long serialVersionUID = 1L;
@@ -62,16 +67,16 @@ public final class TopicAdmin implements AutoCloseable {
     }
   }
 
-  /** Creates a client of a cluster. Sends no request yet. */
+  /** Creates an admin client without sending a request. */
   public static TopicAdmin connect(KafkaConnection kafka) {
     return connect(kafka, TIMEOUT);
   }
 
   /**
-   * Creates a client of a cluster with another timeout per request.
+   * Creates an admin client with another timeout per request, without sending a request.
    *
    * @param timeout timeout of a request, 1 ms to an hour
-   * @throws IllegalArgumentException if none of the servers is an address
+   * @throws IllegalArgumentException if no server has a valid address
    */
   public static TopicAdmin connect(KafkaConnection kafka, Duration timeout) {
     Map<String, Object> settings = new HashMap<>();
@@ -85,12 +90,12 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Creates the missing topics, and leaves existing topics unchanged. Returns when the leader of
-   * every new partition replies, so that the topics can be written.
+   * Creates the missing topics, and does not change existing topics. Returns when the leader of
+   * every new partition replies, so that producers can write to the topics.
    *
-   * @param partitions number of partitions of each new topic; must not change after calls were
+   * @param partitions number of partitions of each new topic; must not change after calls have been
    *     counted
-   * @param replicationFactor of each new topic; if empty, the cluster's default
+   * @param replicationFactor replication factor of each new topic; the cluster's default if empty
    * @return names of the topics created
    * @throws TopicAdminException if the cluster does not answer or refuses
    */
@@ -102,7 +107,7 @@ public final class TopicAdmin implements AutoCloseable {
   /**
    * Creates the missing topics with enough copies to survive the loss of any one broker.
    *
-   * @param replicationFactor of each new topic, at least {@link Copies#LEAST}
+   * @param replicationFactor replication factor of each new topic, at least {@link Copies#LEAST}
    * @throws TopicAdminException if the cluster does not answer or refuses
    * @throws IllegalArgumentException if the replication factor is too small
    */
@@ -110,7 +115,7 @@ public final class TopicAdmin implements AutoCloseable {
       throws TopicAdminException {
     if (replicationFactor < Copies.LEAST) {
       throw new IllegalArgumentException(
-          "replication factor must be at least " + Copies.LEAST + ", is " + replicationFactor);
+          "replication factor must be at least " + Copies.LEAST + ", but is " + replicationFactor);
     }
     return createMissing(
         partitions,
@@ -155,8 +160,8 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Returns whether the brokers list the created topics. A broker lists a new topic a moment after
-   * its creation.
+   * Returns whether the brokers list the created topics. A broker may list a new topic only shortly
+   * after its creation.
    */
   private boolean isListed(List<String> created) throws TopicAdminException {
     return names().containsAll(created);
@@ -164,9 +169,9 @@ public final class TopicAdmin implements AutoCloseable {
 
   /**
    * Returns whether the leaders of the created partitions reply. The metadata names a broker as
-   * leader a moment before it acts as leader. In that moment the broker can reject a producer's
-   * first batch and accept the next one. Afterwards it never accepts the first batch, since it
-   * accepts any first sequence number of a producer without records.
+   * leader shortly before the broker acts as leader. Until then the broker may reject a producer's
+   * first batch and accept the next batch. It accepts any first sequence number of a new producer,
+   * so it then rejects the first batch forever.
    */
   private boolean isLed(List<Topic> created, int partitions) throws TopicAdminException {
     Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
@@ -179,7 +184,7 @@ public final class TopicAdmin implements AutoCloseable {
       call("read the end of new topics", admin.listOffsets(ends).all()::get);
       return true;
     } catch (TopicAdminException failed) {
-      // another broker than the one that listed them was queried; the client retries that only once
+      // the queried broker does not have the topics yet; the client itself retries only once
       if (failed.getCause() instanceof UnknownTopicOrPartitionException) {
         return false;
       }
@@ -191,7 +196,7 @@ public final class TopicAdmin implements AutoCloseable {
     try {
       call("create topic " + topic.name(), admin.createTopics(List.of(topic)).all()::get);
     } catch (TopicAdminException failed) {
-      // another process created the topic first, which has the same result
+      // another process has created the topic
       if (!(failed.getCause() instanceof TopicExistsException)) {
         throw failed;
       }
@@ -199,7 +204,8 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Returns the differences from the catalogue, one sentence each; empty if there are none.
+   * Returns the differences from the catalogue, one sentence per difference; empty if there are no
+   * differences.
    *
    * @throws TopicAdminException if the cluster does not answer or refuses
    */
@@ -223,10 +229,10 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Returns the missing copies of topics, one sentence each; empty if the topics survive the loss
-   * of any one broker. Missing topics are ignored.
+   * Returns a description of each topic setting that allows too few copies; empty if the topics
+   * survive the loss of any one broker. Missing topics are ignored.
    *
-   * @param isMeant selects topics by name
+   * @param isMeant returns whether to check the topic with a name
    * @throws TopicAdminException if the cluster does not answer or refuses
    */
   public List<String> lackingCopies(Predicate<String> isMeant) throws TopicAdminException {
@@ -245,7 +251,7 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Returns the cluster's id, by which a job with stored offsets recognizes its cluster.
+   * Returns the id of the cluster. A job with stored offsets recognizes its cluster by the id.
    *
    * @throws TopicAdminException if the cluster does not answer or refuses
    */
@@ -254,8 +260,8 @@ public final class TopicAdmin implements AutoCloseable {
   }
 
   /**
-   * Returns the id of a topic (KIP-516); empty if the topic is missing. A recreated topic has a new
-   * id.
+   * Returns the id of a topic (KIP-516); empty if the topic is missing. If a topic is deleted and
+   * created again, it has a new id.
    *
    * @throws TopicAdminException if the cluster does not answer or refuses
    */
@@ -324,8 +330,10 @@ public final class TopicAdmin implements AutoCloseable {
                     ? Topics.CALLS.name()
                         + " has "
                         + partitions
-                        + "; rows must be in the partition of their calls"
-                    : "must have " + topic.ownPartitions() + "; its changes must be in order"));
+                        + "; a row must be in the same partition as its calls"
+                    : "must have "
+                        + topic.ownPartitions()
+                        + " so that its records are in one order"));
       }
     }
   }
@@ -339,13 +347,7 @@ public final class TopicAdmin implements AutoCloseable {
               String actual = entry == null ? "nothing" : entry.value();
               if (!expected.equals(actual)) {
                 differences.add(
-                    topic.name()
-                        + " has "
-                        + name
-                        + "="
-                        + actual
-                        + ", the catalogue says "
-                        + expected);
+                    topic.name() + " has " + name + "=" + actual + ", but must have " + expected);
               }
             });
   }

@@ -6,16 +6,20 @@ import java.util.List;
 
 /**
  * The catalogue of all topics. The topics of calls and of their counts have the same number of
- * partitions, since rows are in the partition of their calls. The topics of policies and clients
- * have one partition, which orders their changes.
+ * partitions, because a row is in the same partition as its calls. The topics of policies and
+ * clients have one partition, so that their changes are in one order.
  */
 public final class Topics {
-  /** Maximum age of a call; older calls are quarantined, and the audit log deletes them. */
+  /**
+   * Maximum age of a call. The aggregator quarantines older calls, and Kafka deletes them from the
+   * audit log.
+   */
   public static final Duration LATENESS = Duration.ofDays(35);
 
   /**
-   * The audit log: sealed batches of calls. The broker timestamps its records. One clock therefore
-   * decides whether a call is too late or from the future, and a replay gets the same verdict.
+   * The audit log: sealed batches of calls. The broker sets the timestamps. The clock of the broker
+   * therefore determines whether a call is too late or from the future, and a second reading gives
+   * the same result.
    */
   public static final Topic CALLS =
       new Topic(
@@ -25,7 +29,7 @@ public final class Topics {
           LATENESS,
           true);
 
-  /** The usage ledger, the only topic to bill from. */
+  /** The usage ledger. Bills must be made from this topic only. */
   public static final Topic LEDGER =
       new Topic(
           "weir.usage.ledger.v1",
@@ -35,9 +39,9 @@ public final class Topics {
           false);
 
   /**
-   * The newest figures of every key and window. The erased records of a client are removed from the
-   * brokers' disks within about a week. An aggregator that was down for some days still reads the
-   * tombstones.
+   * The newest figures of every key and window. Kafka removes the erased records of a client from
+   * disk within about a week. Tombstones last long enough for an aggregator that was down for some
+   * days.
    */
   public static final Topic STATE =
       new Topic(
@@ -52,8 +56,8 @@ public final class Topics {
           Duration.ofDays(7));
 
   /**
-   * The true state of buckets that are wrong in the decision cache. A correction older than the
-   * retention has no effect.
+   * The corrections: the state that wrong buckets in the decision cache should have. A correction
+   * that is older than the retention has no effect.
    */
   public static final Topic CORRECTIONS =
       new Topic(
@@ -64,8 +68,8 @@ public final class Topics {
           false);
 
   /**
-   * The verdict of the aggregator on each settlement. The node that recorded the settlement waits
-   * for it.
+   * The aggregator's verdict on each settlement. The node that recorded a settlement waits for the
+   * verdict.
    */
   public static final Topic SETTLEMENTS =
       new Topic(
@@ -75,7 +79,7 @@ public final class Topics {
           LATENESS,
           false);
 
-  /** The records that could not be counted, as they arrived. */
+  /** The records that could not be counted, unchanged. */
   public static final Topic QUARANTINE =
       new Topic(
           "weir.quarantine.v1",
@@ -85,12 +89,12 @@ public final class Topics {
           false);
 
   /**
-   * How long each change of a policy or client is kept: longer than the calls that were decided by
-   * it.
+   * How long Kafka keeps each change of a policy or client. It is longer than the retention of the
+   * calls that the change decided.
    */
   private static final Duration CHANGES_KEPT = Duration.ofDays(400);
 
-  /** The policies and switches, with the author and time of each change. */
+  /** The policies and switches, with the author and the time of each change. */
   public static final Topic POLICIES =
       new Topic(
           "weir.policies.v1",
@@ -103,7 +107,7 @@ public final class Topics {
           Duration.ZERO,
           Duration.ZERO);
 
-  /** The settings of single clients, with the author and time of each change. */
+  /** The settings of single clients, with the author and the time of each change. */
   public static final Topic CLIENTS =
       new Topic(
           "weir.clients.v1",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The catalogue of all topics, and their common partitioner. The package depends on the Kafka
+ * The catalogue of all topics, and the partitioner for clients. The package depends on the Kafka
  * clients.
  */
 @NullMarked

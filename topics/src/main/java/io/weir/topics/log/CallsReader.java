@@ -11,13 +11,13 @@ import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Reads ranges of the calls topic over one consumer, one fetch at a time. Partitions may be read in
- * any order. A read that continues at the end of the last read uses the records that the consumer
+ * A reader of ranges of the calls topic. It uses one consumer and reads one fetch at a time, of any
+ * partition. A read that continues at the end of the last read uses the records that the consumer
  * has prefetched. Every method may throw {@link org.apache.kafka.common.KafkaException}, also if
  * Kafka does not reply within the consumer's {@code default.api.timeout.ms}. Not thread-safe.
  */
 public final class CallsReader implements AutoCloseable {
-  /** Maximum duration of a close, which waits for the fetch in progress. */
+  /** Maximum time for which {@link #close} waits for the fetch in progress. */
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
   private final Consumer<byte[], byte[]> consumer;
@@ -26,9 +26,9 @@ public final class CallsReader implements AutoCloseable {
    * The result of one read.
    *
    * @param records the records, in the order of the log
-   * @param next the offset at which the next read continues; the start of this read if there was
-   *     nothing to read. Markers of transactions, which are not records, also advance it
-   * @param bytes total size of the values of the records
+   * @param next offset at which the next read continues; the start of this read if there was
+   *     nothing to read. Transaction markers also advance it
+   * @param bytes total size of the records' values, in bytes
    */
   public record Slice(List<CallsRecord> records, long next, long bytes) {
     public Slice {
@@ -39,8 +39,8 @@ public final class CallsReader implements AutoCloseable {
   /**
    * Creates a reader.
    *
-   * @param consumer used only by this reader, which closes it; its settings bound the result of one
-   *     read
+   * @param consumer consumer that only this reader uses and closes; its settings bound the result
+   *     of one read
    */
   public CallsReader(Consumer<byte[], byte[]> consumer) {
     this.consumer = consumer;
@@ -59,8 +59,8 @@ public final class CallsReader implements AutoCloseable {
   }
 
   /**
-   * Returns the offset of the first record that the broker appended at or after a time, or the end
-   * of the partition if there is none.
+   * Returns the offset of the first record that the broker appended at or after a time; the end of
+   * the partition if there is no such record.
    *
    * @param epochMillis the time by the broker's clock, ≥ 0
    */
@@ -71,8 +71,8 @@ public final class CallsReader implements AutoCloseable {
   }
 
   /**
-   * Reads the records of one poll, which are at most those of one fetch. If the partition no longer
-   * has the offset, the consumer's {@code auto.offset.reset} determines the first record.
+   * Reads the records of one poll, at most one fetch. If the partition no longer has the offset,
+   * the consumer's {@code auto.offset.reset} determines the first record.
    *
    * @param offset offset of the first record, ≥ 0
    * @param atMost maximum time to wait for the first record

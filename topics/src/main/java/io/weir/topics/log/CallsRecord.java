@@ -13,14 +13,14 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A record of the calls topic, for readers of the log.
+ * A record of the calls topic that a consumer has read.
  *
- * @param offset its offset in its partition
- * @param appendEpochMillis when the broker appended it, by the broker's clock
- * @param header header of the batch or heartbeat; null if the record is neither: it announces the
- *     loss of a cache or is quarantined. Also null if the record repeats quarantined lines with
- *     their original positions: the log already has these lines elsewhere, and here they are out of
- *     order
+ * @param offset the record's offset in its partition
+ * @param appendEpochMillis when the broker appended the record, by the broker's clock
+ * @param header header of the batch or heartbeat; null if the record is neither of them, for
+ *     example if it reports the loss of a cache or is malformed. Also null for a replay of
+ *     quarantined lines with their original positions: these lines already have a place in the log,
+ *     and their order here is wrong
  * @param value the lines of the batch; empty for a heartbeat and for a record without a value
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared, never modified
@@ -28,7 +28,7 @@ public record CallsRecord(
     long offset, long appendEpochMillis, @Nullable BatchHeader header, byte[] value) {
   private static final byte[] NONE = {};
 
-  /** Converts a consumed record. Never fails: a malformed record has no header. */
+  /** Converts a consumed record. It never throws: a malformed record gets a null header. */
   public static CallsRecord of(ConsumerRecord<byte[], byte[]> record) {
     byte[] value = record.value();
     return new CallsRecord(
@@ -49,10 +49,11 @@ public record CallsRecord(
   }
 
   /**
-   * Returns the record to produce for a batch: without a key, and timestamped by the broker.
+   * Returns the record that a producer sends for a batch. It has no key, and the broker sets its
+   * timestamp.
    *
-   * @param partition partition of the clients of all lines
-   * @param lines the lines, as many as the header states; empty for a heartbeat
+   * @param partition partition to which the clients of all lines belong
+   * @param lines the lines, in the number that the header states; empty for a heartbeat
    */
   public static ProducerRecord<byte[], byte[]> produced(
       int partition, BatchHeader header, byte[] lines) {

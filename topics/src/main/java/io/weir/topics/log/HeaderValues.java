@@ -8,15 +8,16 @@ import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks up the headers of a record. If several headers have the same name, the last one is used.
+ * Reads header values of a record. If several headers have the same name, it uses the last header.
  * Stateless and thread-safe.
  */
 public final class HeaderValues {
   private HeaderValues() {}
 
   /**
-   * Returns a function from a header's name to its value, or to null if there is no such header or
-   * it has no value. The codecs use it. The function reflects later changes of the headers.
+   * Returns a function that returns the value of a header, or null if the record has no such header
+   * or the header has no value. The codecs use the function. It reflects later changes of the
+   * headers.
    */
   public static Function<String, byte @Nullable []> of(Headers headers) {
     return name -> {
@@ -26,8 +27,8 @@ public final class HeaderValues {
   }
 
   /**
-   * Returns the value of a header as text, decoded from UTF-8, or null if there is no header of
-   * that name or it has no value.
+   * Returns the value of a header as text, decoded from UTF-8; null if the record has no such
+   * header or the header has no value.
    */
   public static @Nullable String text(Headers headers, String name) {
     byte[] value = of(headers).apply(name);

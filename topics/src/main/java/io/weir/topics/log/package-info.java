@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Reading Weir's topics over Kafka's consumer: the headers of records, and ranges of the calls
- * topic. The package depends on the catalogue, the wire formats and the Kafka clients.
+ * Readers of the calls topic and of record headers. The package depends on the catalogue, the wire
+ * formats and the Kafka clients.
  */
 @NullMarked
 package io.weir.topics.log;

@@ -5,14 +5,14 @@ import io.weir.limits.Names;
 import io.weir.limits.Numbers;
 
 /**
- * The record that the cache has lost its state, or may have reverted to an older state. A node
- * writes it to every partition of the calls topic. Every earlier record of a partition is therefore
- * known to precede it. Immutable.
+ * A record that reports that the cache has lost its state, or may have reverted to an older state.
+ * A node writes it to every partition of the calls topic. In each partition, the records before it
+ * were written before the node found the loss. Immutable.
  *
- * @param generation the generation of the cache to restore; its restoration is announced under this
- *     name
+ * @param generation the generation of the cache that must be restored; {@link CacheRestored} refers
+ *     to it
  * @param foundAtEpochMillis when the node found the loss, by the node's estimate of the cache's
- *     clock. Calls and low watermarks have the times of the same estimate
+ *     clock. Calls and low watermarks use the same estimate
  */
 public record CacheLoss(String generation, long foundAtEpochMillis) {
   public CacheLoss {

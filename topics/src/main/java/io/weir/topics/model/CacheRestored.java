@@ -4,13 +4,13 @@ package io.weir.topics.model;
 import io.weir.limits.Names;
 
 /**
- * The record that all live buckets of one partition have been published again for a cache that lost
- * its state. They precede this record in the partition of the corrections topic. They include every
- * call decided before the loss. Immutable.
+ * A record that reports that all live buckets of one partition have been published for a cache that
+ * lost its state. Their corrections precede this record in the partition of the corrections topic,
+ * and include every call decided before the loss. Immutable.
  *
  * @param generation the generation of the cache, as in {@link CacheLoss}
  * @param partition the partition
- * @param partitions the number of partitions; the cache is restored when all of them have such a
+ * @param partitions the number of partitions; the cache is restored when every partition has this
  *     record
  * @param buckets the number of buckets published
  * @param asOfEpochMillis when the publication was complete, by the broker's clock
@@ -21,7 +21,12 @@ public record CacheRestored(
     Names.require("generation", generation);
     if (partition < 0 || partition >= partitions || buckets < 0) {
       throw new IllegalArgumentException(
-          "partition " + partition + " of " + partitions + ", buckets " + buckets);
+          "partition must be between 0 and partitions − 1, and buckets at least 0, but partition is "
+              + partition
+              + ", partitions is "
+              + partitions
+              + " and buckets is "
+              + buckets);
     }
   }
 }

@@ -14,29 +14,29 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The immutable fact that a call was decided. It is both the audit line of the decision and the
- * source of the bill. With a settlement, it is the later fact that this call has another actual
- * cost. All other members repeat those of the call.
+ * The event that a call was decided. It is the audit line of the decision, and bills are computed
+ * from it. With a settlement, it is the later event that the call has another actual cost; all
+ * other members equal those of the call. Immutable.
  *
- * @param id identifies the call; unique for the client, the same for every retry. Another endpoint,
- *     meter or cost with the same id is another call
- * @param idFromCaller true if the caller chose the id, so that retries may repeat it. False if the
- *     server generated it, so that only a replayed batch can repeat it. Absent on the wire means
- *     false
+ * @param id identifier of the call, unique for the client and equal for every retry. An event with
+ *     the same id and another endpoint, meter or cost is another call
+ * @param idFromCaller whether the caller chose the id, so that a retry may repeat it. Only a
+ *     replayed batch can repeat an id that the server generated. Absent on the wire means false
  * @param client the calling client
  * @param endpoint the called endpoint
- * @param meter what is counted
+ * @param meter name of the meter that counts the call
  * @param cost tokens requested, and units billed if allowed, 1 to {@link #MAX_QUANTITY}
  * @param allowed whether the call was admitted; only allowed calls are billed
- * @param decidedBy what decided the call
- * @param policy the policy that denied the call, or the policy nearest to its limit; null if none
- *     matched
- * @param policiesVersion version of the policies at the decision; 0 if there were none
+ * @param decidedBy the component that decided the call
+ * @param policy the policy that denied the call, or the policy that is nearest to its limit; null
+ *     if no policy matched
+ * @param policiesVersion version of the policies at the decision; 0 if there were no policies
  * @param decidedAtEpochMillis when the call was decided, by the decision cache's clock
- * @param ipPrefix the caller's network prefix; null if not given
+ * @param ipPrefix prefix of the caller's network; null if unknown
  * @param charges the charged buckets; empty if the call was denied or not decided by the cache. For
  *     a settlement, the same buckets without stamps
- * @param settlement null if this is the call itself; only an allowed call is settled
+ * @param settlement the settlement; null if the event is the call itself. Only an allowed call can
+ *     be settled
  * @param billing the client's billing period; null if the client is billed by UTC months
  */
 public record CallEvent(
@@ -66,13 +66,13 @@ public record CallEvent(
   public static final String DEFAULT_ENDPOINT = "-";
 
   /**
-   * Greatest cost of a call, and greatest quantity of a key and window: 2^53 − 1. Up to this value
-   * JSON numbers are exact in every reader (RFC 8259 §6), and no caller can cause a sum to
+   * Maximum cost of a call, and maximum quantity of a key and window: 2^53 − 1. Every JSON reader
+   * represents integers up to this value exactly (RFC 8259 §6), and no caller can make a sum
    * overflow.
    */
   public static final long MAX_QUANTITY = Numbers.MAX;
 
-  /** Latest time of a call, in epoch milliseconds: in the year 2255. */
+  /** Maximum time of a call in epoch milliseconds, in the year 2255. */
   public static final long MAX_EPOCH_MILLIS = Numbers.MAX_EPOCH_MILLIS;
 
   public CallEvent {
@@ -82,12 +82,12 @@ public record CallEvent(
     Names.require("meter", meter);
     if (cost < 1 || cost > MAX_QUANTITY) {
       throw new IllegalArgumentException(
-          "cost must be at least 1 and at most " + MAX_QUANTITY + ", is " + cost);
+          "cost must be between 1 and " + MAX_QUANTITY + ", but is " + cost);
     }
     Numbers.require("policies_version", policiesVersion, 0);
     Numbers.require("decided_at_ms", decidedAtEpochMillis, 0, Numbers.MAX_EPOCH_MILLIS);
     if (settlement != null && !allowed) {
-      throw new IllegalArgumentException("a denied call cannot be settled");
+      throw new IllegalArgumentException("a settled call must be allowed, but the call was denied");
     }
     if (billing != null) {
       billing.require(decidedAtEpochMillis);
@@ -95,7 +95,7 @@ public record CallEvent(
     charges = List.copyOf(charges);
   }
 
-  /** Creates the fact of a call of a client that is billed by UTC months. */
+  /** Creates the event of a call whose client is billed by UTC months. */
   public CallEvent(
       String id,
       boolean idFromCaller,
@@ -128,7 +128,7 @@ public record CallEvent(
         null);
   }
 
-  /** Returns the same fact for a client that is billed by its own calendar. */
+  /** Returns this event for a client that is billed by its own calendar. */
   public CallEvent billedIn(BilledIn periods) {
     return new CallEvent(
         id,
@@ -176,8 +176,9 @@ public record CallEvent(
   }
 
   /**
-   * Returns the units that this fact adds to the bill. An allowed call adds its cost, a denied call
-   * 0. A settlement adds the signed difference between the actual cost and the call's cost.
+   * Returns the number of units that this event adds to the bill. An allowed call adds its cost,
+   * and a denied call adds 0. A settlement adds the signed difference between the actual cost and
+   * the call's cost.
    */
   public long quantity() {
     if (settlement != null) {
@@ -186,25 +187,25 @@ public record CallEvent(
     return allowed ? cost : 0;
   }
 
-  /** Returns when this fact occurred: the time of the settlement, or of the decision. */
+  /** Returns the time of this event: the time of the settlement, or of the decision. */
   public long happenedAtEpochMillis() {
     return settlement != null ? settlement.settledAtEpochMillis() : decidedAtEpochMillis;
   }
 
   /**
-   * Returns a fingerprint that distinguishes this call from others with its id: a retry has the
-   * same endpoint, meter and cost. The fingerprint is the first 128 bits of SHA-256 (FIPS 180-4) of
-   * these members, in Base64. A caller that chooses the endpoint must not be able to find two calls
-   * with the same fingerprint.
+   * Returns a fingerprint of the endpoint, the meter and the cost. It distinguishes calls with the
+   * same id: a retry has the same fingerprint. The fingerprint is the first 128 bits of the SHA-256
+   * (FIPS 180-4) of these members, in Base64. Its length prevents a caller from finding two
+   * endpoints with the same fingerprint.
    */
   public String fingerprint() {
     MessageDigest sha256;
     try {
       sha256 = MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("every Java platform has SHA-256", impossible);
+      throw new IllegalStateException("this Java platform does not provide SHA-256", impossible);
     }
-    // no name contains a line feed
+    // a line feed separates the members because names do not contain it
     sha256.update((endpoint + '\n' + meter + '\n' + cost).getBytes(StandardCharsets.UTF_8));
     return Base64.getEncoder()
         .withoutPadding()
@@ -219,15 +220,15 @@ public record CallEvent(
   }
 
   /**
-   * Returns this fact's summand of {@code events_digest}. A row's digest is the sum, modulo 2^64,
-   * over its distinct calls and settlements. It does not depend on their order. It differs (with
-   * high probability) if one is missing, duplicated or altered. It detects accidents, but does not
-   * protect against forgery.
+   * Returns the number that this event adds to {@code events_digest}. The digest of a row is the
+   * sum of these numbers modulo 2^64, over the row's distinct calls and settlements. It does not
+   * depend on their order. If an event is missing, repeated or changed, the digest very probably
+   * differs. It detects accidents, but does not protect against forgery.
    *
-   * <p>The summand is FNV-1a (64 bit, Fowler/Noll/Vo) over the UTF-16 units of the id and then the
-   * signed cost (negative if denied). For a settlement, the bitwise complement of the actual cost
-   * follows. The 64-bit mixer of SplitMix (Steele, Lea, Flood, "Fast splittable pseudorandom number
-   * generators", OOPSLA 2014) finishes the hash.
+   * <p>The number is FNV-1a (64 bit, Fowler/Noll/Vo) over the UTF-16 units of the id, and then the
+   * signed cost (negative if the call was denied). For a settlement, the bitwise complement of the
+   * actual cost follows. Finally, the 64-bit mixer of SplitMix (Steele, Lea, Flood, "Fast
+   * splittable pseudorandom number generators", OOPSLA 2014) mixes the result.
    */
   public long digest() {
     long hash = fnv(0xcbf29ce484222325L, id);

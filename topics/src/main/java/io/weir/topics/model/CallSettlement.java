@@ -5,30 +5,28 @@ import io.weir.limits.Numbers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The actual cost of a call, reported after it was decided: a true-up if it is above the call's
- * cost, a refund if below, a void at 0. A call is settled once. Immutable.
+ * The actual cost of a call, which a caller reports after the decision. A greater cost than the
+ * call's cost is charged in addition, a smaller cost is a refund, and 0 voids the call. A call can
+ * be settled only once. Immutable.
  *
- * @param actualCost units to be billed instead of the call's cost, 0 to {@link
+ * @param actualCost number of units to bill instead of the call's cost, 0 to {@link
  *     CallEvent#MAX_QUANTITY}
- * @param settledAtEpochMillis when the settlement was recorded, by the node's estimate of the
- *     decision cache's clock; not before the call's decision, except for differences between clocks
- * @param call the position of the line that recorded the call, in the settlement's own partition;
- *     only a counted line can be settled. Null in records of older nodes, which are refused
+ * @param settledAtEpochMillis when the node recorded the settlement, by its estimate of the
+ *     decision cache's clock; after the call's decision unless clocks differ
+ * @param call position of the line that recorded the call, in the same partition; only a counted
+ *     line can be settled. Null in records of older nodes; the aggregator refuses these settlements
  */
 public record CallSettlement(
     long actualCost, long settledAtEpochMillis, @Nullable UsagePosition call) {
   public CallSettlement {
     if (actualCost < 0 || actualCost > CallEvent.MAX_QUANTITY) {
       throw new IllegalArgumentException(
-          "actual_cost must be at least 0 and at most "
-              + CallEvent.MAX_QUANTITY
-              + ", is "
-              + actualCost);
+          "actual_cost must be between 0 and " + CallEvent.MAX_QUANTITY + ", but is " + actualCost);
     }
     Numbers.require("settled_at_ms", settledAtEpochMillis, 0, Numbers.MAX_EPOCH_MILLIS);
   }
 
-  /** Creates a settlement without the position of its call, as older nodes write it. */
+  /** Creates a settlement without the position of its call, as older nodes recorded it. */
   public CallSettlement(long actualCost, long settledAtEpochMillis) {
     this(actualCost, settledAtEpochMillis, null);
   }

@@ -6,14 +6,14 @@ import io.weir.limits.Numbers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tokens that one call took, or should have taken, from one bucket. Immutable.
+ * The number of tokens that one call took, or should have taken, from one bucket. Immutable.
  *
- * <p>Without a stamp, the call was admitted while the cache was unavailable, and the bucket owes
- * the cost. With cost 0, the bucket denied the call: nothing was taken, but the stamp records the
- * state of the bucket.
+ * <p>Without a stamp, the call was admitted while the cache was unavailable, and a correction takes
+ * the cost from the bucket later. With cost 0, the bucket denied the call: the call took nothing,
+ * but the stamp states the bucket's state.
  *
  * @param bucket the bucket's key in the decision cache
- * @param cost tokens that the call took, ≥ 0
+ * @param cost number of tokens that the call took, ≥ 0
  * @param limit the bucket's limit when the call was decided; null in old records
  * @param stamp the state that the cache reported; null if the cache was not queried
  */
@@ -22,7 +22,7 @@ public record Charge(String bucket, long cost, @Nullable BucketLimit limit, @Nul
     Numbers.require("cost", cost, 0);
     if (stamp != null && stamp.charged() < cost) {
       throw new IllegalArgumentException(
-          "charged " + stamp.charged() + " is less than cost " + cost);
+          "charged must be at least the cost " + cost + ", but is " + stamp.charged());
     }
   }
 }

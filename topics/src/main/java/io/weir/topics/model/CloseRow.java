@@ -2,13 +2,14 @@
 package io.weir.topics.model;
 
 /**
- * The row that closes a period of one partition. Every FINAL row of a window that ends at or before
- * {@code closedThroughEpochMillis} precedes this row. Later rows are ADJUSTMENTs. Immutable.
+ * A row that closes the windows of one partition up to a time. Every FINAL row of a window that
+ * ends at or before {@code closedThroughEpochMillis} precedes this row. Later rows of these windows
+ * are ADJUSTMENTs. Immutable.
  *
- * @param inputPartition the partition that is closed
- * @param closedThroughEpochMillis the boundary: exclusive end of the last closed window
+ * @param inputPartition partition of the calls topic whose windows are closed
+ * @param closedThroughEpochMillis exclusive end of the last closed window
  * @param rows control total: number of FINAL and ADJUSTMENT rows since the previous CLOSE
- * @param quantityTotal control total: sum of those rows' quantity
+ * @param quantityTotal control total: sum of the quantities of these rows
  * @param complete false if a window was closed without waiting for a silent node
  * @param emittedAtEpochMillis when the row was created, by the aggregator's clock
  */
@@ -22,7 +23,7 @@ public record CloseRow(
     implements LedgerRow {
   public CloseRow {
     if (rows < 0) {
-      throw new IllegalArgumentException("rows must not be negative, is " + rows);
+      throw new IllegalArgumentException("rows must be at least 0, but is " + rows);
     }
   }
 

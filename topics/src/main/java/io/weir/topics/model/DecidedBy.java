@@ -6,22 +6,22 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The means by which a call was decided. */
+/** The component or rule that decided a call. */
 public enum DecidedBy {
   /** The decision cache evaluated every bucket of the call. */
   CACHE("cache"),
   /**
-   * A node denied the call without a request to the cache: it repeated a recent denial, or a policy
-   * denies every call.
+   * The node denied the call without a request to the cache, because it repeated a recent denial,
+   * or because a policy denies every call.
    */
   DENY_CACHE("deny-cache"),
-  /** A node used tokens that it had leased from the cache. */
+  /** The node used tokens that it had leased from the cache. */
   LEASE("lease"),
   /** The cache was unavailable, and the node decided by its share of the limit. */
   LOCAL("local"),
-  /** The cache was unavailable, and the policy admits calls then. */
+  /** The cache was unavailable, and the policy's failure mode allowed the call. */
   FAIL_OPEN("fail-open"),
-  /** The cache was unavailable, and the policy rejects calls then. */
+  /** The cache was unavailable, and the policy's failure mode rejected the call. */
   FAIL_CLOSED("fail-closed"),
   /** No policy matched the call. */
   NONE("none");
@@ -40,12 +40,12 @@ public enum DecidedBy {
     return wireName;
   }
 
-  /** Returns the value with the given wire name, or null if there is none. */
+  /** Returns the value with the given wire name; null if there is no such value. */
   public static @Nullable DecidedBy ofWireName(String wireName) {
     return BY_WIRE_NAME.get(wireName);
   }
 
-  /** Returns whether the call was admitted, or decided by the node alone, without the cache. */
+  /** Returns whether the node admitted or decided the call because the cache was unavailable. */
   public boolean withoutCache() {
     return this == FAIL_OPEN || this == LOCAL;
   }

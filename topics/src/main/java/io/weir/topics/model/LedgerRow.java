@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.model;
 
-/**
- * A row of the usage ledger. Rows are appended in the order of their partition and never edited.
- */
+/** A row of the usage ledger. The aggregator appends rows and never edits them. */
 public sealed interface LedgerRow permits UsageRow, CloseRow {
   /** Schema version of CLOSE rows, and of rows with a UTC month as the billing period. */
   int SCHEMA_VERSION = 1;
@@ -15,8 +13,8 @@ public sealed interface LedgerRow permits UsageRow, CloseRow {
   int SCHEMA_VERSION_OF_CALENDARS = 2;
 
   /**
-   * Returns the row's id: a name-based UUID (version 5) of the row's natural key, and therefore the
-   * same after any replay.
+   * Returns the row's id: a name-based UUID (version 5) of the row's natural key. It is therefore
+   * the same after every replay.
    */
   String recordId();
 

@@ -7,18 +7,18 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The accuracy of one partition's decisions, computed afterwards from the exact records. All
- * figures are cumulative from the partition's first record, except those named "now" or "open".
- * Immutable.
+ * The accuracy of one partition's decisions, which the aggregator computes from the records. All
+ * figures except {@code driftNowTokens} and {@code outageOpenTokens} are cumulative from the
+ * partition's first record. Immutable.
  *
  * @param partition the partition
- * @param asOfEpochMillis the broker's time of the last record judged
+ * @param asOfEpochMillis time of the last evaluated record, by the broker's clock
  * @param policies figures by policy (as in the bucket's key, see {@link BucketKey#policy})
  * @param corrections number of published corrections, by cause; causes without corrections are
  *     absent
- * @param delays histogram of the time from the disturbed decision to the first decision that
- *     reflects the correction: counts by {@link #DELAY_BOUNDS_MILLIS}, and one count of longer
- *     delays
+ * @param delays histogram of correction delays: counts by {@link #DELAY_BOUNDS_MILLIS}, and one
+ *     count of longer delays. A delay begins with the first wrong decision and ends with the first
+ *     decision that reflects the correction
  */
 public record PartitionAccuracy(
     int partition,
@@ -26,7 +26,7 @@ public record PartitionAccuracy(
     Map<String, Figures> policies,
     Map<Cause, Long> corrections,
     List<Long> delays) {
-  /** Upper bounds of the classes of delays, in milliseconds. */
+  /** Upper bounds of the histogram of delays, in milliseconds. */
   public static final List<Long> DELAY_BOUNDS_MILLIS =
       List.of(
           50L, 75L, 100L, 150L, 200L, 250L, 300L, 400L, 500L, 750L, 1_000L, 2_000L, 5_000L, 10_000L,
@@ -38,20 +38,26 @@ public record PartitionAccuracy(
     delays = List.copyOf(delays);
     if (delays.size() != DELAY_BOUNDS_MILLIS.size() + 1) {
       throw new IllegalArgumentException(
-          "delays has " + delays.size() + " classes, not " + (DELAY_BOUNDS_MILLIS.size() + 1));
+          "delays must have "
+              + (DELAY_BOUNDS_MILLIS.size() + 1)
+              + " counts, but has "
+              + delays.size());
     }
   }
 
   /**
    * The figures of one policy.
    *
-   * @param decided decisions by the cache: charges and denials
-   * @param wronglyAdmitted calls that the cache admitted although the true bucket did not hold them
-   * @param wronglyDenied calls that the cache denied although the true bucket held them
-   * @param driftNowTokens sum over the live buckets of |true level − level in the cache|, as far as
-   *     known and not confirmed as corrected
-   * @param outageTokens tokens admitted without the cache
-   * @param outageOpenTokens those of them that no decision has confirmed as taken back yet
+   * @param decided number of decisions by the cache: charges and denials
+   * @param wronglyAdmitted number of calls that the cache admitted although the bucket, by the
+   *     records, did not hold the cost
+   * @param wronglyDenied number of calls that the cache denied although the bucket, by the records,
+   *     held the cost
+   * @param driftNowTokens sum over the live buckets of |level by the records − level in the cache|,
+   *     for the known differences that no decision has confirmed as corrected
+   * @param outageTokens number of tokens that were admitted without the cache
+   * @param outageOpenTokens number of these tokens that, by the decisions so far, no correction has
+   *     taken
    */
   public record Figures(
       long decided,

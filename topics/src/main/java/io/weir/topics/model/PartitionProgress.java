@@ -4,29 +4,32 @@ package io.weir.topics.model;
 import java.util.List;
 
 /**
- * The progress of counting in one partition of the calls topic. In the state topic it follows the
- * figures to which it refers. A consumer that has read it has therefore read these figures, too.
- * Immutable.
+ * The progress of counting in one partition of the calls topic. In the state topic, a progress
+ * record follows the figures to which it refers. A consumer that has read the record has therefore
+ * also read these figures. Immutable.
  *
  * @param partition the partition
- * @param offset offset of the last record counted, −1 before the first
- * @param watermarkEpochMillis every call that any live node decided before this time is counted; 0
- *     before the first low watermark
- * @param closedThroughEpochMillis boundary of the last CLOSE row; 0 before the first
- * @param newestLowWatermarkEpochMillis the greatest low watermark of any node; 0 before the first
- * @param counters the counts of lines by outcome
- * @param idConflicts calls with an id that identifies another call; they are counted as separate
- *     calls
- * @param periodConflicts lines with another billing period than the row in which they are counted
- * @param inOtherRows lines of {@code counted} and {@code lateAdjusted} that are counted in the row
- *     of the others, because their endpoint has no own row in the window
- * @param maxEndpoints maximum number of endpoints of a client and meter with their own rows in a
- *     window; 0 while {@code inOtherRows} is 0
- * @param nodes every epoch of a node whose low watermark is awaited in the partition, or that
- *     departed recently
- * @param possibleGaps event times before {@code closedThroughEpochMillis} for which calls may be
- *     missing, ascending and without overlaps, at most {@value #MAX_GAPS}; a closed window that
- *     shares a millisecond with one of them is not complete
+ * @param offset offset of the last counted record; −1 before the first record
+ * @param watermarkEpochMillis the watermark: every call that a live node decided before this time
+ *     is counted; 0 before the first low watermark
+ * @param closedThroughEpochMillis exclusive end of the last closed window; 0 before the first CLOSE
+ *     row
+ * @param newestLowWatermarkEpochMillis the greatest low watermark of all nodes; 0 before the first
+ *     low watermark
+ * @param counters the number of lines by outcome
+ * @param idConflicts number of calls whose id also identifies another call; each is counted as a
+ *     separate call
+ * @param periodConflicts number of lines whose billing period differs from the billing period of
+ *     their row
+ * @param inOtherRows number of lines in {@code counted} and {@code lateAdjusted} whose endpoint has
+ *     no row of its own in the window; they are counted in the row of the others
+ * @param maxEndpoints maximum number of endpoints that have their own row in a window, per client
+ *     and meter; 0 while {@code inOtherRows} is 0
+ * @param nodes every node epoch for whose low watermark the partition waits, or that departed
+ *     recently
+ * @param possibleGaps ranges of event time before {@code closedThroughEpochMillis} for which calls
+ *     may be missing, ascending and without overlaps, at most {@value #MAX_GAPS}. A closed window
+ *     that overlaps a range is not complete
  */
 public record PartitionProgress(
     int partition,
@@ -42,7 +45,7 @@ public record PartitionProgress(
     List<Node> nodes,
     List<Gap> possibleGaps) {
 
-  /** Maximum number of gaps in one record; gaps that are close to each other are merged. */
+  /** Maximum number of gaps in one record. Gaps that are close to each other are merged. */
   public static final int MAX_GAPS = 64;
 
   public PartitionProgress {
@@ -51,7 +54,7 @@ public record PartitionProgress(
   }
 
   /**
-   * Returns whether no call can be missing in the closed windows of a range.
+   * Returns whether the closed windows of a range contain all calls.
    *
    * @param fromEpochMillis start of the first window, inclusive
    * @param untilEpochMillis end of the last window, exclusive
@@ -94,21 +97,22 @@ public record PartitionProgress(
    * @param untilEpochMillis end, exclusive
    */
   public record Gap(long fromEpochMillis, long untilEpochMillis) {
-    /** Returns whether the gap shares a millisecond with {@code [start, end)}. */
+    /** Returns whether the gap overlaps {@code [start, end)}. */
     public boolean overlaps(long startEpochMillis, long endEpochMillis) {
       return fromEpochMillis < endEpochMillis && startEpochMillis < untilEpochMillis;
     }
   }
 
   /**
-   * Lines of the partition by their outcome. Received = counted + duplicate + late-adjusted +
-   * quarantined, always.
+   * The number of lines of the partition by outcome. Always received = counted + duplicate +
+   * late-adjusted + quarantined.
    *
-   * @param received lines read
-   * @param counted folded into an open window
-   * @param duplicate dropped because the batch or the id was counted before
-   * @param lateAdjusted counted by an ADJUSTMENT
-   * @param quarantined rejected, and written to the quarantine topic
+   * @param received number of lines that were read
+   * @param counted number of lines that were counted in an open window
+   * @param duplicate number of lines that were not counted because their batch or id had been
+   *     counted before
+   * @param lateAdjusted number of lines that were counted in an ADJUSTMENT
+   * @param quarantined number of lines that were written to the quarantine topic instead
    */
   public record Counters(
       long received, long counted, long duplicate, long lateAdjusted, long quarantined) {
@@ -136,11 +140,11 @@ public record PartitionProgress(
    *
    * @param node the node's name
    * @param epoch the epoch of the node's journal
-   * @param lines counted lines of the node without a gap before them
-   * @param missingLines lines missing below the greatest known position; a number that stays above
-   *     0 is evidence of loss
+   * @param lines number of counted lines of the node before the first missing line
+   * @param missingLines number of missing lines below the greatest known position. If it stays
+   *     above 0, lines are probably lost
    * @param lowWatermarkEpochMillis the node's low watermark
-   * @param state whether the node's low watermark is awaited
+   * @param state whether the partition waits for the node's low watermark
    */
   public record Node(
       String node,
@@ -150,15 +154,21 @@ public record PartitionProgress(
       long lowWatermarkEpochMillis,
       State state) {}
 
-  /** Whether a node's low watermark is awaited. */
+  /** The states of a node in a partition. */
   public enum State {
-    /** The low watermark is awaited. */
+    /** The partition waits for the node's low watermark. */
     LIVE,
-    /** The node has been silent for longer than the hold; windows close without it, incomplete. */
+    /**
+     * The node has been silent for longer than the hold. Windows close without its calls, and are
+     * not complete.
+     */
     SILENT,
-    /** The node has announced that it has no more lines. */
+    /** The node has sent its final heartbeat. */
     DEPARTED,
-    /** A newer epoch of the same node has appeared without that announcement: calls may be lost. */
+    /**
+     * A newer epoch of the same node has begun without a final heartbeat of this epoch. Calls may
+     * be lost.
+     */
     LOST
   }
 }

@@ -17,7 +17,7 @@ final class RecordId {
   private RecordId() {}
 
   /**
-   * Returns the id of a natural key. Each part is preceded by its length, so that different keys
+   * Returns the id of a natural key. The length of each part precedes the part, so different keys
    * never have the same encoding.
    */
   static String of(String... parts) {
@@ -42,7 +42,7 @@ final class RecordId {
     try {
       return MessageDigest.getInstance("SHA-1");
     } catch (NoSuchAlgorithmException missing) {
-      throw new IllegalStateException("every Java platform has SHA-1", missing);
+      throw new IllegalStateException("this Java platform does not provide SHA-1", missing);
     }
   }
 }

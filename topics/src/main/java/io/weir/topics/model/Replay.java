@@ -4,19 +4,19 @@ package io.weir.topics.model;
 import io.weir.limits.Numbers;
 
 /**
- * Marks a batch of the calls topic as the replay of quarantined lines or a quarantined record.
- * Immutable.
+ * The mark of a batch that replays quarantined lines or a quarantined record. Immutable.
  *
- * <p>A batch of single lines is independent of the journals. Its low watermark is ignored, and no
- * further batch is awaited. Each of its lines is counted unless it was counted before. Its lines
- * have their original positions. If these are unknown or belong to another partition, they are
- * lines of the journal {@link #journal}, with the offset as the epoch and the line's number as the
- * position.
+ * <p>A batch of replayed lines does not depend on a journal. The aggregator ignores its low
+ * watermark and waits for no further batch. It counts each line that it has not counted before.
+ * Lines keep their original positions. If the original positions are unknown or belong to another
+ * partition, the lines belong to the journal {@link #journal}. Their epoch is then the offset, and
+ * their position is the line number.
  *
  * @param partition partition of the calls topic with the quarantined record
- * @param offset the record's offset in it
- * @param firstLine number in that record, from 1, of the first line of the batch; the other lines
- *     follow it. 0 if the whole record is repeated as received, with its own journal
+ * @param offset offset of the quarantined record
+ * @param firstLine number of the batch's first line in the quarantined record, from 1; the other
+ *     lines of the batch follow it in the record. 0 if the batch repeats the whole record, with its
+ *     own journal
  */
 public record Replay(int partition, long offset, int firstLine) {
   public Replay {
@@ -25,7 +25,7 @@ public record Replay(int partition, long offset, int firstLine) {
     Numbers.require("replay_line", firstLine, 0);
   }
 
-  /** Returns whether a whole record is repeated as received. */
+  /** Returns whether the batch repeats a whole record. */
   public boolean isWhole() {
     return firstLine == 0;
   }
@@ -35,7 +35,7 @@ public record Replay(int partition, long offset, int firstLine) {
     return "quarantine-" + partition;
   }
 
-  /** Returns whether no other batch has lines at the positions of this one. */
+  /** Returns whether the positions of the batch's lines belong only to this batch. */
   public boolean hasOwnPositions(BatchHeader header) {
     return header.node().equals(journal());
   }

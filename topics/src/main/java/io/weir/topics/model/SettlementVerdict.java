@@ -11,10 +11,10 @@ import org.jspecify.annotations.Nullable;
  * @param client the client of the call
  * @param id the id of the call
  * @param outcome the outcome
- * @param standing the settlement by which the call is billed: this one if it stands, an earlier one
- *     if the call was settled before. Null if the settlement is refused, or if the earlier one was
- *     counted by a version that did not store it
- * @param reason why the settlement is refused; null if it is not
+ * @param standing the settlement by which the call is billed: this settlement, or an earlier one if
+ *     the call was settled before. Null if the settlement is refused, or if an old version of Weir
+ *     counted the earlier settlement without storing it
+ * @param reason reason for which the settlement is refused; null if it is not refused
  */
 public record SettlementVerdict(
     UsagePosition position,
@@ -31,7 +31,7 @@ public record SettlementVerdict(
         || (outcome == Outcome.STANDS && standing == null)
         || (outcome == Outcome.REFUSED && standing != null)) {
       throw new IllegalArgumentException(
-          "the verdict must have a standing settlement unless refused, and a reason if refused: "
+          "a verdict must have a reason only if it is refused, and a settlement by which the call is billed only if it is not refused; outcome is "
               + outcome);
     }
   }
@@ -40,7 +40,7 @@ public record SettlementVerdict(
   public enum Outcome {
     /** The call is billed by this settlement. */
     STANDS("stands"),
-    /** The call had been settled before; the earlier settlement stands. */
+    /** The call was settled before. The earlier settlement stays valid. */
     SETTLED_BEFORE("settled-before"),
     /**
      * The settlement has no effect: its call was not billed, or its amount does not fit into the
@@ -62,7 +62,7 @@ public record SettlementVerdict(
     /**
      * Returns the outcome with the given wire name.
      *
-     * @throws IllegalArgumentException if there is none
+     * @throws IllegalArgumentException if there is no such outcome
      */
     public static Outcome ofWireName(String wireName) {
       for (Outcome outcome : values()) {
@@ -70,7 +70,7 @@ public record SettlementVerdict(
           return outcome;
         }
       }
-      throw new IllegalArgumentException("unknown verdict '" + wireName + "'");
+      throw new IllegalArgumentException("unknown verdict: '" + wireName + "'");
     }
   }
 

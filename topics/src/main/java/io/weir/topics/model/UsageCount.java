@@ -2,23 +2,24 @@
 package io.weir.topics.model;
 
 /**
- * The count of one key and window. Counts of disjoint sets of events are added with {@link #plus}.
- * Immutable.
+ * The count of a set of events of one key and window. {@link #plus} adds the counts of two sets
+ * without common events. Immutable.
  *
- * @param quantity sum of the cost of allowed calls, settled calls at their actual cost; negative in
- *     an adjustment's difference, or if a settlement was counted before its call
- * @param callsAllowed allowed calls
- * @param callsDenied denied calls
- * @param callsFailOpen those of {@code callsAllowed} that were decided without the cache
- * @param duplicatesDropped calls not counted because their id had been counted before
- * @param lateCount calls that arrived after the window closed
- * @param eventCount distinct calls: allowed + denied; settlements are not included
- * @param firstOffset smallest offset of the calls topic that contributed; {@link Long#MAX_VALUE} if
- *     none did
- * @param lastOffset greatest offset that contributed; −1 if none did
- * @param eventsDigest sum of the digests of calls and settlements modulo 2^64, see {@link
+ * @param quantity sum of the costs of allowed calls, with the actual cost of settled calls. It may
+ *     be negative in an adjustment, or if a settlement was counted before its call
+ * @param callsAllowed number of allowed calls
+ * @param callsDenied number of denied calls
+ * @param callsFailOpen number of allowed calls that were decided without the cache
+ * @param duplicatesDropped number of calls that were not counted because their id had been counted
+ *     before
+ * @param lateCount number of calls that arrived after the window had closed
+ * @param eventCount number of distinct calls: allowed + denied, without settlements
+ * @param firstOffset smallest offset of a counted event in the calls topic; {@link Long#MAX_VALUE}
+ *     without events
+ * @param lastOffset greatest offset of a counted event in the calls topic; −1 without events
+ * @param eventsDigest sum of the digests of calls and settlements, modulo 2^64; see {@link
  *     CallEvent#digest}
- * @param policiesVersion greatest policies version seen
+ * @param policiesVersion greatest version of the policies in the events
  */
 public record UsageCount(
     long quantity,
@@ -33,7 +34,7 @@ public record UsageCount(
     long eventsDigest,
     long policiesVersion) {
 
-  /** The count of no events. */
+  /** The count of an empty set of events. */
   public static final UsageCount ZERO =
       new UsageCount(0, 0, 0, 0, 0, 0, 0, Long.MAX_VALUE, -1, 0, 0);
 
@@ -46,7 +47,7 @@ public record UsageCount(
         || lateCount < 0
         || eventCount != callsAllowed + callsDenied) {
       throw new IllegalArgumentException(
-          "inconsistent count: allowed="
+          "counts must be at least 0, events must be allowed + denied, and fail_open must be at most allowed, but the count is allowed="
               + callsAllowed
               + " denied="
               + callsDenied
@@ -64,8 +65,7 @@ public record UsageCount(
   /**
    * Returns the sum of this count and the count of other events.
    *
-   * @throws ArithmeticException if the quantity leaves the range of int64: an error is better than
-   *     a wrong bill
+   * @throws ArithmeticException if the quantity overflows an int64
    */
   public UsageCount plus(UsageCount other) {
     return new UsageCount(

@@ -4,20 +4,20 @@ package io.weir.topics.model;
 import io.weir.limits.Names;
 
 /**
- * The key of a usage count: one client, one meter and one endpoint. The key of the others stands
- * for all endpoints of a client and meter without their own row in a window. Immutable.
+ * The key of a usage count: a client, a meter and an endpoint. A special key, the key of the
+ * others, represents all endpoints that have no row of their own in a window. Immutable.
  *
- * <p>A caller may also use the endpoint {@value #OTHER}. Its key is different: {@code others} is
- * false.
+ * <p>A caller may also call an endpoint named {@value #OTHER}. In the key of that endpoint, {@code
+ * others} is false.
  *
  * @param client the calling client
- * @param meter what is counted
+ * @param meter the name of the meter
  * @param endpoint the called endpoint; {@value #OTHER} if {@code others} is true
- * @param others whether the key is that of all endpoints of the client and meter without their own
- *     row
+ * @param others whether the key represents all endpoints of the client and meter that have no row
+ *     of their own
  */
 public record UsageKey(String client, String meter, String endpoint, boolean others) {
-  /** The endpoint shown for calls of endpoints without their own row. */
+  /** The displayed endpoint of the key of the others. */
   public static final String OTHER = "other";
 
   public UsageKey {
@@ -35,7 +35,7 @@ public record UsageKey(String client, String meter, String endpoint, boolean oth
     this(client, meter, endpoint, false);
   }
 
-  /** Returns the key of all endpoints of a client and meter without their own row. */
+  /** Returns the key of the others of a client and meter. */
   public static UsageKey others(String client, String meter) {
     return new UsageKey(client, meter, OTHER, true);
   }

@@ -4,8 +4,8 @@ package io.weir.topics.model;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The position of one call among all calls that an ingest node recorded. A report includes the call
- * once it has reached this position. The text form is {@code partition:node:epoch:line}. Immutable.
+ * The position of a call among all calls that an ingest node recorded. A report that has reached
+ * this position includes the call. The text form is {@code partition:node:epoch:line}. Immutable.
  *
  * @param partition partition of the calls topic
  * @param node the ingest node
@@ -16,11 +16,18 @@ public record UsagePosition(int partition, String node, long nodeEpoch, long lin
   public UsagePosition {
     if (partition < 0 || nodeEpoch < 0 || line < 1 || !BatchHeader.isNodeName(node)) {
       throw new IllegalArgumentException(
-          "not a usage position: " + partition + ":" + node + ":" + nodeEpoch + ":" + line);
+          "a usage position must be partition:node:epoch:line with valid values, but is "
+              + partition
+              + ":"
+              + node
+              + ":"
+              + nodeEpoch
+              + ":"
+              + line);
     }
   }
 
-  /** Parses the text form. Returns null if the text is not valid. */
+  /** Returns the position with the given text form; null if the text is not valid. */
   public static @Nullable UsagePosition parse(String text) {
     String[] parts = text.split(":", -1);
     if (parts.length != 4) {
@@ -33,7 +40,9 @@ public record UsagePosition(int partition, String node, long nodeEpoch, long lin
               parts[1],
               Long.parseLong(parts[2]),
               Long.parseLong(parts[3]));
-      return position.toString().equals(text) ? position : null; // ASCII digits only
+      return position.toString().equals(text)
+          ? position
+          : null; // rejects digits that are not ASCII
     } catch (IllegalArgumentException notAPosition) {
       return null;
     }

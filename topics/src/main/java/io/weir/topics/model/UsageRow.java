@@ -39,13 +39,13 @@ public record UsageRow(
     @Nullable BillingPeriod ownPeriod)
     implements LedgerRow {
 
-  /** The two kinds of usage row. */
+  /** The kinds of usage rows. */
   public enum Type {
     FINAL,
     ADJUSTMENT
   }
 
-  /** The reasons of an ADJUSTMENT. */
+  /** The reasons for an ADJUSTMENT. */
   public enum Reason {
     LATE,
     VOID,
@@ -58,15 +58,22 @@ public record UsageRow(
       throw new IllegalArgumentException("revision must be at least 1, is " + revision);
     }
     if ((type == Type.FINAL) != (reason == null)) {
-      throw new IllegalArgumentException(type + " with reason " + reason);
+      throw new IllegalArgumentException(
+          "a reason is required for ADJUSTMENT and not allowed for FINAL: type "
+              + type
+              + ", reason "
+              + reason);
     }
     if ((revision == 1) != (previousRecordId == null)) {
       throw new IllegalArgumentException(
-          "revision " + revision + " with previous record " + previousRecordId);
+          "previous_record_id is required from revision 2 on and not allowed before: revision "
+              + revision
+              + ", previous_record_id "
+              + previousRecordId);
     }
   }
 
-  /** Creates a row of a client that is billed by UTC months. */
+  /** Creates a row for a client that is billed by UTC months. */
   public UsageRow(
       UsageKey key,
       UsageWindow window,
@@ -107,8 +114,8 @@ public record UsageRow(
   }
 
   /**
-   * Returns the record id of a revision of a key and window. The others have an empty endpoint in
-   * it, which no caller's endpoint is.
+   * Returns the record id of a revision of a key and window. For the key of the others, the natural
+   * key has an empty endpoint, because a caller's endpoint is never empty.
    */
   public static String recordId(UsageKey key, UsageWindow window, long revision) {
     return RecordId.of(

@@ -5,16 +5,17 @@ import io.weir.limits.BillingPeriod;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The newest figures of one key and window. They are absolute, so that a reader may process a
+ * The newest figures of one key and window. They are absolute values, so a reader may process a
  * record twice. Immutable.
  *
  * @param key the key
  * @param window the window
  * @param status whether the figures are final
- * @param revision 0 while running, otherwise the revision of the matching ledger row
- * @param count the totals so far, each at most {@link CallEvent#MAX_QUANTITY}; the least quantity
- *     is the negative of that
- * @param complete false while running, or if the window was closed without a silent node
+ * @param revision revision of the matching ledger row; 0 while the window is open
+ * @param count the totals so far; the absolute value of each is at most {@link
+ *     CallEvent#MAX_QUANTITY}
+ * @param complete false while the window is open, or if it was closed without waiting for a silent
+ *     node
  * @param ownPeriod the billing period; null if it is the UTC month in which the window starts
  */
 public record UsageState(
@@ -26,19 +27,23 @@ public record UsageState(
     boolean complete,
     @Nullable BillingPeriod ownPeriod) {
 
-  /** Whether the figures of a window are final. */
+  /** The status of the figures of a window. */
   public enum Status {
     /** The window is open; the figures may still change. */
     RUNNING,
-    /** The window is closed; the figures are those of the FINAL row. */
+    /** The window is closed; the figures equal the FINAL row. */
     FINAL,
-    /** Facts arrived after the close; the figures include every ADJUSTMENT. */
+    /** Events arrived after the close; the figures include every ADJUSTMENT. */
     ADJUSTED
   }
 
   public UsageState {
     if ((status == Status.RUNNING) != (revision == 0)) {
-      throw new IllegalArgumentException(status + " with revision " + revision);
+      throw new IllegalArgumentException(
+          "revision must be 0 only while status is RUNNING: status "
+              + status
+              + ", revision "
+              + revision);
     }
     requireInRange("quantity", count.quantity());
     requireInRange("calls_allowed", count.callsAllowed());
@@ -53,12 +58,12 @@ public record UsageState(
               + CallEvent.MAX_QUANTITY
               + " and "
               + CallEvent.MAX_QUANTITY
-              + ", is "
+              + ", but is "
               + value);
     }
   }
 
-  /** Creates the figures of a client that is billed by UTC months. */
+  /** Creates the figures for a client that is billed by UTC months. */
   public UsageState(
       UsageKey key,
       UsageWindow window,

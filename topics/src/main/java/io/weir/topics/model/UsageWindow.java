@@ -21,7 +21,7 @@ public record UsageWindow(long startEpochMillis, long endEpochMillis) {
     }
   }
 
-  /** Returns the window of the given size that contains a moment. */
+  /** Returns the window of the given size that contains a time. */
   public static UsageWindow holding(long epochMillis, long sizeMillis) {
     long start = epochMillis - Math.floorMod(epochMillis, sizeMillis);
     return new UsageWindow(start, start + sizeMillis);

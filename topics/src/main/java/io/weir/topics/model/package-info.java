@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Immutable records that cross a process boundary. The package depends on the JDK and the nullness
- * annotations.
+ * Immutable types whose values processes exchange through Kafka. The package depends on the limits,
+ * the JDK and the nullness annotations.
  */
 @NullMarked
 package io.weir.topics.model;

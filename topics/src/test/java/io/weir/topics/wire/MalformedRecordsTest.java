@@ -45,7 +45,7 @@ final class MalformedRecordsTest {
 
     assertProblem(good.replace(":3", ":-1"), "actual_cost must be at least 0");
     assertProblem(good.replace(":3", ":9007199254740992"), "actual_cost must be at least 0");
-    assertProblem(good.replace(":9}", ":-9}"), "settled_at_ms must be 0 to ");
+    assertProblem(good.replace(":9}", ":-9}"), "settled_at_ms must be between 0 and ");
     assertProblem(good.replace(",\"actual_cost\":3", ""), "actual_cost is missing");
     assertProblem(good.replace(",\"settled_at_ms\":9", ""), "settled_at_ms is missing");
     assertProblem(good.replace("true", "false"), "cannot be settled");

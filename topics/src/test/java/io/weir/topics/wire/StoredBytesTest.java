@@ -103,7 +103,7 @@ final class StoredBytesTest {
   @Test
   void callLine_algorithmIsNotKnown_orOfNoRecord_isRefusedWithItsName() throws Exception {
     requireRefused("gcra", "'gcra'");
-    requireRefused("sliding-log", "a bucket of a sliding-log is never recorded");
+    requireRefused("sliding-log", "a record must not contain a sliding-log bucket");
   }
 
   private static void requireRefused(String algorithm, String reason) throws Exception {
