@@ -374,7 +374,7 @@ final class CallReaderTest {
             + " 'a b'");
     assertWrong(
         Map.of("WEIR_AUTHZ_TRUSTED_HOPS", "17"),
-        "WEIR_AUTHZ_TRUSTED_HOPS must be an integer from 0 to 16, is '17'");
+        "WEIR_AUTHZ_TRUSTED_HOPS must be an integer from 0 to 16, but is '17'");
     assertWrong(
         Map.of("WEIR_AUTHZ_ROUTES", "no-such-file"),
         "WEIR_AUTHZ_ROUTES names a file that cannot be read: no-such-file");

@@ -26,20 +26,21 @@ import org.apache.kafka.common.serialization.Deserializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Opens all of Weir's Kafka clients with the addresses and the properties of the operator. Weir
- * sets some properties itself, since its counts or its bounds on time and memory depend on them.
- * Such a property of the operator is rejected when the properties are read, except for a few
- * defaults. Immutable and thread-safe. The text form contains the addresses, but no property, which
- * may be a secret.
+ * The connection to Kafka: the addresses and the client properties that the operator sets. All of
+ * Weir's Kafka clients are opened by this class. Weir sets some properties itself, because exact
+ * counts or bounds on time and memory depend on them. The operator must not set these properties,
+ * except for a few defaults. The text form contains only the addresses, because a property may be a
+ * secret. Immutable and thread-safe.
  *
- * <p>Properties come from a file, {@code WEIR_KAFKA_CONFIG}, and from variables, which take
- * precedence: {@code WEIR_KAFKA_SECURITY_PROTOCOL} is {@code security.protocol}.
+ * <p>The operator sets properties in the file {@code WEIR_KAFKA_CONFIG} and in variables. Example:
+ * {@code WEIR_KAFKA_SECURITY_PROTOCOL} sets {@code security.protocol}. Variables take precedence
+ * over the file.
  */
 public final class KafkaConnection {
-  /** The variable with the addresses. */
+  /** The environment variable with the addresses. */
   public static final String VARIABLE = "WEIR_KAFKA";
 
-  /** The variable with the file of properties. */
+  /** The environment variable with the path of the properties file. */
   public static final String FILE = "WEIR_KAFKA_CONFIG";
 
   private static final String PREFIX = "WEIR_KAFKA_";
@@ -47,7 +48,10 @@ public final class KafkaConnection {
   private static final String TOKEN_ENDPOINT = "sasl.oauthbearer.token.endpoint.url";
   private static final String ALLOWED_URLS = "org.apache.kafka.sasl.oauthbearer.allowed.urls";
 
-  /** The variable with the port of the embedded broker; it is not a property of Kafka's clients. */
+  /**
+   * The environment variable with the port of the embedded broker. It does not set a client
+   * property.
+   */
   private static final String PORT = "WEIR_KAFKA_PORT";
 
   private final String bootstrapServers;
@@ -59,7 +63,7 @@ public final class KafkaConnection {
   }
 
   /**
-   * Returns a connection without properties of an operator, for instance to a broker in this
+   * Returns a connection without properties of an operator, for example to a broker in this
    * process.
    */
   public static KafkaConnection to(String bootstrapServers) {
@@ -69,7 +73,8 @@ public final class KafkaConnection {
   /**
    * Returns a connection with properties of an operator.
    *
-   * @throws Settings.InvalidSettingException if Weir sets one of them itself; the message names it
+   * @throws Settings.InvalidSettingException if Weir sets one of the properties itself; the message
+   *     states the property
    */
   public static KafkaConnection to(String bootstrapServers, Map<String, String> properties) {
     properties.keySet().forEach(name -> requireOpen(name, "the property " + name));
@@ -77,11 +82,11 @@ public final class KafkaConnection {
   }
 
   /**
-   * Reads the connection of a process.
+   * Returns the connection that the settings of a process specify.
    *
-   * @throws Settings.InvalidSettingException if the addresses are missing or wrong, the file cannot
-   *     be read, or Weir sets a property itself; the message names the variable, the file and the
-   *     property
+   * @throws Settings.InvalidSettingException if the addresses are missing or not valid, the file
+   *     cannot be read, or Weir sets one of the properties itself; the message states the variable,
+   *     the file and the property
    */
   public static KafkaConnection of(Settings settings) {
     String servers = settings.bootstrapServers(VARIABLE);
@@ -110,9 +115,9 @@ public final class KafkaConnection {
   }
 
   /**
-   * Allows the Kafka clients of this process to fetch tokens from the operator's URL. The clients
-   * require a system property for it (KIP-1139). The requirement protects programs that take
-   * properties from others; here the operator sets both. An existing value is kept.
+   * Sets the system property that lets Kafka's clients fetch tokens from the operator's URL
+   * (KIP-1139), unless it is set. Kafka requires the system property to protect programs whose
+   * client properties come from untrusted users. In Weir, the operator sets both.
    */
   private static void allowTokenEndpoint(Map<String, String> properties) {
     String endpoint = properties.get(TOKEN_ENDPOINT);
@@ -121,7 +126,7 @@ public final class KafkaConnection {
     }
   }
 
-  /** Returns the variable that sets a property. */
+  /** Returns the environment variable that sets a property. */
   public static String variable(String property) {
     return PREFIX + property.toUpperCase(Locale.ROOT).replace('.', '_');
   }
@@ -157,20 +162,20 @@ public final class KafkaConnection {
     }
   }
 
-  /** Returns whether a variable is one of those that set properties. */
+  /** Returns whether an environment variable sets a property. */
   public static boolean isProperty(String variable) {
     return variable.startsWith(PREFIX) && !variable.equals(PORT);
   }
 
-  /** Returns Kafka's addresses, {@code host:port} separated by commas. */
+  /** Returns Kafka's addresses as {@code host:port}, separated by commas. */
   public String bootstrapServers() {
     return bootstrapServers;
   }
 
   /**
-   * Opens an admin client. Does not contact Kafka yet.
+   * Opens an admin client without sending a request.
    *
-   * @param own Weir's properties of this client
+   * @param own the properties that Weir sets for this client
    * @throws KafkaException if no address can be resolved, or a property is wrong
    */
   public Admin admin(Map<String, Object> own) {
@@ -178,10 +183,9 @@ public final class KafkaConnection {
   }
 
   /**
-   * Opens a producer that waits for all copies and writes each record once. Does not contact Kafka
-   * yet.
+   * Opens an idempotent producer with {@code acks=all}, without sending a request.
    *
-   * @param own Weir's properties of this producer
+   * @param own the properties that Weir sets for this producer
    * @throws KafkaException if no address can be resolved, or a property is wrong
    */
   public KafkaProducer<byte[], byte[]> producer(Map<String, Object> own) {
@@ -192,12 +196,11 @@ public final class KafkaConnection {
   }
 
   /**
-   * Opens a consumer of committed records, since records of aborted transactions were never
-   * counted. It does not commit automatically, and does not create topics. Does not contact Kafka
-   * yet.
+   * Opens a consumer that reads only committed records, without sending a request. The consumer
+   * does not commit offsets automatically, and does not create topics.
    *
-   * @param own Weir's properties of this consumer. Without properties, it has no group and no name,
-   *     and begins at the first record
+   * @param own the properties that Weir sets for this consumer. Without them, the consumer has no
+   *     group and no client id, and begins at the first record
    * @throws KafkaException if no address can be resolved, or a property is wrong
    */
   public KafkaConsumer<byte[], byte[]> consumer(Map<String, Object> own) {
@@ -205,7 +208,7 @@ public final class KafkaConnection {
   }
 
   /**
-   * Opens such a consumer with other deserializers.
+   * Opens a consumer as {@link #consumer(Map)} does, with other deserializers.
    *
    * @throws KafkaException if no address can be resolved, or a property is wrong
    */
@@ -222,10 +225,10 @@ public final class KafkaConnection {
   }
 
   /**
-   * Adds the addresses and the operator's properties to those of a Streams application. All of its
-   * clients use them.
+   * Returns the properties of a Streams application with the addresses and the operator's
+   * properties added. All clients of the application use them.
    *
-   * @param own Weir's properties of the application
+   * @param own the properties that Weir sets for the application
    */
   public Properties streams(Properties own) {
     Properties all = new Properties();

@@ -10,8 +10,8 @@ import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Distinguishes an authorization or authentication failure from other failures of Kafka, and
- * describes what the client lacks. Stateless and thread-safe.
+ * Detects authorization and authentication failures of Kafka, and describes the missing permission.
+ * Stateless and thread-safe.
  */
 public final class KafkaRefusal {
   private static final String SEE = " (docs/operate/install.md, access to Kafka)";
@@ -19,8 +19,8 @@ public final class KafkaRefusal {
   private KafkaRefusal() {}
 
   /**
-   * Returns whether Kafka rejects the client. A retry cannot succeed until an operator changes its
-   * credentials or permissions.
+   * Returns whether a failure is an authorization or authentication failure. A retry cannot succeed
+   * until an operator changes the credentials or the permissions.
    */
   public static boolean is(Throwable failure) {
     return find(failure) != null;
@@ -36,11 +36,10 @@ public final class KafkaRefusal {
   }
 
   /**
-   * Returns a description of what a client lacks.
+   * Returns a description of the failure, with the missing permission.
    *
-   * @param operation the operation on a topic, by its name in access control lists, such as {@code
-   *     Write}
-   * @param otherwise the result for another failure
+   * @param operation name of the operation in access control lists, such as {@code Write}
+   * @param otherwise result for any other failure
    */
   public static String explain(Throwable failure, String operation, @Nullable String otherwise) {
     Throwable refusal = find(failure);
@@ -56,8 +55,8 @@ public final class KafkaRefusal {
   }
 
   /**
-   * Returns why a client could not get credentials, for instance from an issuer of tokens; null if
-   * this is not the failure.
+   * Returns the reason why a client could not get credentials, for example from a token issuer;
+   * null for any other failure.
    */
   private static @Nullable String login(Throwable failure) {
     boolean isOfLogin = false;
@@ -68,8 +67,7 @@ public final class KafkaRefusal {
         said = cause.getMessage();
       }
     }
-    // the message of each cause contains those of the causes below it; the last message is the
-    // original one
+    // each message contains the message of its cause; the last message is the original message
     return isOfLogin
         ? "the client could not get credentials for Kafka: "
             + said.replaceFirst("^(\\S+: )+", "")

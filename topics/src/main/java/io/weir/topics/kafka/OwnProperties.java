@@ -12,12 +12,12 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The properties of Kafka's clients that Weir sets itself, with the reasons. They include every
- * property that Weir sets, except for the defaults, so that no operator's property is silently
- * ignored. Stateless and thread-safe.
+ * The properties of Kafka's clients that only Weir may set, with the reasons. The list contains
+ * every property that Weir sets, except for the defaults. Weir therefore rejects an operator's
+ * value for such a property instead of ignoring it. Stateless and thread-safe.
  */
 final class OwnProperties {
-  /** The prefixes with which Streams restricts a property to some of its clients or topics. */
+  /** Prefixes by which Kafka Streams applies a property to only some of its clients or topics. */
   private static final List<String> PREFIXES =
       List.of(
           "main.consumer.",
@@ -29,8 +29,8 @@ final class OwnProperties {
           "topic.");
 
   /**
-   * Prefixes of properties of the connection, which do not change the records that are read or
-   * written.
+   * Prefixes of properties that affect only the connection, not the records that a client reads or
+   * writes.
    */
   private static final List<String> OPEN_PREFIXES =
       List.of(
@@ -53,7 +53,10 @@ final class OwnProperties {
 
   private static final Map<String, String> REASONS = reasons();
 
-  /** Properties that Weir sets and an operator may change: they affect only resources. */
+  /**
+   * Properties that Weir sets and an operator may change, because they affect only the use of
+   * resources.
+   */
   private static final Set<String> DEFAULTS =
       Set.of(
           "compression.type",
@@ -186,7 +189,9 @@ final class OwnProperties {
     }
   }
 
-  /** Returns why an operator cannot set a property; null if it can be set. */
+  /**
+   * Returns the reason why an operator must not set a property; null if the operator may set it.
+   */
   static @Nullable String reason(String name) {
     String plain = plain(name);
     if (!plain.equals(name)) {
@@ -199,8 +204,8 @@ final class OwnProperties {
   }
 
   /**
-   * Returns whether an operator may set a property: a property of the connection, a default, or one
-   * that Kafka's clients do not know, such as that of a plug-in.
+   * Returns whether an operator may set a property. This is true for a property of the connection,
+   * a default, and a property that Kafka's clients do not know, such as a property of a plug-in.
    */
   private static boolean isOpen(String name) {
     return DEFAULTS.contains(name)
@@ -208,12 +213,12 @@ final class OwnProperties {
         || !(OF_KAFKA.contains(name) || name.startsWith("_") || name.startsWith("internal."));
   }
 
-  /** Returns whether an operator's value takes precedence over Weir's. */
+  /** Returns whether an operator's value takes precedence over Weir's value. */
   static boolean isDefault(String name) {
     return DEFAULTS.contains(plain(name));
   }
 
-  /** Returns the name of a property without the prefix that restricts it to some clients. */
+  /** Returns the name of a property without the prefix that applies it to only some clients. */
   static String plain(String name) {
     for (String prefix : PREFIXES) {
       if (name.startsWith(prefix)) {
@@ -224,14 +229,15 @@ final class OwnProperties {
   }
 
   /**
-   * Requires a property that Weir sets to be listed here.
+   * Requires that this class lists a property that Weir sets.
    *
-   * @throws IllegalArgumentException if it is not listed, so that an operator's value would be
-   *     silently ignored
+   * @throws IllegalArgumentException if the property is not listed, because Weir would ignore an
+   *     operator's value
    */
   static void requireKnown(String name) {
     if (!REASONS.containsKey(plain(name)) && !isDefault(name)) {
-      throw new IllegalArgumentException("the list of Weir's own Kafka properties lacks " + name);
+      throw new IllegalArgumentException(
+          "OwnProperties must list each Kafka property that Weir sets, but lacks " + name);
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The connection of Weir's clients to Kafka: its addresses, and the operator's properties, for
- * instance for security.
+ * The connection to Kafka: its addresses, and the client properties that the operator sets, for
+ * example for security.
  */
 @NullMarked
 package io.weir.topics.kafka;

@@ -12,15 +12,15 @@ import io.micrometer.core.instrument.config.MeterFilter;
 import java.util.Set;
 
 /**
- * The metrics of libraries in the registry of a process. This class registers those of the JVM.
- * Code that opens a Kafka client registers those of Kafka, and this class keeps a selection of
- * them. The clients and Kafka Streams offer thousands of metrics, most of them by broker, topic,
- * task or store.
+ * The metrics of libraries in the registry of a process. This class registers the metrics of the
+ * JVM, and filters the metrics of other libraries. Kafka's clients and Kafka Streams offer
+ * thousands of metrics, most of them per broker, topic, task or store. The filter keeps only a
+ * selection of them.
  */
 public final class LibraryMetrics implements AutoCloseable {
   private static final String KAFKA = "kafka.";
 
-  /** The metrics of Kafka that are kept, by their Micrometer names without the prefix. */
+  /** The Kafka metrics that the filter keeps, by their Micrometer names without the prefix. */
   private static final Set<String> KEPT =
       Set.of(
           "producer.batch.size.avg",
@@ -61,9 +61,10 @@ public final class LibraryMetrics implements AutoCloseable {
           "stream.state.total.sst.files.size");
 
   /**
-   * Metrics of other libraries that have no meaning here. Redis replies to a script in one piece.
-   * Only an unused connector of Jetty counts the bytes of a connection. The metric named as the
-   * time of a request measures that of a connection.
+   * Metrics of other libraries that the filter drops because they would mislead. Redis sends the
+   * reply of a script at once, so the time of the first response equals the time of the reply. Only
+   * a connector of Jetty that Weir does not use counts the bytes of connections. Jetty's metric of
+   * request times measures the time of a connection.
    */
   private static final Set<String> LEFT_OUT =
       Set.of(
@@ -75,9 +76,9 @@ public final class LibraryMetrics implements AutoCloseable {
   private final JvmGcMetrics collections = new JvmGcMetrics();
 
   /**
-   * Registers the metrics of the JVM, and the selection of the others.
+   * Registers the metrics of the JVM, and installs the filter for the metrics of other libraries.
    *
-   * @param registry must not have any metrics of libraries yet
+   * @param registry the registry, without metrics of libraries
    */
   public LibraryMetrics(MeterRegistry registry) {
     registry.config().meterFilter(MeterFilter.deny(LibraryMetrics::isLeftOut));
@@ -96,15 +97,15 @@ public final class LibraryMetrics implements AutoCloseable {
   }
 
   /**
-   * Returns whether a metric duplicates another one, with underscores instead of dots in the
-   * topic's name. Consumers do this until Kafka 5 (KIP-1109).
+   * Returns whether a metric is a duplicate with underscores instead of dots in the topic's name.
+   * Consumers register such duplicates until Kafka 5 (KIP-1109).
    */
   private static boolean isRepeated(Meter.Id id) {
     String topic = id.getTag("topic");
     return topic != null && topic.startsWith("weir_");
   }
 
-  /** Stops listening to the garbage collector. */
+  /** Removes the listeners of the garbage collector. */
   @Override
   public void close() {
     collections.close();

@@ -14,11 +14,12 @@ import org.jspecify.annotations.Nullable;
  *
  * @param reason the kind of problem
  * @param status the HTTP status
- * @param detail the error in this case, and the rule
- * @param field the wrong member, parameter or header field of the request; null if none is wrong
- * @param missingPartitions partitions that could not be queried; empty if the problem does not
- *     concern partitions
- * @param errors the errors, one sentence each, if there may be several; otherwise empty
+ * @param detail description of this occurrence, with the rule
+ * @param field member, parameter or header field of the request that is wrong; null if no single
+ *     field is wrong
+ * @param missingPartitions partitions that did not answer the query; empty for other problems
+ * @param errors all errors, one sentence per error, if a request may have several errors; otherwise
+ *     empty
  */
 public record Problem(
     ProblemReason reason,
@@ -37,28 +38,26 @@ public record Problem(
     errors = List.copyOf(errors);
   }
 
-  /** Creates a problem that concerns no single field. */
+  /** Creates a problem without a field. */
   public static Problem of(ProblemReason reason, String detail) {
     return new Problem(reason, reason.status(), detail, null, List.of(), List.of());
   }
 
   /**
-   * Creates a problem of a member, parameter or header field.
+   * Creates a problem with a member, parameter or header field.
    *
-   * @param rule the rule for the field, worded to follow the field's name
+   * @param rule rule for the field, as a phrase that follows the name of the field
    */
   public static Problem ofField(ProblemReason reason, String field, String rule) {
     return new Problem(reason, reason.status(), field + " " + rule, field, List.of(), List.of());
   }
 
-  /**
-   * Creates the problem of a request that the HTTP server itself rejects, with the server's status.
-   */
+  /** Creates the problem of a request that the HTTP server rejects, with the server's status. */
   public static Problem malformed(int status, String detail) {
     return new Problem(ProblemReason.MALFORMED_REQUEST, status, detail, null, List.of(), List.of());
   }
 
-  /** Creates the problem of a partition for which no instance is available. */
+  /** Creates the problem of a partition that no instance can answer for. */
   public static Problem partitionUnavailable(int partition, String why) {
     return new Problem(
         ProblemReason.PARTITION_UNAVAILABLE,
@@ -69,7 +68,7 @@ public record Problem(
         List.of());
   }
 
-  /** Returns the same problem with the errors, one sentence each. */
+  /** Returns this problem with a list of errors, one sentence per error. */
   public Problem withErrors(List<String> sentences) {
     return new Problem(reason, status, detail, field, missingPartitions, sentences);
   }

@@ -14,8 +14,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sections of {@code docs/problems.md}, by the word of the problem's reason. The type of a
- * problem is the path of its page. Thread-safe.
+ * The sections of {@code docs/problems.md}, one per problem reason. The problem type is the path of
+ * the section's page. Thread-safe.
  */
 public final class ProblemPages {
   /** The media type of the pages, which every browser displays. */
@@ -30,7 +30,7 @@ public final class ProblemPages {
     this.pages = Map.copyOf(pages);
   }
 
-  /** Loads the pages that are packaged with the code. */
+  /** Loads the pages from the class path. */
   public static ProblemPages load() {
     try (InputStream file =
         Objects.requireNonNull(ProblemPages.class.getResourceAsStream(RESOURCE), RESOURCE)) {
@@ -49,12 +49,12 @@ public final class ProblemPages {
     return new ProblemPages(pages);
   }
 
-  /** Returns the page of a reason's word; null if there is no such reason. */
+  /** Returns the page of the reason with the given word; null if there is no such reason. */
   public @Nullable String page(String word) {
     return pages.get(word);
   }
 
-  /** Returns the words that have a page. */
+  /** Returns the words of all reasons that have a page. */
   Set<String> words() {
     return pages.keySet();
   }

@@ -5,14 +5,14 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The reason why a request is rejected, as a word for programs. {@code docs/problems.md} describes
- * the meaning of each reason and what a caller should do. Both APIs serve its sections under {@code
- * /problems/}.
+ * The reason why an API rejects a request. Programs read its {@link #word}. {@code
+ * docs/problems.md} describes each reason and the action that the caller should take. Both APIs
+ * serve the sections of this page under {@code /problems/}.
  */
 public enum ProblemReason {
   /** The body is not a JSON object. */
   INVALID_BODY(400, "The body is not valid for this route"),
-  /** A member is unknown; it is probably misspelt. */
+  /** A member is unknown, probably because it is misspelled. */
   UNKNOWN_MEMBER(400, "A member is unknown"),
   /** A member of the body, or of the path, is missing or wrong. */
   INVALID_MEMBER(400, "A member is missing or wrong"),
@@ -22,21 +22,21 @@ public enum ProblemReason {
   INVALID_HEADER(400, "A header field is wrong"),
   /** The request is not valid HTTP/1.1; the status is more specific. */
   MALFORMED_REQUEST(400, "The request is malformed"),
-  /** The policies would not be valid; {@code errors} lists all errors. */
+  /** The policies are not valid; {@code errors} lists all errors. */
   INVALID_POLICY(400, "The policies are not valid"),
-  /** No client has the call's API key, or it has expired. */
+  /** The API key is unknown or has expired. */
   API_KEY_REFUSED(401, "The API key is not accepted"),
   /** The gateway does not name the caller, or names it in an invalid form. */
   CALLER_UNKNOWN(401, "The caller is unknown"),
-  /** The request has no token, or an invalid one. */
+  /** The request has no token, or its token is not valid. */
   TOKEN_REFUSED(401, "A valid token is required"),
   /** The token does not allow the request. */
   NOT_ALLOWED(403, "The token does not allow the request"),
-  /** The request comes from an address that may not read and change policies. */
+  /** The address of the requester must not read or change policies. */
   ADMIN_NOT_ALLOWED(403, "The address is not allowed"),
   /** The path does not exist. */
   NO_SUCH_ROUTE(404, "The route does not exist"),
-  /** The settings do not name the header field that identifies a gateway's callers. */
+  /** No setting specifies how to identify the callers of a gateway. */
   AUTHZ_NOT_CONFIGURED(404, "The routes for gateways are off"),
   /** The call to be settled was not found. */
   CALL_NOT_FOUND(404, "The call was not found"),
@@ -62,46 +62,46 @@ public enum ProblemReason {
   BODY_TOO_LARGE(413, "The body is too large"),
   /** The body has another media type than the route accepts. */
   UNSUPPORTED_MEDIA_TYPE(415, "The media type is not supported"),
-  /** The call was denied: a bucket, or a quota, does not currently hold the cost. */
+  /** The call was denied because a bucket does not hold the cost at present. */
   NOT_ENOUGH_TOKENS(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
-  /** The call was denied: the maximum number of concurrent calls hold slots. */
+  /** The call was denied because other calls hold all slots. */
   NO_SLOT_FREE(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
-  /** The call was denied: the cost is above a capacity, so a retry cannot succeed. */
+  /** The call was denied because the cost is above a capacity, so a retry cannot succeed. */
   COST_EXCEEDS_CAPACITY(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
   /** The call was denied by a policy that denies all matching calls. */
   BLOCKED(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
-  /** The searches for this client's calls have read too much of the log. */
+  /** Searches for the client's calls have read the maximum amount of the log. */
   SEARCH_BUDGET_SPENT(429, "The search budget is spent"),
   /** An internal error occurred. */
   INTERNAL_ERROR(500, "Internal error"),
-  /** The cache is unavailable, and a policy rejects calls in that case. */
+  /** The cache is unavailable, and a policy rejects calls while it is unavailable. */
   POLICY_FAILS_CLOSED(
       503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
   /** The call could not be recorded. */
   NOT_RECORDED(503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
   /** The node is at its maximum load. */
   OVERLOADED(503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
-  /** The key of a caller's token is unknown, and the issuer's keys are unavailable. */
+  /** The signing key of a caller's token is unknown, and the issuer's keys are unavailable. */
   CALLER_KEYS_UNAVAILABLE(
       503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
   /** The node is shutting down. */
   STOPPING(503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
-  /** The call to be settled could not be searched for, or the settlement could not be recorded. */
+  /** The search for the call failed, or the settlement could not be recorded. */
   SETTLEMENT_UNAVAILABLE(
       503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
-  /** The cache is unavailable, so that slots are neither renewed nor released. */
+  /** The cache is unavailable, so slots can be neither renewed nor released. */
   SLOTS_UNAVAILABLE(503, "Temporarily reduced capacity", ProblemReason.TEMPORARY_REDUCED_CAPACITY),
-  /** Kafka is unavailable, so that policies cannot be changed. */
+  /** Kafka is unavailable, so policies cannot be changed. */
   POLICIES_UNAVAILABLE(503, "Policies cannot be changed now"),
   /** The aggregator cannot answer reports. */
   NOT_READY(503, "The aggregator is not ready"),
   /** The maximum number of concurrent requests of this kind is reached. */
   BUSY(503, "Too many concurrent requests"),
-  /** The figures may be out of date, and the format cannot express that. */
+  /** The figures may be out of date, and the requested format cannot state it. */
   NOT_UP_TO_DATE(503, "The report may be out of date"),
-  /** No instance with the partition replies. */
+  /** No instance that has the partition replies. */
   PARTITION_UNAVAILABLE(503, "A partition is unavailable"),
-  /** The count did not reach the position in time. */
+  /** The counts did not reach the requested position before the timeout. */
   POSITION_NOT_REACHED(504, "The report does not include the call yet");
 
   /** The path under which problem pages are served. */
@@ -127,7 +127,7 @@ public enum ProblemReason {
     this.type = registeredType == null ? ProblemReason.PATH + word : registeredType;
   }
 
-  /** Returns the HTTP status; for {@link #MALFORMED_REQUEST} the least specific status. */
+  /** Returns the HTTP status; for {@link #MALFORMED_REQUEST} the most general status. */
   public int status() {
     return status;
   }
@@ -143,9 +143,8 @@ public enum ProblemReason {
   }
 
   /**
-   * Returns the problem type (RFC 9457 §3.1.1). It is a type of
-   * draft-ietf-httpapi-ratelimit-headers-11 §6 if there is one, otherwise the path of the problem's
-   * page.
+   * Returns the problem type (RFC 9457 §3.1.1): a type of draft-ietf-httpapi-ratelimit-headers-11
+   * §6 if the draft defines one, otherwise the path of the problem's page.
    */
   public String type() {
     return type;

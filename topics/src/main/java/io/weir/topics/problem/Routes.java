@@ -4,8 +4,8 @@ package io.weir.topics.problem;
 import java.util.regex.Pattern;
 
 /**
- * The two APIs and their paths. A request for a path of the other API gets its location in the
- * response.
+ * The paths of the two APIs. If a client sends a request to the wrong API, the response states the
+ * right API.
  */
 public enum Routes {
   /** The API for checks, usage events, settlements and slot renewals. */
@@ -26,7 +26,7 @@ public enum Routes {
     this.paths = Pattern.compile("/v1/(?:" + names + ")(?:/.*)?");
   }
 
-  /** Returns the problem of an unknown path of this API. */
+  /** Returns the problem for an unknown path of this API. */
   public Problem missing(String path) {
     for (Routes other : values()) {
       if (other != this && other.paths.matcher(path).matches()) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.topics.process;
 
-/** An exponential back-off: pauses that double at each failure, up to a bound. Not thread-safe. */
+/**
+ * An exponential back-off. The pause doubles with each failure, up to a maximum. Not thread-safe.
+ */
 public final class Backoff {
   private final long minMillis;
   private final long maxMillis;
@@ -19,14 +21,14 @@ public final class Backoff {
     this.nextMillis = minMillis;
   }
 
-  /** Records a failure and returns the pause after it, in milliseconds. */
+  /** Records a failure, and returns the pause before the next attempt, in milliseconds. */
   public long failedMillis() {
     long pause = nextMillis;
     nextMillis = Math.min(maxMillis, 2 * pause);
     return pause;
   }
 
-  /** Returns to the first pause, after a success. */
+  /** Records a success: the next failure has the first pause again. */
   public void reset() {
     nextMillis = minMillis;
   }

@@ -14,19 +14,23 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
 /**
- * A semaphore with fair turns: waiting clients get turns in rotation. A client has a bounded number
- * of turns at a time, and its waiting threads are served in order of arrival. A client therefore
- * waits at most until each other client has had one turn. Thread-safe.
+ * A semaphore that is fair among clients. It grants permits, called turns, to waiting clients in
+ * rotation. A client has a limited number of turns at a time, and its threads get turns in the
+ * order of arrival. A client therefore waits at most until every other client has had one turn.
+ * Thread-safe.
  */
 public final class FairTurns {
   private static final long BETWEEN_LOOKS_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final Lock lock = new ReentrantLock();
 
-  /** Waiting threads by client, in the order of the rotation. No queue is empty. */
+  /**
+   * Waiting threads of each client, in the order of the rotation. Clients without waiting threads
+   * are absent.
+   */
   private final Map<String, Deque<Waiter>> waiting = new LinkedHashMap<>();
 
-  /** Number of turns that each client has; clients without a turn are absent. */
+  /** Number of turns of each client. Clients without a turn are absent. */
   private final Map<String, Integer> served = new HashMap<>();
 
   private final int mostOfAClient;
@@ -38,7 +42,7 @@ public final class FairTurns {
   }
 
   /**
-   * Creates free turns.
+   * Creates a semaphore whose turns are all free.
    *
    * @param turns number of turns, positive
    * @param mostOfAClient maximum number of turns of one client at a time, positive
@@ -46,27 +50,30 @@ public final class FairTurns {
   public FairTurns(int turns, int mostOfAClient) {
     if (turns < 1 || mostOfAClient < 1) {
       throw new IllegalArgumentException(
-          "turns must be positive, are " + turns + ", and " + mostOfAClient + " per client");
+          "turns and turns per client must be at least 1, but are "
+              + turns
+              + " and "
+              + mostOfAClient);
     }
     this.free = turns;
     this.mostOfAClient = mostOfAClient;
   }
 
   /**
-   * Waits for a turn, which must be released.
+   * Waits for a turn. The caller must release the turn.
    *
-   * @return false if no turn was free in time
+   * @return false if the client got no turn within the timeout
    */
   public boolean acquire(String client, long timeoutNanos) throws InterruptedException {
     return acquire(client, timeoutNanos, () -> false);
   }
 
   /**
-   * Waits for a turn, which must be released.
+   * Waits for a turn. The caller must release the turn.
    *
-   * @param isAbandoned returns whether the turn is no longer wanted; called every 100 ms of the
-   *     wait, must return quickly
-   * @return false if no turn was free in time, or the wait was abandoned
+   * @param isAbandoned returns true to stop waiting; called every 100 ms during the wait, must
+   *     return quickly
+   * @return false if the client got no turn within the timeout, or the wait was abandoned
    */
   public boolean acquire(String client, long timeoutNanos, BooleanSupplier isAbandoned)
       throws InterruptedException {
@@ -116,7 +123,7 @@ public final class FairTurns {
   private void handOut() {
     while (free > 0) {
       String next = null;
-      for (String client : waiting.keySet()) { // skips the few clients that are being served
+      for (String client : waiting.keySet()) { // few clients have turns, so the loop is short
         if (served.getOrDefault(client, 0) < mostOfAClient) {
           next = client;
           break;
@@ -133,7 +140,7 @@ public final class FairTurns {
     Deque<Waiter> queue = Objects.requireNonNull(waiting.remove(client));
     Waiter waiter = queue.remove();
     if (!queue.isEmpty()) {
-      waiting.put(client, queue); // after all others
+      waiting.put(client, queue); // moves the client to the end of the rotation
     }
     free--;
     served.merge(client, 1, Integer::sum);

@@ -8,30 +8,31 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A daemon thread that runs one piece of work until the process ends. Work that fails is restarted
- * after a pause, whatever the failure. Only {@link #close} ends the thread. Thread-safe.
+ * A daemon thread that runs its work until {@link #close} ends it. If the work fails for any
+ * reason, the thread restarts it after a pause. Thread-safe.
  */
 public final class SupervisedThread implements AutoCloseable {
   /** The work of a thread. */
   public interface Work {
     /**
-     * Works until {@link #isClosing}. If it returns earlier, it is called again immediately.
+     * Does the work until {@link #isClosing}. If the method returns earlier, the thread calls it
+     * again immediately.
      *
-     * @throws InterruptedException if the thread was interrupted; unless it is being closed, this
-     *     counts as a failure
+     * @throws InterruptedException if the thread was interrupted. This counts as a failure unless
+     *     the thread is being closed
      */
     void run() throws InterruptedException;
 
     /**
-     * Receives the failure of the work. Not called while the thread is being closed.
+     * Handles a failure of the work. Not called while the thread is being closed.
      *
      * @return the pause before the work is restarted, in milliseconds
      */
     long failed(Throwable failure);
 
     /**
-     * Ends the operation in which the work may be blocked, since the thread is being closed. Called
-     * on the closing thread.
+     * Ends the operation in which the work may be blocked, because the thread is being closed.
+     * Called by the thread that calls {@link SupervisedThread#close}.
      *
      * @param worker the thread that does the work
      */
@@ -40,7 +41,7 @@ public final class SupervisedThread implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(SupervisedThread.class);
 
-  /** The pause after a failure whose handler has failed, too. */
+  /** Pause after a failure if the failure handler has also failed. */
   private static final long PAUSE_UNHANDLED_MILLIS = 1_000;
 
   private final Work work;
@@ -48,7 +49,7 @@ public final class SupervisedThread implements AutoCloseable {
   private final Thread thread;
 
   /**
-   * Creates a thread that is not started yet.
+   * Creates a thread that {@link #start} starts.
    *
    * @param name the thread's name
    */
@@ -72,7 +73,9 @@ public final class SupervisedThread implements AutoCloseable {
       } catch (InterruptedException | RuntimeException | Error failure) {
         if (isClosing()) {
           LOG.debug(
-              "work failed while the thread was being closed thread={}", thread.getName(), failure);
+              "the work failed while the thread was being closed thread={}",
+              thread.getName(),
+              failure);
         } else {
           pause(pauseMillis(failure));
         }
@@ -90,33 +93,34 @@ public final class SupervisedThread implements AutoCloseable {
     }
   }
 
-  /** Returns whether the thread is being closed, or has been. */
+  /** Returns whether the thread is being closed or is closed. */
   public boolean isClosing() {
     return closing.getCount() == 0;
   }
 
-  /** Returns whether the thread has ended although it was not closed. */
+  /** Returns whether the thread has ended before it was closed. */
   public boolean hasFailed() {
     return !thread.isAlive() && !isClosing();
   }
 
   /**
-   * Waits for a time, or until the thread is being closed or interrupted. Must be called by the
-   * work.
+   * Waits for a time, or until the thread is closed or interrupted. Only the work may call this
+   * method.
    */
   public void pause(long millis) {
     try {
       boolean isClosing = closing.await(millis, TimeUnit.MILLISECONDS);
       LOG.trace("closing={}", isClosing);
     } catch (InterruptedException interrupted) {
-      LOG.debug("a pause was cut short thread={}", thread.getName());
+      LOG.debug("a pause ended early thread={}", thread.getName());
     }
   }
 
   /**
-   * Ends the thread: wakes its work, waits for it, and interrupts it if it takes too long.
+   * Ends the thread. It wakes up the work, waits until the thread ends, and interrupts it after the
+   * timeout.
    *
-   * @param timeout how long to wait before the interruption, and again after it
+   * @param timeout how long to wait before the interruption, and again after the interruption
    */
   public void close(Duration timeout) {
     closing.countDown();
@@ -132,7 +136,7 @@ public final class SupervisedThread implements AutoCloseable {
     }
   }
 
-  /** Ends the thread like {@link #close(Duration)}, with a timeout of five seconds. */
+  /** Ends the thread with a timeout of five seconds; see {@link #close(Duration)}. */
   @Override
   public void close() {
     close(Duration.ofSeconds(5));

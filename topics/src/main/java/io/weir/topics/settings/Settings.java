@@ -13,14 +13,17 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The environment variables of a process, read with their types. A variable that is unset or empty
- * has its default. The exception for an invalid variable states its name, its rule and its value.
+ * The environment variables of a process, as typed values. An unset or empty variable has its
+ * default value. The exception for an invalid variable states the name, the rule and the value.
  * Immutable.
  */
 public final class Settings {
   private static final int MAX_PORT = 65_535;
 
-  /** A listener's name may precede the host, as Kafka allows; an IPv6 address is in brackets. */
+  /**
+   * One address. As in Kafka, the name of a listener may precede the host, and an IPv6 address is
+   * in brackets.
+   */
   private static final Pattern ADDRESS =
       Pattern.compile("(?:[A-Za-z_]+://)?(?:\\[[0-9A-Fa-f:.%]+]|[A-Za-z0-9._-]+):([0-9]{1,5})");
 
@@ -30,7 +33,7 @@ public final class Settings {
     this.variables = Map.copyOf(variables);
   }
 
-  /** Thrown when a variable is invalid or missing. The message names it. */
+  /** Thrown when a variable is invalid or missing. The message states the variable. */
   public static final class InvalidSettingException extends IllegalArgumentException {
     private static final long serialVersionUID = 1L;
 
@@ -39,7 +42,7 @@ public final class Settings {
     }
   }
 
-  /** Returns the settings in an environment. */
+  /** Returns the settings of an environment. */
   public static Settings of(Map<String, String> variables) {
     return new Settings(variables);
   }
@@ -50,7 +53,10 @@ public final class Settings {
     return value == null || value.isEmpty() ? absent : value;
   }
 
-  /** Returns the variables whose names begin with a prefix, except empty variables, by name. */
+  /**
+   * Returns the values of all variables whose names begin with a prefix, by name, without empty
+   * values.
+   */
   public SortedMap<String, String> startingWith(String prefix) {
     SortedMap<String, String> found = new TreeMap<>();
     variables.forEach(
@@ -65,19 +71,19 @@ public final class Settings {
   /**
    * Returns a required string.
    *
-   * @param meaning what the variable specifies, for the message
+   * @param meaning meaning of the value, for the message
    * @throws InvalidSettingException if the variable is not set
    */
   public String required(String variable, String meaning) {
     String value = text(variable, "");
     if (value.isEmpty()) {
-      throw new InvalidSettingException(variable + " is not set; it names " + meaning);
+      throw new InvalidSettingException(variable + " is not set; set it to " + meaning);
     }
     return value;
   }
 
   /**
-   * Returns Kafka's addresses, {@code host:port} separated by commas; required.
+   * Returns Kafka's addresses as {@code host:port}, separated by commas. The variable is required.
    *
    * @throws InvalidSettingException if the variable is not set or is not a list of addresses
    */
@@ -87,24 +93,24 @@ public final class Settings {
       Matcher parts = ADDRESS.matcher(address.strip());
       if (!parts.matches() || Integer.parseInt(parts.group(1)) > MAX_PORT) {
         throw new InvalidSettingException(
-            variable + " must be host:port, several separated by commas, is '" + addresses + "'");
+            variable + " must be a comma-separated list of host:port, but is '" + addresses + "'");
       }
     }
     return addresses;
   }
 
   /**
-   * Requires variables to be set, and reports all missing ones together.
+   * Requires that variables are set. One exception reports all missing variables.
    *
-   * @param meanings what each variable specifies
-   * @throws InvalidSettingException if at least one is not set
+   * @param meanings meaning of each variable's value, for the message
+   * @throws InvalidSettingException if a variable is not set
    */
   public void requireAll(Map<String, String> meanings) {
     String missing =
         meanings.entrySet().stream()
             .filter(variable -> text(variable.getKey(), "").isEmpty())
             .sorted(Map.Entry.comparingByKey())
-            .map(variable -> variable.getKey() + " is not set; it names " + variable.getValue())
+            .map(variable -> variable.getKey() + " is not set; set it to " + variable.getValue())
             .collect(Collectors.joining("\n      "));
     if (!missing.isEmpty()) {
       throw new InvalidSettingException(missing);
@@ -127,7 +133,7 @@ public final class Settings {
       // rejected below, with the same message
     }
     throw new InvalidSettingException(
-        variable + " must be an integer from " + min + " to " + max + ", is '" + value + "'");
+        variable + " must be an integer from " + min + " to " + max + ", but is '" + value + "'");
   }
 
   /**
@@ -140,7 +146,7 @@ public final class Settings {
   }
 
   /**
-   * Returns a duration in {@code [min, max]}, written as ISO 8601, or the default.
+   * Returns an ISO 8601 duration in {@code [min, max]}, or the default.
    *
    * @throws InvalidSettingException if the value is not a duration in the range
    */
@@ -160,7 +166,7 @@ public final class Settings {
             + min
             + " to "
             + max
-            + ", is '"
+            + ", but is '"
             + value
             + "'");
   }
@@ -182,7 +188,7 @@ public final class Settings {
             .map(Settings::word)
             .collect(Collectors.joining(", "));
     throw new InvalidSettingException(
-        variable + " must be one of " + words + ", is '" + value + "'");
+        variable + " must be one of " + words + ", but is '" + value + "'");
   }
 
   private static String word(Enum<?> constant) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Reads the environment variables of a process. Every error names the variable. The package depends
- * only on the JDK.
+ * The environment variables of a process, as typed settings. The package depends only on the JDK.
  */
 @NullMarked
 package io.weir.topics.settings;

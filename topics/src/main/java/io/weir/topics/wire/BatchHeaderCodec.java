@@ -10,10 +10,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Encodes the headers of a sealed batch as text: wire version 1. Headers: {@code weir-type} (always
- * {@code calls}), {@code node, node_epoch, batch_seq, count, low_watermark_ms, lines_before}, if
- * above 0 {@code lines_before_epoch} and, only if true, {@code departing}. Stateless and
- * thread-safe.
+ * Codec for the headers of a sealed batch, as text in wire version 1. The headers are {@code
+ * weir-type} (always {@code calls}), {@code node, node_epoch, batch_seq, count, low_watermark_ms,
+ * lines_before}. {@code lines_before_epoch} is written only if it is above 0, and {@code departing}
+ * only if it is true. Stateless and thread-safe.
  */
 public final class BatchHeaderCodec {
   /** The header that states the type of a record. */
@@ -22,12 +22,12 @@ public final class BatchHeaderCodec {
   /** The value of {@link #TYPE_HEADER} on a batch of calls. */
   public static final String TYPE = "calls";
 
-  /** Header of a batch with digests over whole lines, see {@link LineDigest}. */
+  /** The header of a batch whose digests cover whole lines; see {@link LineDigest}. */
   private static final String DIGEST_HEADER = "digest";
 
   private static final String OF_WHOLE_LINES = "line";
 
-  /** ASCII digits, without a plus sign. */
+  /** An integer of ASCII digits, without a plus sign. */
   private static final Pattern INTEGER = Pattern.compile("-?\\d{1,19}");
 
   private BatchHeaderCodec() {}
@@ -56,7 +56,7 @@ public final class BatchHeaderCodec {
 
   /**
    * Returns whether the digests of a batch cover whole lines. In batches of older nodes they cover
-   * id, cost, verdict and actual cost.
+   * the id, the cost, the verdict and the actual cost.
    *
    * @param headers returns a header's value, or null if the record has no header of that name
    */
@@ -69,14 +69,14 @@ public final class BatchHeaderCodec {
    * Decodes the headers of a record.
    *
    * @param headers returns a header's value, or null if the record has no header of that name
-   * @throws MalformedRecordException if a header is missing or wrong; the message names it
+   * @throws MalformedRecordException if a header is missing or wrong; the message states the header
    */
   public static BatchHeader decode(Function<String, byte @Nullable []> headers)
       throws MalformedRecordException {
     String type = text(headers, TYPE_HEADER);
     if (!type.equals(TYPE)) {
       throw new MalformedRecordException(
-          "header " + TYPE_HEADER + " must be '" + TYPE + "', is '" + type + "'");
+          "header " + TYPE_HEADER + " must be '" + TYPE + "', but is '" + type + "'");
     }
     byte[] departing = headers.apply("departing");
     try {

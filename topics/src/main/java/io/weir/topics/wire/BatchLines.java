@@ -8,17 +8,20 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The bounds of the lines of a batch. Each line ends with a line feed, which is optional after the
- * last line. {@code a b} and {@code a b } have two lines, {@code } has one empty line, and an empty
- * value has no line. Lines are numbered from 1, as everywhere on the wire.
+ * The start and the end of each line in a batch. A line ends with a line feed, which is optional
+ * after the last line. {@code a\nb} and {@code a\nb\n} have two lines, {@code \n} has one empty
+ * line, and an empty value has no line. Line numbers begin at 1.
  *
- * <p>An instance can be used for many batches, and keeps no reference to them. It allocates memory
- * only if a batch has more lines than all earlier batches. Not thread-safe.
+ * <p>An instance may be used for many batches, and keeps no reference to them. It allocates memory
+ * only for a batch with more lines than every earlier batch. Not thread-safe.
  */
 public final class BatchLines {
   private static final byte LINE_FEED = '\n';
 
-  /** The index after the last byte of each line; the entry for line 0 precedes the first byte. */
+  /**
+   * The index after the last byte of each line. The entry of line 0 is the index before the first
+   * byte.
+   */
   private int[] ends = new int[1024];
 
   private int count;
@@ -29,7 +32,7 @@ public final class BatchLines {
   }
 
   /**
-   * Finds the lines of a value, which replace those of the previous one.
+   * Finds the lines of a value. They replace the lines of the previous value.
    *
    * @return the number of lines
    */
@@ -60,7 +63,7 @@ public final class BatchLines {
   }
 
   /**
-   * Returns the index of the first byte of a line; for an empty line, that of its line feed.
+   * Returns the index of the first byte of a line; the index of its line feed if the line is empty.
    *
    * @param line the line's number, 1 to {@link #count}
    */
@@ -69,8 +72,8 @@ public final class BatchLines {
   }
 
   /**
-   * Returns the index after the last byte of a line: that of its line feed, or the end of the
-   * value.
+   * Returns the index after the last byte of a line: the index of its line feed, or the length of
+   * the value.
    *
    * @param line the line's number, 1 to {@link #count}
    */

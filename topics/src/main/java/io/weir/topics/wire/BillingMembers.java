@@ -10,9 +10,9 @@ import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The members of a billing period in call lines, ledger rows and state records. A period of a
- * client's own calendar has a name, bounds and a zone. A UTC month has at most a name, as in
- * records from before clients had their own calendars. Not thread-safe.
+ * The JSON members of a billing period in call lines, ledger rows and state records. A period of a
+ * client's own calendar has a name, bounds and a zone. A UTC month has only a name or no members.
+ * Not thread-safe.
  */
 final class BillingMembers {
   static final String NAME = "billing_period";
@@ -38,7 +38,7 @@ final class BillingMembers {
   }
 
   /**
-   * Reads the value of a member of a call line; returns false if it is not a member of a billing
+   * Reads the current member of a call line; returns false if it is not a member of a billing
    * period.
    */
   boolean read(JsonParser json, String member) throws IOException, MalformedRecordException {
@@ -59,7 +59,7 @@ final class BillingMembers {
   /**
    * Returns the billing period of a call line; null if it has no such members.
    *
-   * @throws IllegalArgumentException if the values contradict each other
+   * @throws IllegalArgumentException if the values do not form a billing period
    */
   @Nullable BilledIn billedIn() throws MalformedRecordException {
     if (name == null

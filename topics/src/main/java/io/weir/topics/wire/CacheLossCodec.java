@@ -4,16 +4,16 @@ package io.weir.topics.wire;
 import io.weir.topics.model.CacheLoss;
 
 /**
- * Encodes a {@link CacheLoss} in the calls topic as flat JSON: wire version 1. Members: {@code
- * generation, found_at_ms}. Stateless and thread-safe.
+ * Codec for a {@link CacheLoss} in the calls topic, as flat JSON in wire version 1. The members are
+ * {@code generation, found_at_ms}. Stateless and thread-safe.
  */
 public final class CacheLossCodec {
-  /** The value of the header {@code weir-type} on such a record. */
+  /** The value of the header {@code weir-type} on a {@link CacheLoss}. */
   public static final String TYPE = "cache-loss";
 
   private CacheLossCodec() {}
 
-  /** Returns the record's value; the record has no key. */
+  /** Returns the record's value. The record has no key. */
   public static byte[] encode(CacheLoss loss) {
     return Json.object(
         json -> {
@@ -25,7 +25,7 @@ public final class CacheLossCodec {
   /**
    * Decodes a value.
    *
-   * @throws MalformedRecordException if the bytes are not such a record; the message names the
+   * @throws MalformedRecordException if the bytes are not a valid record; the message states the
    *     member
    */
   public static CacheLoss decode(byte[] bytes) throws MalformedRecordException {

@@ -19,26 +19,27 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Encodes one call as one line of JSON, without the line feed: wire version 1.
+ * Codec for a call as one line of JSON in wire version 1, without the line feed.
  *
  * <p>Members: {@code id, client, endpoint, meter, cost, allowed, decided_by, policy,
  * policies_version, decided_at_ms, ip_prefix, charges[], id_from_caller, billing_period,
  * billing_period_start_ms, billing_period_end_ms, billing_zone, billing_period_before,
  * billing_period_before_start_ms, actual_cost, settled_at_ms, call_position}. A charge has {@code
  * key, epoch, cost, charged, version, full_at_us, capacity, refill_tokens, refill_period_us,
- * ends_at_us}: without {@code epoch} it has no stamp, without {@code capacity} no limit. A quota
- * has {@code ends_at_us} and no refill. Absent {@code version} and {@code full_at_us} mean 0.
+ * ends_at_us}. Without {@code epoch} it has no stamp, and without {@code capacity} it has no limit.
+ * A quota has {@code ends_at_us} and no refill. Absent {@code version} and {@code full_at_us} mean
+ * 0.
  *
- * <p>Defaults of absent members: {@code policy}, {@code ip_prefix} and {@code charges} none, {@code
- * policies_version} 0, {@code id_from_caller} false, {@code billing_period} the UTC month. Without
- * {@code actual_cost} and {@code settled_at_ms} the line is a call, not a settlement. Without
- * {@code call_position} a settlement does not state the position of its call. Every other member is
- * required. Stateless and thread-safe.
+ * <p>Without {@code policy}, {@code ip_prefix} or {@code charges}, the call has no such value. The
+ * default of {@code policies_version} is 0, of {@code id_from_caller} false, and of {@code
+ * billing_period} the UTC month. Without {@code actual_cost} and {@code settled_at_ms} the line is
+ * a call, not a settlement. Without {@code call_position} a settlement does not state the position
+ * of its call. Every other member is required. Stateless and thread-safe.
  */
 public final class CallLineCodec {
   private CallLineCodec() {}
 
-  /** Returns the line of a call, without the line feed that ends it in a batch. */
+  /** Returns the line of a call, without the line feed. */
   public static byte[] encode(CallEvent call) {
     return Json.object(json -> write(json, call));
   }
@@ -118,10 +119,11 @@ public final class CallLineCodec {
   /**
    * Decodes one line.
    *
-   * @param bytes contains the line
-   * @param offset first byte of the line
-   * @param length bytes of the line, without a line feed
-   * @throws MalformedRecordException if the bytes are not a call; the message names the member
+   * @param bytes array that contains the line
+   * @param offset index of the first byte of the line
+   * @param length number of bytes of the line, without the line feed
+   * @throws MalformedRecordException if the bytes are not a valid call; the message states the
+   *     member
    */
   public static CallEvent decode(byte[] bytes, int offset, int length)
       throws MalformedRecordException {
@@ -226,7 +228,7 @@ public final class CallLineCodec {
   private static DecidedBy decidedBy(String wireName) throws MalformedRecordException {
     DecidedBy decidedBy = DecidedBy.ofWireName(wireName);
     if (decidedBy == null) {
-      throw new MalformedRecordException("unknown decided_by '" + wireName + "'");
+      throw new MalformedRecordException("unknown decided_by: '" + wireName + "'");
     }
     return decidedBy;
   }

@@ -6,13 +6,14 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the calls of batches that may contain a text, such as a client or an id. Only their lines
- * are decoded; every other line is skipped after a comparison of its bytes. A search of many
- * batches is therefore cheap. The caller must check whether and in which member a call contains the
- * text. Not thread-safe.
+ * A search for the calls that may contain a text, such as a client or an id. It compares the bytes
+ * of each line, and decodes only lines that may contain the text. A search of many batches is
+ * therefore cheap. The caller must check whether a member of the call contains the text. Not
+ * thread-safe.
  *
  * <p>Example: a search for {@code acme} decodes all lines with these four bytes, including {@code
- * "client":"acme2"}. It also decodes every line with a backslash, in which the text may be escaped.
+ * "client":"acme2"}. It also decodes every line with a backslash, because the text may be escaped
+ * there.
  */
 public final class CallSearch {
   private static final byte[] NONE = {};
@@ -28,16 +29,16 @@ public final class CallSearch {
    */
   public CallSearch(String text) {
     if (text.isEmpty()) {
-      throw new IllegalArgumentException("the text must not be empty");
+      throw new IllegalArgumentException("the text of a search must not be empty");
     }
     this.text = text.getBytes(StandardCharsets.UTF_8);
   }
 
   /**
-   * Begins a batch, which replaces the previous one.
+   * Begins a new batch. It replaces the previous batch.
    *
    * @param batch the lines of the batch; must not be modified until the next batch begins
-   * @return the number of lines, or 0 if no line can contain the text
+   * @return the number of lines; 0 if no line can contain the text
    */
   public int begin(byte[] batch) {
     value = batch;
@@ -46,7 +47,7 @@ public final class CallSearch {
 
   /**
    * Returns the call of a line of the batch. Returns null if the line cannot contain the text, or
-   * is not a call; such a line is in the quarantine.
+   * is malformed; the aggregator quarantines malformed lines.
    *
    * @param line the line's number, from 1 to the number that {@link #begin} returned
    */

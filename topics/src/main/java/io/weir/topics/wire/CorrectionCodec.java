@@ -8,13 +8,13 @@ import io.weir.topics.model.CacheRestored;
 import java.util.Locale;
 
 /**
- * Encodes the records of the corrections topic as flat JSON: wire version 1. Stateless and
+ * Codec for the records of the corrections topic, as flat JSON in wire version 1. Stateless and
  * thread-safe.
  *
  * <p>A correction has {@code bucket, epoch, version, charged, full_at_us, total, drift, reason,
  * disturbed_at_ms, as_of_ms, known_through_us} and the members of the limit (see {@link
- * LimitMembers}). A correction of an earlier release lacks {@code known_through_us}; the default is
- * 0.
+ * LimitMembers}). The default of {@code known_through_us} is 0, because an earlier release did not
+ * write it.
  */
 public final class CorrectionCodec {
   /** The value of the header {@code weir-type} on a correction. */
@@ -25,7 +25,7 @@ public final class CorrectionCodec {
 
   private CorrectionCodec() {}
 
-  /** Returns the record's value; its key is the bucket. */
+  /** Returns the record's value. The record's key is the bucket. */
   public static byte[] encode(Correction correction) {
     return Json.object(
         json -> {
@@ -47,8 +47,8 @@ public final class CorrectionCodec {
   /**
    * Decodes a correction.
    *
-   * @throws MalformedRecordException if the bytes are not a correction; the message names the
-   *     member
+   * @throws MalformedRecordException if the bytes are not a valid correction; the message states
+   *     the member
    */
   public static Correction decode(byte[] bytes) throws MalformedRecordException {
     return Members.decode(bytes, "correction", CorrectionCodec::correction);
@@ -74,7 +74,10 @@ public final class CorrectionCodec {
         record.integer("known_through_us", 0));
   }
 
-  /** Returns the key of a {@link CacheRestored}. No bucket's key begins with {@code @}. */
+  /**
+   * Returns the key of a {@link CacheRestored}. It begins with {@code @}, so it differs from the
+   * key of every bucket.
+   */
   public static String restoredKey(int partition) {
     return String.format(Locale.ROOT, "@restored/%05d", partition);
   }
@@ -94,7 +97,7 @@ public final class CorrectionCodec {
   /**
    * Decodes a {@link CacheRestored}.
    *
-   * @throws MalformedRecordException if the bytes are not such a record; the message names the
+   * @throws MalformedRecordException if the bytes are not a valid record; the message states the
    *     member
    */
   public static CacheRestored decodeRestored(byte[] bytes) throws MalformedRecordException {

@@ -12,19 +12,19 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 
 /**
- * The shared streaming JSON of encoders and decoders: strict parsing, one factory, no object
- * mapping. Stateless and thread-safe.
+ * Streaming JSON for encoders and decoders, with strict parsing and without object mapping.
+ * Stateless and thread-safe.
  */
 final class Json {
-  /** Maximum nesting depth; Weir's deepest record has three levels. */
+  /** Maximum nesting depth. Weir's records have at most three levels. */
   private static final int MAX_NESTING = 16;
 
-  /** Maximum length of a text or name; well above every name and row that Weir writes. */
+  /** Maximum length of a text or name. All names and texts that Weir writes are much shorter. */
   private static final int MAX_TEXT_CHARS = 64 * 1024;
 
   static final JsonFactory FACTORY =
       JsonFactory.builder()
-          // a virtual thread serves one request, so thread-local buffers would never be reused
+          // a virtual thread handles one request, so thread-local buffers would never be used again
           .recyclerPool(JsonRecyclerPools.sharedConcurrentDequePool())
           .streamReadConstraints(
               StreamReadConstraints.builder()
@@ -36,7 +36,7 @@ final class Json {
 
   private Json() {}
 
-  /** Writes the members of an object, which the caller opens and closes. */
+  /** Writer of the members of an object. The caller opens and closes the object. */
   interface Members {
     void write(JsonGenerator json) throws IOException;
   }

@@ -11,16 +11,16 @@ import java.io.IOException;
 import java.time.Duration;
 
 /**
- * Encodes a ledger row as flat JSON. A row has wire version 1, or version 2 if its client is billed
- * by its own calendar. In version 2, {@code billing_period} has another form, and members for its
- * bounds and zone follow. {@link #decode} accepts both versions. Stateless and thread-safe.
+ * Codec for ledger rows, as flat JSON. A row has wire version 2 if its client is billed by its own
+ * calendar, otherwise version 1. In version 2, {@code billing_period} is a date, and the members
+ * for its bounds and zone follow. {@link #decode} accepts both versions. Stateless and thread-safe.
  */
 public final class LedgerRowCodec {
   private static final String CLOSE = "CLOSE";
 
   private LedgerRowCodec() {}
 
-  /** Returns the row's bytes. */
+  /** Returns the JSON of a row. */
   public static byte[] encode(LedgerRow row) {
     if (row instanceof UsageRow usage) {
       return Json.object(json -> writeUsage(json, usage));

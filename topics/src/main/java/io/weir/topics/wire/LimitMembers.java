@@ -10,12 +10,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads and writes a bucket's limit as members of a flat object: {@code algorithm} and the numbers
- * of the limit, {@code capacity} first. Collects the members while an object is read. Not
+ * The JSON members of a bucket's limit in a flat object: {@code algorithm} and the numbers of the
+ * limit, {@code capacity} first. An instance collects the members while an object is read. Not
  * thread-safe.
  *
- * <p>Most limits are written without {@code algorithm}, which means a token bucket. With {@code
- * ends_at_us} it means a quota, as written before there were more algorithms (decision 0013).
+ * <p>A limit without {@code algorithm} is a token bucket, or a quota if it has {@code ends_at_us}.
+ * Records from before decision 0013 have no other algorithms.
  */
 final class LimitMembers {
   private static final String ALGORITHM = "algorithm";
@@ -37,7 +37,7 @@ final class LimitMembers {
     limit.<IOException>writeTo(json::writeNumberField);
   }
 
-  /** Returns the limit among the members of an object; null if there is none. */
+  /** Returns the limit among the members of an object; null if the object has no limit. */
   static @Nullable BucketLimit read(Members members) throws MalformedRecordException {
     LimitMembers limit = new LimitMembers();
     limit.algorithm = members.textOrNull(ALGORITHM);
@@ -48,7 +48,7 @@ final class LimitMembers {
     return limit.limit();
   }
 
-  /** Reads the parser's current member; returns false if it does not belong to a limit. */
+  /** Reads the current member; returns false if it is not a member of a limit. */
   boolean read(JsonParser json, String member) throws IOException, MalformedRecordException {
     if (member.equals(ALGORITHM)) {
       algorithm = Json.text(json, member);
@@ -64,9 +64,9 @@ final class LimitMembers {
   }
 
   /**
-   * Returns the limit; null if there is none.
+   * Returns the limit of the collected members; null if there is no {@code capacity}.
    *
-   * @throws IllegalArgumentException if its algorithm is unknown, or its numbers are out of range
+   * @throws IllegalArgumentException if the algorithm is unknown, or a number is out of range
    */
   @Nullable BucketLimit limit() {
     // capacity 0 is valid and denies every call

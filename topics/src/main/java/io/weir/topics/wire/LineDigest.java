@@ -2,9 +2,9 @@
 package io.weir.topics.wire;
 
 /**
- * Computes the summand of a line of {@code weir.calls.v1} in {@code events_digest}, from all its
- * bytes. The digest detects accidents, but does not protect against forgery. Stateless and
- * thread-safe.
+ * Computes the number that a line of {@code weir.calls.v1} adds to {@code events_digest}, from all
+ * bytes of the line. The digest detects accidents, but does not protect against forgery. Stateless
+ * and thread-safe.
  */
 public final class LineDigest {
   private static final long FNV_OFFSET = 0xcbf29ce484222325L;
@@ -13,8 +13,8 @@ public final class LineDigest {
   private LineDigest() {}
 
   /**
-   * Returns the digest of a line without its line feed: FNV-1a (64 bit, Fowler/Noll/Vo) over the
-   * bytes, finished with the 64-bit mixer of SplitMix (Steele, Lea, Flood, "Fast splittable
+   * Returns the digest of a line without its line feed. It is FNV-1a (64 bit, Fowler/Noll/Vo) over
+   * the bytes, mixed by the 64-bit mixer of SplitMix (Steele, Lea, Flood, "Fast splittable
    * pseudorandom number generators", OOPSLA 2014).
    *
    * @param start index of the first byte

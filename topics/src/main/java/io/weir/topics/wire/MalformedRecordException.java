@@ -2,7 +2,7 @@
 package io.weir.topics.wire;
 
 /**
- * Thrown when bytes are not a valid record of the expected type. The message names the member and
+ * Thrown when bytes are not a valid record of the expected type. The message states the member and
  * the rule.
  */
 public final class MalformedRecordException extends Exception {

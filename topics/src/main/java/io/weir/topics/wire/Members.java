@@ -11,8 +11,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The members of one JSON object, for records that are not on the hot path. They are scalars, and
- * lists of integers or of objects; other members are left out. Immutable.
+ * The members of one JSON object, for records whose decoding need not be fast. It contains scalars,
+ * lists of integers and lists of objects, and ignores other members. Immutable.
  */
 final class Members {
   /** Placeholder for a list element that is neither an integer nor an object. */
@@ -26,12 +26,12 @@ final class Members {
     this.values = values;
   }
 
-  /** Creates a record from its members. */
+  /** Decoder of a record from its members. */
   interface Decoder<T> {
     /**
      * Creates the record.
      *
-     * @throws RuntimeException if a value is out of its range
+     * @throws RuntimeException if a value is out of range
      */
     T decode(Members members) throws MalformedRecordException;
   }
@@ -40,7 +40,7 @@ final class Members {
    * Decodes a record.
    *
    * @param record the kind of record, for messages
-   * @throws MalformedRecordException if the bytes are not one object, or not such a record
+   * @throws MalformedRecordException if the bytes are not one JSON object, or not a valid record
    */
   static <T> T decode(byte[] bytes, String record, Decoder<T> decoder)
       throws MalformedRecordException {

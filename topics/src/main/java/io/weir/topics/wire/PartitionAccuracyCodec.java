@@ -10,18 +10,18 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Encodes the accuracy of a partition's decisions as JSON: wire version 1. Stateless and
+ * Codec for the accuracy of a partition's decisions, as JSON in wire version 1. Stateless and
  * thread-safe.
  */
 public final class PartitionAccuracyCodec {
-  /** The value of the header {@code weir-type} on such a record. */
+  /** The value of the header {@code weir-type} on an accuracy record. */
   public static final String TYPE = "accuracy";
 
   private PartitionAccuracyCodec() {}
 
   /**
-   * Returns the record's key. No usage state's key begins with {@code @}, which would be
-   * percent-encoded.
+   * Returns the record's key. It begins with {@code @}, so it differs from the key of every usage
+   * state, where {@code @} is percent-encoded.
    */
   public static String key(int partition) {
     return String.format(Locale.ROOT, "@accuracy/%05d", partition);
@@ -66,7 +66,7 @@ public final class PartitionAccuracyCodec {
   /**
    * Decodes a value.
    *
-   * @throws MalformedRecordException if the bytes are not such a record; the message names the
+   * @throws MalformedRecordException if the bytes are not a valid record; the message states the
    *     member
    */
   public static PartitionAccuracy decode(byte[] bytes) throws MalformedRecordException {

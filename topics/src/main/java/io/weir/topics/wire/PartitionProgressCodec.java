@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Encodes the progress of counting in a partition as JSON: wire version 1. Stateless and
+ * Codec for the progress of counting in a partition, as JSON in wire version 1. Stateless and
  * thread-safe.
  */
 public final class PartitionProgressCodec {
@@ -21,8 +21,8 @@ public final class PartitionProgressCodec {
   private PartitionProgressCodec() {}
 
   /**
-   * Returns the record's key. No usage state's key begins with {@code @}, which would be
-   * percent-encoded.
+   * Returns the record's key. It begins with {@code @}, so it differs from the key of every usage
+   * state, where {@code @} is percent-encoded.
    */
   public static String key(int partition) {
     return String.format(Locale.ROOT, "@progress/%05d", partition);

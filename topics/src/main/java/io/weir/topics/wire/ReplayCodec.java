@@ -11,15 +11,16 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Encodes the additional headers of a replayed batch as text: {@code replay_of} (partition@offset)
- * and, for single lines, {@code replay_line}. Stateless and thread-safe.
+ * Codec for the additional headers of a replayed batch, as text: {@code replay_of}
+ * (partition@offset) and, for a replay of lines, {@code replay_line}. Stateless and thread-safe.
  */
 public final class ReplayCodec {
-  /** The header with the original partition and offset of the batch or its lines. */
+  /** The header with the partition and the offset of the quarantined record. */
   public static final String OF_HEADER = "replay_of";
 
   /**
-   * The header with the original number of the first line; absent if the whole record is repeated.
+   * The header with the number of the batch's first line in the quarantined record; absent if the
+   * batch repeats the whole record.
    */
   public static final String LINE_HEADER = "replay_line";
 
@@ -42,8 +43,8 @@ public final class ReplayCodec {
    * Decodes the headers of a record.
    *
    * @param headers returns a header's value, or null if the record has no header of that name
-   * @return the replay; null if the record is not one
-   * @throws MalformedRecordException if a header is wrong; the message names it
+   * @return the replay; null if the record is not a replay
+   * @throws MalformedRecordException if a header is wrong; the message states the header
    */
   public static @Nullable Replay decode(Function<String, byte @Nullable []> headers)
       throws MalformedRecordException {

@@ -8,18 +8,18 @@ import io.weir.topics.model.UsagePosition;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Encodes the verdict on a settlement as flat JSON: wire version 1. Members: {@code position,
- * client, id, verdict, actual_cost, standing, reason}. Without {@code actual_cost} and {@code
- * standing}, the settlement by which the call is billed is unknown. Without {@code reason} there is
- * no reason. Every other member is required. Stateless and thread-safe.
+ * Codec for the verdict on a settlement, as flat JSON in wire version 1. The members are {@code
+ * position, client, id, verdict, actual_cost, standing, reason}. Without {@code actual_cost} and
+ * {@code standing}, the settlement by which the call is billed is unknown. Without {@code reason},
+ * there is no reason. Every other member is required. Stateless and thread-safe.
  */
 public final class SettlementVerdictCodec {
-  /** The value of the header {@code weir-type} on such a record. */
+  /** The value of the header {@code weir-type} on a verdict. */
   public static final String TYPE = "settlement-verdict";
 
   private SettlementVerdictCodec() {}
 
-  /** Returns the record's value; its key is the client. */
+  /** Returns the record's value. The record's key is the client. */
   public static byte[] encode(SettlementVerdict verdict) {
     return Json.object(
         json -> {
@@ -42,7 +42,7 @@ public final class SettlementVerdictCodec {
   /**
    * Decodes a value.
    *
-   * @throws MalformedRecordException if the bytes are not such a record; the message names the
+   * @throws MalformedRecordException if the bytes are not a valid verdict; the message states the
    *     member
    */
   public static SettlementVerdict decode(byte[] bytes) throws MalformedRecordException {

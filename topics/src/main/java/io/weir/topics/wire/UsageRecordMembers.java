@@ -8,9 +8,11 @@ import io.weir.topics.model.UsageWindow;
 import java.io.IOException;
 import java.util.HexFormat;
 
-/** The common members of ledger rows and state records. Stateless and thread-safe. */
+/**
+ * The JSON members that ledger rows and state records have in common. Stateless and thread-safe.
+ */
 final class UsageRecordMembers {
-  /** Quantities are whole units; a later meter may count in 10^-scale. */
+  /** Decimal places of quantities: 0, because quantities are whole units. */
   private static final int SCALE = 0;
 
   private UsageRecordMembers() {}

@@ -14,14 +14,14 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
 /**
- * Encodes the newest figures of one key and window as flat JSON, under a key that sorts by client,
- * meter, endpoint and time: wire version 1. The billing period is written only if it is not the UTC
- * month in which the window starts. Stateless and thread-safe.
+ * Codec for the newest figures of one usage key and window, as flat JSON in wire version 1. The
+ * record's key sorts by client, meter, endpoint and time. The billing period is written only if it
+ * is not the UTC month in which the window starts. Stateless and thread-safe.
  */
 public final class UsageStateCodec {
   /**
-   * The text in keys that stands for all endpoints without their own row. No key of an endpoint
-   * contains it, since {@code @} is percent-encoded there.
+   * The text in keys that represents the others. It differs from the text of every endpoint, where
+   * {@code @} is percent-encoded.
    */
   private static final String OTHERS = "@others";
 
@@ -34,10 +34,10 @@ public final class UsageStateCodec {
   private UsageStateCodec() {}
 
   /**
-   * Returns the record's key: client, meter and endpoint percent-encoded (RFC 3986, and therefore
-   * without a slash) and the window's start in epoch milliseconds with 15 digits, joined by
-   * slashes. The key of {@linkplain UsageKey#others() others} has {@code @others} in place of an
-   * endpoint.
+   * Returns the record's key: the client, the meter, the endpoint and the window's start, joined by
+   * slashes. The names are percent-encoded (RFC 3986), so they contain no slash. The start is in
+   * epoch milliseconds with 15 digits. For the {@linkplain UsageKey#others() others}, the endpoint
+   * is {@code @others}.
    */
   public static String key(UsageState state) {
     return prefix(state.key()) + start(state.window().startEpochMillis());
@@ -49,7 +49,7 @@ public final class UsageStateCodec {
   }
 
   /**
-   * Returns the form of an endpoint in keys: percent-encoded, or {@code @others} for the
+   * Returns the text of an endpoint in keys: percent-encoded, or {@code @others} for the
    * {@linkplain UsageKey#others() others}.
    */
   public static String encodedEndpoint(UsageKey key) {
@@ -61,32 +61,32 @@ public final class UsageStateCodec {
     return encodedName(client) + '/';
   }
 
-  /** Returns the last part of a key: a window's start, in a form that sorts by time. */
+  /** Returns the last part of a key: the window's start, in a form that sorts by time. */
   public static String start(long startEpochMillis) {
     String digits = Long.toString(startEpochMillis);
     return "0".repeat(Math.max(0, START_DIGITS - digits.length())) + digits;
   }
 
-  /** Returns the form of a name in keys: percent-encoded, and therefore ASCII without a slash. */
+  /** Returns the text of a name in keys: percent-encoded, so ASCII without a slash. */
   public static String encodedName(String name) {
     return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
   }
 
   /**
-   * Returns whether a key of the state topic belongs to a client's figures rather than to a
-   * partition.
+   * Returns whether a key of the state topic is the key of a client's figures; false for the key of
+   * a partition.
    */
   public static boolean isOfClient(String key) {
     return !key.startsWith("@");
   }
 
-  /** Returns the client whose figures have this key. */
+  /** Returns the client in the key of a client's figures. */
   public static String client(String key) {
     return decodedName(key.substring(0, key.indexOf('/')));
   }
 
   /**
-   * The usage key and window of a record's key.
+   * The usage key and the window's start in a record's key.
    *
    * @param key the usage key
    * @param startEpochMillis start of the window
@@ -94,14 +94,14 @@ public final class UsageStateCodec {
   public record Row(UsageKey key, long startEpochMillis) {}
 
   /**
-   * Decodes the key of a client's figures, for instance that of a tombstone.
+   * Decodes the key of a client's figures. A tombstone also has such a key.
    *
-   * @throws MalformedRecordException if it is not the key of a client's figures
+   * @throws MalformedRecordException if the text is not the key of a client's figures
    */
   public static Row decodeKey(String key) throws MalformedRecordException {
     String[] parts = key.split("/", -1);
     if (parts.length != PARTS || !isStart(parts[3])) {
-      throw new MalformedRecordException("not the key of a usage state: " + key);
+      throw new MalformedRecordException("the text is not the key of a usage state: " + key);
     }
     try {
       String client = decodedName(parts[0]);
@@ -112,7 +112,8 @@ public final class UsageStateCodec {
               : new UsageKey(client, meter, decodedName(parts[2]));
       return new Row(named, Long.parseLong(parts[3]));
     } catch (IllegalArgumentException noNames) {
-      throw new MalformedRecordException("not the key of a usage state: " + key, noNames);
+      throw new MalformedRecordException(
+          "the text is not the key of a usage state: " + key, noNames);
     }
   }
 
@@ -166,17 +167,18 @@ public final class UsageStateCodec {
   }
 
   /**
-   * The quantity and the denied calls of a row.
+   * The quantity and the number of denied calls of a state record.
    *
    * @param quantity the quantity
-   * @param callsDenied denied calls
+   * @param callsDenied number of denied calls
    */
   public record Figures(long quantity, long callsDenied) {}
 
   /**
-   * Decodes these figures of a value, several times faster than the whole value.
+   * Decodes only these two figures of a value, which is several times faster than decoding the
+   * whole value.
    *
-   * @throws MalformedRecordException if they are missing; the rest of the value is not checked
+   * @throws MalformedRecordException if a figure is missing; the rest of the value is not checked
    */
   public static Figures decodeFigures(byte[] bytes) throws MalformedRecordException {
     try (JsonParser json = Json.FACTORY.createParser(bytes)) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Codecs, one per record type. The package depends on the model and a streaming JSON library.
+ * Codecs between records and bytes, one codec per record type. The package depends on the model and
+ * a streaming JSON library.
  *
- * <p>Every object on the wire is flat JSON in UTF-8. Readers ignore unknown members, so that
- * members can be added. A reader never assumes a value for a missing member, unless its Javadoc
- * states the default.
+ * <p>Every value is JSON in UTF-8. Readers ignore unknown members, so a later version may add
+ * members. A member is required unless the Javadoc of the codec states a default.
  */
 @NullMarked
 package io.weir.topics.wire;

@@ -20,7 +20,7 @@ final class RequiredSettingsTest {
             () -> Settings.of(Map.of("WEIR_B", "")).requireAll(MEANINGS));
 
     assertEquals(
-        "WEIR_A is not set; it names one\n      WEIR_B is not set; it names the other",
+        "WEIR_A is not set; set it to one\n      WEIR_B is not set; set it to the other",
         refused.getMessage());
   }
 
