@@ -25,7 +25,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * The core of a billing job over {@code weir.usage.ledger.v1}, in one file.
+ * The core of a billing job that reads {@code weir.usage.ledger.v1}, in one file.
  *
  * <p>All state is one SQLite file. Its rows, the next offset of each partition and how far each
  * partition is closed change in one transaction, so the job may be stopped, or killed, at any
@@ -68,7 +68,7 @@ public final class BillingJob {
 
   private static final long DAY_MILLIS = 86_400_000;
 
-  /** The id of the topic (KIP-516): a topic that was recreated has another one. */
+  /** The id of the topic (KIP-516). A topic that was deleted and created again has a new id. */
   private static final String TOPIC_ID = "CREATE TABLE IF NOT EXISTS topic (id TEXT NOT NULL)";
 
   private final Connection db;
@@ -119,7 +119,7 @@ public final class BillingJob {
   }
 
   private void follow(String kafka, boolean untilEnd) throws SQLException, IOException {
-    // rows that have expired unread end the job ("none"); they are not skipped
+    // "none": if rows have expired before they were read, the job ends instead of skipping them
     Map<String, Object> settings =
         Map.of(
             "bootstrap.servers",
@@ -136,7 +136,7 @@ public final class BillingJob {
           consumer.partitionsFor(TOPIC).stream()
               .map(info -> new TopicPartition(TOPIC, info.partition()))
               .toList();
-      // no group: SQLite alone keeps the position
+      // no consumer group, because only SQLite stores the offsets
       consumer.assign(partitions);
       readFromTheBeginningIfRecreated(kafka, partitions.size());
       Map<TopicPartition, Long> first = consumer.beginningOffsets(partitions);
@@ -162,7 +162,7 @@ public final class BillingJob {
     }
   }
 
-  /** Old offsets are invalid in a recreated topic: reads all rows again and skips known ones. */
+  /** Reads all rows again if the topic was created again, because the old offsets are not valid. */
   private void readFromTheBeginningIfRecreated(String kafka, int partitions)
       throws SQLException, IOException {
     String id;
@@ -182,14 +182,14 @@ public final class BillingJob {
       System.err.println("the ledger was recreated: it is read from its beginning");
       update("DELETE FROM partitions WHERE number >= ?", partitions);
       update("UPDATE partitions SET next_offset = 0");
-      // closed_through_ms stays, since the rows that were read before are kept
+      // closed_through_ms stays because the rows that were read before stay
       update("INSERT OR REPLACE INTO last_closes SELECT number, 0 FROM partitions");
     }
     update("DELETE FROM topic");
     update("INSERT INTO topic VALUES (?)", id);
   }
 
-  /** Keeps rows, closings and offsets of a batch: all of them, or none. */
+  /** Stores the rows, CLOSE rows and offsets of a batch in one transaction. */
   private void keep(ConsumerRecords<byte[], byte[]> records) throws SQLException, IOException {
     for (ConsumerRecord<byte[], byte[]> record : records) {
       try {
@@ -214,11 +214,11 @@ public final class BillingJob {
 
   private void keep(int partition, JsonNode row) throws SQLException, IOException {
     int version = row.required("schema_version").asInt();
-    if (version != 1 && version != 2) { // 2: the client is billed by a calendar of its own
+    if (version != 1 && version != 2) { // 2: the client is billed by its own calendar
       throw new IOException("a row that this job does not know: " + row);
     }
     switch (row.required("record_type").asText()) {
-      case "CLOSE" -> { // follows all rows of windows that end here or earlier
+      case "CLOSE" -> { // all rows of windows that end at or before this time precede it
         long through = row.required("closed_through_ms").asLong();
         if (!row.required("complete").asBoolean()) { // calls of any client may be missing
           update(
@@ -250,7 +250,7 @@ public final class BillingJob {
               row.required("billing_period_start_ms").asLong(),
               row.required("billing_period_end_ms").asLong());
         }
-        // a repeated row has the same record_id
+        // a row that is written again has the same record_id
         update(
             "INSERT OR IGNORE INTO usage VALUES (?, ?, ?, ?, ?)",
             row.required("record_id").asText(),
@@ -263,7 +263,7 @@ public final class BillingJob {
     }
   }
 
-  /** Exits if this JDK's time zone data differs from that of the nodes, as seen in the ledger. */
+  /** Exits if this JDK's time zone data differ from the data that the ledger shows. */
   private void requireSameZoneData(ZoneId zone, Instant from, Instant to) throws SQLException {
     try (PreparedStatement periods =
         db.prepareStatement(
@@ -286,7 +286,7 @@ public final class BillingJob {
     }
   }
 
-  /** Prints client, meter and quantity of a period; exits with 3 while it is not closed. */
+  /** Prints client, meter and quantity of a period; exits with status 3 if it is not closed. */
   private void bill(Instant from, Instant to) throws SQLException {
     Instant through = Instant.ofEpochMilli(number("SELECT min(closed_through_ms) FROM partitions"));
     if (through.isBefore(to)) {
@@ -329,7 +329,7 @@ public final class BillingJob {
     }
   }
 
-  /** The first moment of a date, or a time of day, in a zone. */
+  /** Returns the start of a date, or a local time, in a zone. */
   private static Instant start(String text, ZoneId zone) {
     return text.contains("T")
         ? LocalDateTime.parse(text).atZone(zone).toInstant()

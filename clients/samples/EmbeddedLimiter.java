@@ -10,15 +10,15 @@ import io.weir.limits.check.Decision;
 import java.util.List;
 
 /**
- * A rate limit in Redis within a program of your own: no node of Weir, no Kafka, no bill.
+ * A program that limits calls by a bucket in Redis, without a node of Weir, Kafka and bills.
  *
- * <p>Every program that uses the same policy name, limit and Redis shares the bucket of a client.
+ * <p>All programs with the same policy name, limit and Redis share the bucket of a client.
  */
 @SuppressWarnings("DefaultPackage") // a single file, to be copied
 public final class EmbeddedLimiter {
   private EmbeddedLimiter() {}
 
-  /** Takes tokens for seven calls of a client: the URI of Redis, the client. */
+  /** Takes tokens for seven calls of a client. Arguments: the URI of Redis, and the client. */
   public static void main(String[] arguments) {
     String redis = arguments[0];
     String client = arguments[1];
@@ -27,7 +27,7 @@ public final class EmbeddedLimiter {
       String bucket = BucketKey.of("five-per-hour", client).text();
       Check check = new Check(List.of(new BucketRequest(bucket, fivePerHour, true)), 1);
       for (int call = 1; call <= 7; call++) {
-        Decision decision = cache.take(check); // Undecided: Redis is unavailable, and you decide
+        Decision decision = cache.take(check); // Undecided if Redis is unavailable
         System.out.println(call + " " + decision.getClass().getSimpleName());
       }
     }

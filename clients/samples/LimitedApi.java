@@ -9,19 +9,19 @@ import java.net.URI;
 import java.util.Map;
 
 /**
- * An HTTP API on Javalin whose calls Weir limits and bills, in one file.
+ * An HTTP API with Javalin whose calls Weir limits and bills, in one file.
  *
- * <p>Callers send the API key that Weir knows in {@code X-API-Key}.
+ * <p>Callers send an API key of Weir in the header field {@code X-API-Key}.
  */
 @SuppressWarnings("DefaultPackage") // a single file, to be copied
 public final class LimitedApi {
   private LimitedApi() {}
 
-  /** Serves until it is stopped: a port (0 for any free one), the address of a node of Weir. */
+  /** Starts the API. Arguments: the port (0 for any free port), and the address of a node. */
   public static void main(String[] arguments) {
     int port = Integer.parseInt(arguments[0]);
     URI node = URI.create(arguments[1]);
-    String token = System.getenv("WEIR_TOKEN"); // a node that only this machine reaches needs none
+    String token = System.getenv("WEIR_TOKEN"); // a node for local requests only may need no token
     WeirClient.Builder settings = WeirClient.builder(FailureMode.OPEN, node);
     WeirClient weir = token == null ? settings.build() : settings.token(token).build();
     Javalin api =
@@ -36,14 +36,14 @@ public final class LimitedApi {
     System.out.println("serving on port " + api.port());
   }
 
-  /** Lets a call pass, or answers it instead of the handler of its route. */
+  /** Lets a call pass, or sends the response instead of the handler of its route. */
   private static void limit(WeirClient weir, Context context) {
     String key = context.header("X-API-Key");
     if (key == null) {
       refuse(context, 401, "an API key is needed");
       return;
     }
-    String route = context.endpoints().matchedHttpEndpoint().path; // of /items/7 it is /items/{id}
+    String route = context.endpoints().matchedHttpEndpoint().path; // /items/{id} for /items/7
     Call call = Call.ofApiKey(key).withEndpoint(context.method() + " " + route);
     Decision decision = weir.check(call);
     if (decision instanceof Decision.Allowed allowed) {

@@ -1,21 +1,21 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Asks Weir whether a call may pass, with nothing but Node's own library (18 or newer).
+// Checks with Weir whether a call may pass. Needs only the standard library of Node 18 or newer.
 //
 //   check.mjs acme "GET /v1/items/{id}" http://10.0.0.11:8080 http://10.0.0.12:8080
 //
-// Exit status: 0 the call may pass, 1 it is denied, 2 the request is wrong, 3 no node has decided.
-// The bearer token, if the nodes ask for one, is read from the variable WEIR_TOKEN; how long one
-// node is waited for, in milliseconds, from TRY_MILLIS.
+// Exit status: 0 if the call may pass, 1 if it is denied, 2 if the request is wrong, 3 if no node has
+// decided. If the nodes require a bearer token, set the environment variable WEIR_TOKEN. TRY_MILLIS
+// is the timeout for each node in milliseconds.
 import { randomUUID } from 'node:crypto';
 
-// Redis has 250 ms of it before a policy decides without Redis
+// a node waits 250 ms for Redis before a policy decides without Redis
 const tryMillis = Number(process.env.TRY_MILLIS ?? 300);
 
 /**
- * Returns the answer of the first node that decides; null when none does.
+ * Returns the response of the first node that decides; null if no node decides.
  *
- * A call is sent to each node under the same id, so it is counted once, even if several nodes received it.
+ * All nodes receive the call with the same id, so it is counted only once.
  */
 async function check(nodes, call) {
   const body = JSON.stringify({ id: randomUUID(), ...call });
@@ -28,7 +28,7 @@ async function check(nodes, call) {
       const told = await answer.json();
       if (answer.status < 500 || told.reason === 'policy-fails-closed') return told;
     } catch {
-      // not reached, too slow, cut off, or no JSON: the next node
+      // no complete JSON response: try the next node
     }
   }
   return null;
@@ -38,7 +38,7 @@ const [client, endpoint, ...given] = process.argv.slice(2);
 const nodes = given.length > 0 ? given : ['http://localhost:8080'];
 const told = await check(nodes, { client, endpoint });
 if (told === null) {
-  console.log('undecided'); // serve or refuse: that is for you to say
+  console.log('undecided'); // decide here whether to serve or refuse the call
   process.exitCode = 3;
 } else if (told.allowed === undefined) {
   console.log(told.reason, told.field ?? '', told.detail);

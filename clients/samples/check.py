@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Asks Weir whether a call may pass, with nothing but Python's own library (3.9 or newer).
+"""Checks with Weir whether a call may pass. Needs only the standard library of Python 3.9 or newer.
 
 check.py --weir http://10.0.0.11:8080 --weir http://10.0.0.12:8080 acme "GET /v1/items/{id}"
 
-Exit status: 0 the call may pass, 1 it is denied, 2 the request is wrong, 3 no node has decided.
-The bearer token, if the nodes ask for one, is read from the variable WEIR_TOKEN.
+Exit status: 0 if the call may pass, 1 if it is denied, 2 if the request is wrong, 3 if no node has
+decided. If the nodes require a bearer token, set the environment variable WEIR_TOKEN.
 """
 import argparse
 import http.client
@@ -16,13 +16,13 @@ import urllib.error
 import urllib.request
 import uuid
 
-TRY_SECONDS = 0.3  # Redis has 250 ms of it before a policy decides without Redis
+TRY_SECONDS = 0.3  # a node waits 250 ms for Redis before a policy decides without Redis
 
 
 def check(nodes, call, try_seconds=TRY_SECONDS):
-    """Returns the status and the answer of the first node that decides; None when none does.
+    """Returns the status and the response of the first node that decides; None if no node decides.
 
-    A call is sent to each node under the same id, so it is counted once, even if several nodes received it.
+    All nodes receive the call with the same id, so it is counted only once.
     """
     body = json.dumps({"id": str(uuid.uuid4()), **call}).encode()
     for node in nodes:
@@ -33,21 +33,21 @@ def check(nodes, call, try_seconds=TRY_SECONDS):
         try:
             with urllib.request.urlopen(request, timeout=try_seconds) as answer:
                 return answer.status, json.load(answer)
-        except urllib.error.HTTPError as refused:  # 4xx and 5xx are answers, too
+        except urllib.error.HTTPError as refused:  # a response with a status 4xx or 5xx
             try:
                 problem = json.load(refused)
             except ValueError:
-                continue  # something in front of the node has answered
+                continue  # the response comes from a proxy, not from the node
             if refused.code < 500 or problem.get("reason") == "policy-fails-closed":
                 return refused.code, problem
         except (OSError, http.client.HTTPException, ValueError):
-            continue  # not reached, too slow, or cut off: the next node
+            continue  # no complete response: try the next node
     return None
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    options.add_argument("--weir", action="append", metavar="ADDRESS", help="of a node")
+    options.add_argument("--weir", action="append", metavar="ADDRESS", help="address of a node")
     options.add_argument("--cost", type=int, default=1)
     options.add_argument("--try-seconds", type=float, default=TRY_SECONDS)
     options.add_argument("client")
@@ -56,7 +56,7 @@ def main():
     call = {"client": given.client, "endpoint": given.endpoint, "cost": given.cost}
     decided = check(given.weir or ["http://localhost:8080"], call, given.try_seconds)
     if decided is None:
-        print("undecided")  # serve or refuse: that is for you to say
+        print("undecided")  # decide here whether to serve or refuse the call
         return 3
     status, answer = decided
     if "allowed" not in answer:

@@ -18,17 +18,17 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides what the bearer of a token may do. A token is listed in the process' file, signed by an
- * issuer, or made for a client's page. If no tokens are configured, every request is allowed.
+ * Determines what the bearer of a token may do. A token is in the process's token file, signed by
+ * an issuer, or issued for a client's page. If no tokens are configured, every request is allowed.
  * Thread-safe.
  */
 public final class Access implements AutoCloseable {
   /**
-   * Time after which a token is verified again, so that a token with a revoked key becomes invalid.
+   * Time after which a token is verified again. A token whose key was revoked then becomes invalid.
    */
   private static final Duration REMEMBERED = Duration.ofMinutes(5);
 
-  /** Maximum number of verified issuers' tokens in the cache. */
+  /** Maximum number of verified tokens of issuers in the cache. */
   private static final int MAX_VERIFIED = 10_000;
 
   private final boolean isOpen;
@@ -73,7 +73,7 @@ public final class Access implements AutoCloseable {
    * The token is missing or not valid.
    *
    * @param isMissing whether the request has no token
-   * @param detail the reason, without the token
+   * @param detail the reason; does not contain the token
    */
   public record Refused(boolean isMissing, String detail) implements Verdict {}
 
@@ -85,7 +85,7 @@ public final class Access implements AutoCloseable {
   private static final Verdict UNKNOWN = new Refused(false, "the token is unknown");
   private static final Verdict EXPIRED = new Refused(false, "the token has expired");
 
-  /** Returns an access that allows every request. */
+  /** Creates an access control that allows every request. */
   public static Access ofEverybody() {
     try {
       return new Access(AccessSettings.NONE, Clock.systemUTC());
@@ -95,11 +95,11 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Reads the files of the settings. They are read again when their content changes. Invalid
-   * content is then logged and ignored.
+   * Creates an access control from the files that the settings name. It reads the files again when
+   * their content changes, and then logs and ignores invalid content.
    *
    * @throws io.weir.topics.settings.Settings.InvalidSettingException if a file cannot be read or is
-   *     invalid
+   *     not valid
    */
   public static Access open(AccessSettings settings) {
     try {
@@ -123,16 +123,16 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns whether only this machine is served, without tokens. Requests of other hosts' web pages
-   * must then be distinguished from those of local programs.
+   * Returns whether the process serves only local requests, without tokens. It must then reject
+   * requests that a web page of another host causes in a browser of this machine.
    */
   boolean isOfThisMachine() {
     return isOfThisMachine;
   }
 
   /**
-   * Returns a token with the scope check for calls of this process to itself. Only this process
-   * knows it.
+   * Returns a token with the scope check for requests of this process to itself. Only this process
+   * knows the token.
    */
   public String ownToken() {
     return ownToken;
@@ -144,7 +144,8 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns the verdict on a request if it is known without waiting or a costly verification.
+   * Returns the verdict on a request if it is known without waiting and without verifying a
+   * signature.
    *
    * @param authorization the field Authorization; null if the request has none
    */
@@ -177,12 +178,13 @@ public final class Access implements AutoCloseable {
       return EXPIRED;
     }
     return token.grant() == null
-        ? new Refused(false, "the token has none of Weir's scopes")
+        ? new Refused(
+            false, "the token must have the scope check, report or admin, but has none of them")
         : new Granted(token.grant());
   }
 
   /**
-   * Returns whether {@link #of} neither waits nor verifies a signature for a request.
+   * Returns whether {@link #of} returns without waiting and without verifying a signature.
    *
    * @param authorization the field Authorization; null if the request has none
    */
@@ -191,7 +193,7 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns the verdict on a request. May wait for the keys of an issuer.
+   * Returns the verdict on a request. The method may wait for the keys of an issuer.
    *
    * @param authorization the field Authorization; null if the request has none
    */
@@ -209,7 +211,7 @@ public final class Access implements AutoCloseable {
       JwtTokens.Verified valid;
       boolean isOfPortal = PortalTokens.isOne(signed);
       if (isOfPortal && portal != null) {
-        // not cached: they become invalid when the secret changes
+        // not cached, because these tokens become invalid when the secret changes
         return verdict(portal.verify(signed));
       } else if (!isOfPortal && issued != null) {
         valid = issued.verify(token);

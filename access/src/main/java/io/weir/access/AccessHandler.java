@@ -25,12 +25,12 @@ import org.eclipse.jetty.util.thread.Scheduler;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Admits requests with sufficient permissions, before more than their header is read. A route gets
- * the permissions of its caller from {@link #grantOf}. Never blocks the thread that reads the
- * connection. Thread-safe.
+ * A handler that rejects requests without sufficient permissions before it reads their body. A
+ * route gets the permissions of its caller from {@link #grantOf}. The handler never blocks the
+ * thread that reads the connection. Thread-safe.
  */
 public final class AccessHandler extends Handler.Wrapper {
-  /** Maximum length of a body that is read after the request was rejected. */
+  /** Maximum length of a body that the handler reads after it has rejected the request. */
   private static final long MAX_UNREAD_BYTES = 1024 * 1024;
 
   private static final Duration SLOWEST_BODY = Duration.ofSeconds(10);
@@ -40,42 +40,43 @@ public final class AccessHandler extends Handler.Wrapper {
   private final Access access;
   private final Rules rules;
 
-  /** The permissions that the routes of a port need. */
+  /** The permissions that the routes of a port require. */
   public interface Rules {
     /**
-     * Returns whether the route of a request is found by the path as sent and reads it in that
-     * form. For all other routes, ambiguous paths are rejected.
+     * Returns whether the route of a request uses the path as the client sent it. For all other
+     * routes, the handler rejects ambiguous paths.
      */
     default boolean readsAnyPath(Request request) {
       return false;
     }
 
-    /** Returns the scope that a request needs; null if it needs no token. */
+    /** Returns the scope that a request requires; null if it requires no token. */
     @Nullable Scope scopeOf(Request request);
 
     /**
-     * Returns whether the route of a request checks the client itself. Tokens that are bound to
-     * clients are then accepted.
+     * Returns whether the route of a request checks the client itself. The handler then accepts
+     * tokens that are restricted to some clients.
      */
     boolean looksAtClients(Request request);
   }
 
-  /** Creates a handler that precedes others. */
+  /** Creates the handler. It must precede the handlers of the routes. */
   public AccessHandler(Access access, Rules rules) {
     this.access = access;
     this.rules = rules;
   }
 
   /**
-   * Returns what the caller of a request may do.
+   * Returns the permissions of the caller of a request.
    *
-   * @param attribute the request's attribute of a name
+   * @param attribute function that returns an attribute of the request by its name
    */
   public static Grant grantOf(Function<String, @Nullable Object> attribute) {
     if (attribute.apply(ATTRIBUTE) instanceof Grant grant) {
       return grant;
     }
-    throw new IllegalStateException("the route must be behind the access handler");
+    throw new IllegalStateException(
+        "the request must have passed the access handler before the route");
   }
 
   @Override
@@ -102,7 +103,7 @@ public final class AccessHandler extends Handler.Wrapper {
           callback,
           Problem.of(
               ProblemReason.NOT_ALLOWED,
-              "the Host or Origin is not this machine, and no tokens are configured; set"
+              "Host and Origin must name this machine because no tokens are configured; set"
                   + " WEIR_TOKENS_FILE, or WEIR_UNPROTECTED=allow if a proxy in front of it"
                   + " authorizes requests"));
       return true;
@@ -112,7 +113,7 @@ public final class AccessHandler extends Handler.Wrapper {
       return super.handle(request, response, callback);
     }
     List<String> given = request.getHeaders().getValuesList(HttpHeader.AUTHORIZATION);
-    // with two fields, another server may have checked the other one
+    // of two fields, a proxy may have checked the other field
     String authorization = given.size() == 1 ? given.get(0) : null;
     Optional<Access.Verdict> known = access.known(authorization);
     if (known.isPresent()) {
@@ -137,8 +138,9 @@ public final class AccessHandler extends Handler.Wrapper {
   }
 
   /**
-   * Returns the problem of a request's transfer coding (RFC 9112 §6.1), or null. A proxy in front
-   * could frame such a request differently, and interpret a part of its body as a request.
+   * Returns the problem of a request's transfer coding (RFC 9112 §6.1); null if there is no
+   * problem. A proxy could determine another end of such a request, and interpret a part of the
+   * body as a second request.
    */
   private static @Nullable Problem misframed(Request request) {
     HttpFields fields = request.getHeaders();
@@ -151,7 +153,7 @@ public final class AccessHandler extends Handler.Wrapper {
     List<String> codings = fields.getValuesList(HttpHeader.TRANSFER_ENCODING);
     return codings.size() == 1 && codings.get(0).strip().equalsIgnoreCase("chunked")
         ? null
-        : Problem.malformed(501, "Transfer-Encoding must be only chunked, is " + codings);
+        : Problem.malformed(501, "Transfer-Encoding must be only chunked, but is " + codings);
   }
 
   private boolean answer(
@@ -189,7 +191,8 @@ public final class AccessHandler extends Handler.Wrapper {
           callback,
           Problem.of(
               ProblemReason.NOT_ALLOWED,
-              "the token allows only the usage of some clients, and the route returns more"));
+              "the token is restricted to the usage of some clients, but the route returns the"
+                  + " usage of others"));
       return true;
     }
     request.setAttribute(ATTRIBUTE, grant);
@@ -201,8 +204,8 @@ public final class AccessHandler extends Handler.Wrapper {
   }
 
   /**
-   * Responds after the body was read, so that the connection can be kept. A long body, or one of
-   * unknown length, is not read, and the connection is closed.
+   * Reads the body and then sends the response, so that the client can use the connection again. If
+   * the body is long or of unknown length, the handler does not read it, and closes the connection.
    */
   private static void refuse(
       Request request, Response response, Callback callback, Problem problem) {

@@ -14,17 +14,17 @@ import org.jspecify.annotations.Nullable;
 /**
  * Settings of tokens and TLS for the ports of a process. Immutable.
  *
- * @param tokensFile the file of the tokens' hashes ({@code WEIR_TOKENS_FILE}); null if there is
- *     none
+ * @param tokensFile the file with the hashes of tokens ({@code WEIR_TOKENS_FILE}); null if it is
+ *     not set
  * @param keys the location of an issuer's keys, a file or an https URL ({@code WEIR_JWKS}); empty
- *     if there is none
- * @param issuer the issuer ({@code WEIR_JWT_ISSUER}); empty if there is none
- * @param audience the required audience of its tokens ({@code WEIR_JWT_AUDIENCE})
- * @param portalKeyFile the file with the secret of tokens for clients' pages ({@code
- *     WEIR_PORTAL_KEY_FILE}); null if there is none
- * @param unprotected whether a port that other machines reach may be used without tokens ({@code
- *     WEIR_UNPROTECTED}), because a proxy in front of it authorizes requests
- * @param tls the TLS settings; null for no TLS
+ *     if it is not set
+ * @param issuer the issuer of tokens ({@code WEIR_JWT_ISSUER}); empty if it is not set
+ * @param audience the required audience of the issuer's tokens ({@code WEIR_JWT_AUDIENCE})
+ * @param portalKeyFile the file with the secret that signs tokens for clients' pages ({@code
+ *     WEIR_PORTAL_KEY_FILE}); null if it is not set
+ * @param unprotected whether a port that other machines can reach may serve requests without
+ *     tokens, because a proxy authorizes the requests ({@code WEIR_UNPROTECTED})
+ * @param tls the TLS settings; null if TLS is off
  */
 public record AccessSettings(
     @Nullable Path tokensFile,
@@ -34,7 +34,7 @@ public record AccessSettings(
     @Nullable Path portalKeyFile,
     boolean unprotected,
     @Nullable TlsSettings tls) {
-  /** No tokens and no TLS. */
+  /** Settings without tokens and without TLS. */
   public static final AccessSettings NONE = new AccessSettings(null, "", "", "", null, false, null);
 
   private static final String TOKENS = "WEIR_TOKENS_FILE";
@@ -50,7 +50,7 @@ public record AccessSettings(
   /**
    * Reads the settings of a process.
    *
-   * @throws InvalidSettingException if a variable is wrong; the message names it
+   * @throws InvalidSettingException if a variable is not valid; the message states the variable
    */
   public static AccessSettings of(Settings settings) {
     String keys = settings.text(KEYS, "");
@@ -79,7 +79,7 @@ public record AccessSettings(
     return read;
   }
 
-  /** Returns whether a variable is one of those that are read here. */
+  /** Returns whether {@link #of} reads an environment variable. */
   public static boolean isVariable(String name) {
     return name.startsWith("WEIR_TLS_")
         || name.startsWith("WEIR_JWT_")
@@ -133,7 +133,7 @@ public record AccessSettings(
   /**
    * Opens the verifier of an issuer's tokens; null if no issuer is configured.
    *
-   * @param onRemoved run after a key was removed or replaced
+   * @param onRemoved action that runs after a key was removed or replaced
    */
   @Nullable JwtTokens openIssuer(Runnable onRemoved) throws IOException {
     if (keys.isEmpty()) {
@@ -143,7 +143,8 @@ public record AccessSettings(
   }
 
   /**
-   * Returns the exception for an invalid file, which names the variables that may name the file.
+   * Returns the exception for an invalid file. Its message states the variables that may contain
+   * the path of the file.
    */
   InvalidSettingException refused(IOException invalid) {
     return new InvalidSettingException(
@@ -151,11 +152,11 @@ public record AccessSettings(
   }
 
   /**
-   * Returns the address to which a port binds. The default is all addresses with tokens, and the
-   * loopback address without tokens.
+   * Returns the address to which a port binds. The default is all addresses if tokens are
+   * configured, otherwise the loopback address.
    *
-   * @param variable names the address
-   * @throws InvalidSettingException if other machines reach the address, and no tokens are
+   * @param variable environment variable with the address
+   * @throws InvalidSettingException if other machines can reach the address, and no tokens are
    *     configured
    */
   public String host(Settings settings, String variable) {
@@ -166,7 +167,7 @@ public record AccessSettings(
           variable
               + " is "
               + host
-              + ", which other machines reach, and no tokens are configured: set "
+              + ", which other machines can reach, but no tokens are configured: set "
               + TOKENS
               + " or "
               + KEYS

@@ -8,18 +8,18 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Sends the methods of a path (RFC 9110 §9.3.7, §10.2.1): the field {@code Allow} of a response
- * 405, and the response to OPTIONS. No CORS fields are sent, so browsers allow no requests of other
- * hosts' pages. Stateless and thread-safe.
+ * Sends the allowed methods of a path (RFC 9110 §9.3.7, §10.2.1) in the header field {@code Allow}
+ * of a 405 response and of the response to OPTIONS. It sends no CORS fields, so browsers reject
+ * requests of other hosts' pages. Stateless and thread-safe.
  */
 public final class AllowedMethods {
   private AllowedMethods() {}
 
   /**
-   * Sets the methods of a path that does not have the method of a request.
+   * Sets the allowed methods of a path if the path does not allow the method of a request.
    *
-   * @return whether this completes the response to OPTIONS; otherwise the caller must respond with
-   *     405
+   * @return whether the request was OPTIONS and the response is complete; otherwise the caller must
+   *     respond with 405
    */
   public static boolean answer(Context context, MethodNotAllowedResponse refused) {
     List<String> methods = new ArrayList<>();

@@ -4,15 +4,15 @@ package io.weir.access;
 import java.security.SecureRandom;
 import java.util.Base64;
 
-/** Creates bearer tokens, and finds them in requests. Stateless and thread-safe. */
+/** Creates bearer tokens, and reads them from requests. Stateless and thread-safe. */
 public final class BearerToken {
-  /** Prefix of every token, by which secret scanners find leaked tokens. */
+  /** Prefix of every token that Weir creates. Secret scanners find leaked tokens by this prefix. */
   public static final String PREFIX = "weirt_";
 
   private static final int RANDOM_BYTES = 32;
   private static final String SCHEME = "Bearer ";
 
-  /** Maximum length of a token; tokens of issuers may have some kilobytes. */
+  /** Maximum length of a token in characters. An issuer's tokens may have several kilobytes. */
   private static final int MAX_CHARS = 8_192;
 
   private static final SecureRandom RANDOM = new SecureRandom();
@@ -27,7 +27,8 @@ public final class BearerToken {
   }
 
   /**
-   * Returns the token in a field Authorization (RFC 6750 §2.1); empty if there is none.
+   * Returns the token in the header field Authorization (RFC 6750 §2.1); empty if there is no
+   * token.
    *
    * @param authorization the value of the field
    */

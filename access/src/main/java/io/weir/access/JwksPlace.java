@@ -13,14 +13,15 @@ import java.util.Locale;
  * The location of an issuer's keys (a JWK set, RFC 7517): an https URL, an http URL of this
  * machine, or a file. Immutable.
  *
- * @param variable the setting that names it
- * @param text its value
+ * @param variable environment variable with the location
+ * @param text value of the variable
  */
 public record JwksPlace(String variable, String text) {
   /**
-   * Requires the location to be valid.
+   * Requires that the location is valid.
    *
-   * @throws InvalidSettingException if it is neither such a URL nor a file that can be read
+   * @throws InvalidSettingException if the location is neither an allowed URL nor a file that can
+   *     be read
    */
   public void requireValid() {
     if (isUrl()) {
@@ -41,7 +42,7 @@ public record JwksPlace(String variable, String text) {
   URL url() {
     try {
       URI uri = URI.create(text);
-      // over plain HTTP an attacker in between could replace the keys
+      // over plain HTTP, an attacker in the network could replace the keys
       if (uri.getHost() != null
           && ("https".equals(uri.getScheme()) || AccessSettings.isLoopback(uri.getHost()))) {
         return uri.toURL();
@@ -54,10 +55,12 @@ public record JwksPlace(String variable, String text) {
 
   private InvalidSettingException refused() {
     return new InvalidSettingException(
-        variable + " must be an https URL or a file that can be read, is '" + text + "'");
+        variable + " must be an https URL or a file that can be read, but is '" + text + "'");
   }
 
-  /** Returns the file, or the URL's host, since the rest of a URL may contain secrets. */
+  /**
+   * Returns the file, or only the host of the URL, because the rest of a URL may contain secrets.
+   */
   @Override
   public String toString() {
     return isUrl() ? url().getHost() : text;

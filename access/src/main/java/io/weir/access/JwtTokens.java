@@ -14,13 +14,13 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Verifies the tokens of an issuer: JSON Web Tokens (RFC 7519, RFC 9068) signed by a key of its JWK
- * set (RFC 7517). Thread-safe.
+ * Verifies the tokens of an issuer: JSON Web Tokens (RFC 7519, RFC 9068) that are signed with a key
+ * of the issuer's JWK set (RFC 7517). Thread-safe.
  *
- * <p>A token's scopes are the words {@code weir:check}, {@code weir:report} and {@code weir:admin}.
- * They are in its claim {@code scope} (separated by spaces, RFC 8693 §4.2) or {@code scp} (a list).
- * Other words are ignored. With the claim {@code weir_clients}, a string or a list, it allows only
- * reading the usage of these clients.
+ * <p>The scopes of a token are {@code weir:check}, {@code weir:report} and {@code weir:admin}. They
+ * are in the claim {@code scope} (separated by spaces, RFC 8693 §4.2) or in the claim {@code scp}
+ * (a list). Other scopes are ignored. The claim {@code weir_clients}, a string or a list, restricts
+ * the token to reading the usage of these clients.
  */
 final class JwtTokens implements AutoCloseable {
   static final String CLIENTS_CLAIM = "weir_clients";
@@ -32,12 +32,15 @@ final class JwtTokens implements AutoCloseable {
   /**
    * A valid token.
    *
-   * @param grant what it allows; null if it has no scope of Weir
-   * @param expiresAt the first moment at which it is not valid
+   * @param grant the permissions; null if the token has no scope of Weir
+   * @param expiresAt time from which on the token is not valid
    */
   record Verified(@Nullable Grant grant, Instant expiresAt) {}
 
-  /** Thrown when a token is not valid. The message states the reason without the token. */
+  /**
+   * Thrown when a token is not valid. The message states the reason, and does not contain the
+   * token.
+   */
   static final class InvalidException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -52,10 +55,9 @@ final class JwtTokens implements AutoCloseable {
   }
 
   /**
-   * Loads the keys of a file, which is read again when its content changes, or those that an issuer
-   * publishes.
+   * Loads the keys of a file or of an issuer. A file is read again when its content changes.
    *
-   * @param onRemoved run after a key was removed or replaced
+   * @param onRemoved action that runs after a key was removed or replaced
    * @throws IOException if a file cannot be read, or is not a JWK set
    */
   static JwtTokens open(JwksPlace place, String issuer, String audience, Runnable onRemoved)
@@ -64,10 +66,10 @@ final class JwtTokens implements AutoCloseable {
   }
 
   /**
-   * Verifies a token. If the key is unknown, the method waits for the issuer's newest keys, at most
-   * as long as {@link PublishedKeys#refresh} takes. Keys are fetched at most every ten seconds.
+   * Verifies a token. If its key is unknown, the method waits until {@link PublishedKeys#refresh}
+   * has fetched the issuer's newest keys. Keys are fetched at most every ten seconds.
    *
-   * @throws InvalidException if it is not valid
+   * @throws InvalidException if the token is not valid
    */
   Verified verify(String token) throws InvalidException {
     try {
@@ -106,8 +108,8 @@ final class JwtTokens implements AutoCloseable {
   }
 
   /**
-   * Returns the clients to which a token is restricted; empty if it has no such claim. A claim of
-   * any other form is rejected, so that it does not turn a restricted token into one for all
+   * Returns the clients to which a token is restricted; empty if the token has no such claim. A
+   * claim of another form is rejected. If it were ignored, a restricted token would allow all
    * clients.
    */
   private static Set<String> clients(JWTClaimsSet claims) throws InvalidException {
@@ -117,12 +119,13 @@ final class JwtTokens implements AutoCloseable {
     Object value = claims.getClaim(CLIENTS_CLAIM);
     if (value == null) {
       throw new InvalidException(
-          "its claim " + CLIENTS_CLAIM + " must be a list of names, is null");
+          "its claim " + CLIENTS_CLAIM + " must be a list of names, but is null");
     }
     Set<String> clients =
         new HashSet<>(value instanceof String one ? List.of(one) : texts(value, CLIENTS_CLAIM));
     if (clients.isEmpty()) {
-      throw new InvalidException("its claim " + CLIENTS_CLAIM + " has no client");
+      throw new InvalidException(
+          "its claim " + CLIENTS_CLAIM + " must have at least one client, but has no client");
     }
     return clients;
   }
@@ -134,7 +137,7 @@ final class JwtTokens implements AutoCloseable {
     if (value instanceof List<?> list && list.stream().allMatch(String.class::isInstance)) {
       return list.stream().map(String.class::cast).toList();
     }
-    throw new InvalidException("its claim " + claim + " is neither a string nor a list of strings");
+    throw new InvalidException("its claim " + claim + " must be a string or a list of strings");
   }
 
   @Override

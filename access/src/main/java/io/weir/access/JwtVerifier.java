@@ -22,9 +22,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Verifies JSON Web Tokens (RFC 7519) of one issuer for one audience. It alone determines the
- * accepted signatures. Signatures by a shared secret, and missing signatures, are not accepted.
- * Thread-safe.
+ * Verifies JSON Web Tokens (RFC 7519) of one issuer for one audience. Only this class defines the
+ * accepted signature algorithms. It rejects signatures with a shared secret, and tokens without a
+ * signature. Thread-safe.
  */
 public final class JwtVerifier {
   private static final Set<JWSAlgorithm> ALGORITHMS =
@@ -60,14 +60,14 @@ public final class JwtVerifier {
             audience, new JWTClaimsSet.Builder().issuer(issuer).build(), required));
   }
 
-  /** Returns whether signatures by an algorithm are accepted. */
+  /** Returns whether a signature algorithm is accepted. */
   public static boolean accepts(JWSAlgorithm algorithm) {
     return ALGORITHMS.contains(algorithm);
   }
 
   /**
-   * Returns whether a token is written in its canonical form. The library ignores surrounding
-   * characters, and characters of the signature that are not Base64.
+   * Returns whether a token is in its canonical form. The library ignores characters around the
+   * token, and characters in the signature that are not Base64.
    */
   public static boolean isWrittenAsItShould(String token, SignedJWT signed) {
     return token.equals(signed.serialize())
@@ -75,20 +75,20 @@ public final class JwtVerifier {
   }
 
   /**
-   * Verifies a token. Waits only if the source of keys does.
+   * Verifies a token. The method waits only if the source of keys waits.
    *
-   * @return its claims
-   * @throws ParseException if it is not a JWT
-   * @throws BadJOSEException if it is not valid
-   * @throws JOSEException if there are no keys, or the signature cannot be computed
+   * @return the claims of the token
+   * @throws ParseException if the token is not a JWT
+   * @throws BadJOSEException if the token is not valid
+   * @throws JOSEException if there are no keys, or the signature cannot be verified
    */
   public JWTClaimsSet verify(String token) throws ParseException, BadJOSEException, JOSEException {
     JWT jwt = parsed(token, JWTParser::parse);
     JWTClaimsSet claims = processor.process(jwt, null);
     requireTextSubject(jwt);
     for (String each : required) {
-      if (claims.getClaim(each) == null) { // the library is content with one that is null
-        throw new BadJWTException("JWT has no value of claim " + each);
+      if (claims.getClaim(each) == null) { // the library accepts a claim with the value null
+        throw new BadJWTException("JWT has no value for the claim " + each);
       }
     }
     return claims;
@@ -96,7 +96,7 @@ public final class JwtVerifier {
 
   /**
    * Rejects a subject that is not a string (RFC 7519 §4.1.2). The library converts a number to a
-   * string, which could be the name of another client.
+   * string, and this string could be the name of another client.
    */
   private static void requireTextSubject(JWT jwt) throws BadJWTException {
     if (jwt instanceof SignedJWT signed) {
@@ -109,9 +109,9 @@ public final class JwtVerifier {
   }
 
   /**
-   * Parses a signed token without checking its signature.
+   * Parses a signed token without verifying its signature.
    *
-   * @throws ParseException if it is not a signed token
+   * @throws ParseException if the text is not a signed token
    */
   public static SignedJWT parse(String token) throws ParseException {
     return parsed(token, SignedJWT::parse);
@@ -122,8 +122,8 @@ public final class JwtVerifier {
   }
 
   /**
-   * Parses a token. The library throws unchecked exceptions for some tokens, such as one with the
-   * header {@code null}.
+   * Parses a token. The library throws unchecked exceptions for some texts, such as a token with
+   * the header {@code null}.
    */
   private static <T> T parsed(String token, Parser<T> parser) throws ParseException {
     try {

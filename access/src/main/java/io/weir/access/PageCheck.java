@@ -8,7 +8,7 @@ import org.eclipse.jetty.server.Request;
 
 /**
  * Detects requests that a web page of another host may have caused in a browser of this machine,
- * including by DNS rebinding. Stateless and thread-safe.
+ * for example by DNS rebinding. Stateless and thread-safe.
  */
 public final class PageCheck {
   private static final Pattern THIS_MACHINE =
@@ -18,7 +18,7 @@ public final class PageCheck {
 
   private PageCheck() {}
 
-  /** Returns whether Host or Origin names another machine. */
+  /** Returns whether the header field Host or Origin names another machine. */
   static boolean isOfAPage(Request request) {
     List<String> hosts = request.getHeaders().getValuesList(HttpHeader.HOST);
     List<String> origins = request.getHeaders().getValuesList(HttpHeader.ORIGIN);

@@ -29,9 +29,9 @@ final class Pem {
   private Pem() {}
 
   /**
-   * Returns the certificates of a file, in order.
+   * Returns the certificates of a file, in their order.
    *
-   * @throws IOException if there are none
+   * @throws IOException if the file has no certificate
    */
   static Certificate[] certificates(Path file) throws IOException {
     try {
@@ -40,18 +40,19 @@ final class Pem {
               .generateCertificates(new ByteArrayInputStream(Files.readAllBytes(file)))
               .toArray(Certificate[]::new);
       if (found.length == 0) {
-        throw new IOException(file + " has no certificate in PEM");
+        throw new IOException(file + " must have a certificate in PEM, but has none");
       }
       return found;
     } catch (CertificateException invalid) {
-      throw new IOException(file + " has no certificates in PEM: " + invalid.getMessage(), invalid);
+      throw new IOException(
+          file + " must have valid certificates in PEM: " + invalid.getMessage(), invalid);
     }
   }
 
   /**
-   * Requires a key to belong to a certificate.
+   * Requires that a key belongs to a certificate.
    *
-   * @throws IOException if it is not
+   * @throws IOException if the key does not belong to the certificate
    */
   static void requirePair(PrivateKey key, Certificate certificate) throws IOException {
     String algorithm =
@@ -79,23 +80,23 @@ final class Pem {
   }
 
   /**
-   * Returns the key of a file: PKCS #8, without a password.
+   * Returns the key of a file in PKCS #8 without a password.
    *
-   * @throws IOException if there is none
+   * @throws IOException if the file has no such key
    */
   static PrivateKey key(Path file) throws IOException {
     Matcher matcher = KEY.matcher(Files.readString(file, StandardCharsets.US_ASCII));
     if (!matcher.find()) {
       throw new IOException(
           file
-              + " has no key in PEM as PKCS #8 without a password ('openssl pkcs8 -topk8 -nocrypt'"
-              + " converts it)");
+              + " must have a key in PEM as PKCS #8 without a password ('openssl pkcs8 -topk8"
+              + " -nocrypt' converts it)");
     }
     byte[] encoded;
     try {
       encoded = Base64.getMimeDecoder().decode(matcher.group(1));
     } catch (IllegalArgumentException malformed) {
-      throw new IOException(file + " has a key that is not in Base64", malformed);
+      throw new IOException(file + " must have a key in Base64", malformed);
     }
     GeneralSecurityException last = null;
     for (String algorithm : ALGORITHMS) {
@@ -105,6 +106,6 @@ final class Pem {
         last = another;
       }
     }
-    throw new IOException(file + " must have a key of one of " + ALGORITHMS, last);
+    throw new IOException(file + " must have a key for one of the algorithms " + ALGORITHMS, last);
   }
 }

@@ -4,18 +4,18 @@ package io.weir.access;
 import java.util.Locale;
 
 /**
- * Detects ambiguous paths, which parts of a server could interpret differently. A rule that sees
- * {@code /health/x} where a route sees {@code /v1/policies/../../health/x} would admit forbidden
- * requests. Stateless and thread-safe.
+ * Detects ambiguous paths, which two parts of a server may interpret differently. Example: an
+ * access rule reads {@code /v1/policies/../../health/x} as {@code /health/x} and allows it, but a
+ * route does not. The server would then allow a forbidden request. Stateless and thread-safe.
  */
 final class PlainPath {
   private PlainPath() {}
 
   /**
-   * Returns whether a path as sent is unambiguous. It must have no dot segments, in any encoding,
-   * no empty segments except the last, no parameters and no backslashes. An encoded slash or
-   * backslash is a character of its segment, for instance in a client's identifier: segments are
-   * split before they are decoded.
+   * Returns whether a path, as the client sent it, is unambiguous. It must not have dot segments in
+   * any encoding, empty segments except for the last segment, parameters or backslashes. An encoded
+   * slash or backslash is allowed, for example in a client's identifier, because the path is split
+   * into segments before it is decoded.
    */
   static boolean isPlain(String path) {
     if (!path.startsWith("/")) {

@@ -23,10 +23,10 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * Issues and verifies short-lived tokens with which a customer's own page reads the customer's
- * usage. They are JSON Web Tokens (RFC 7519), signed by a secret that all processes share (HMAC
- * with SHA-256). They are not stored, so a single token cannot be revoked. It expires, or a new
- * secret invalidates all tokens. Thread-safe.
+ * Issues and verifies short-lived tokens for the page on which a customer reads its usage. The
+ * tokens are JSON Web Tokens (RFC 7519), signed with a secret that all processes share (HMAC with
+ * SHA-256). Weir does not store the tokens, so it cannot revoke a single token. A token is valid
+ * until it expires, or until a new secret invalidates all tokens. Thread-safe.
  */
 public final class PortalTokens implements AutoCloseable {
   /** Maximum validity of a token. */
@@ -47,9 +47,9 @@ public final class PortalTokens implements AutoCloseable {
   }
 
   /**
-   * Loads the secret of a file, which is read again when its content changes.
+   * Loads the secret from a file. The file is read again when its content changes.
    *
-   * @throws IOException if it cannot be read, or has fewer than 32 bytes
+   * @throws IOException if the file cannot be read, or has fewer than 32 bytes
    */
   static PortalTokens open(Path file, Clock clock) throws IOException {
     return new PortalTokens(file, clock);
@@ -59,7 +59,7 @@ public final class PortalTokens implements AutoCloseable {
     byte[] secret = Files.readAllBytes(file);
     if (secret.length < MIN_SECRET_BYTES || secret.length > MAX_SECRET_BYTES) {
       throw new IOException(
-          "it must have %d to %,d random bytes, has %d"
+          "the file must have %d to %,d random bytes, but has %d"
               .formatted(MIN_SECRET_BYTES, MAX_SECRET_BYTES, secret.length));
     }
     return secret;
@@ -68,8 +68,8 @@ public final class PortalTokens implements AutoCloseable {
   /**
    * Issues a token.
    *
-   * @param clients the clients whose usage it may read; at least one
-   * @param validity positive, at most {@link #MAX_VALIDITY}
+   * @param clients the clients whose usage the bearer may read, at least one
+   * @param validity how long the token is valid; positive, at most {@link #MAX_VALIDITY}
    */
   public String issue(Set<String> clients, Duration validity) {
     if (clients.isEmpty() || validity.isNegative() || validity.compareTo(MAX_VALIDITY) > 0) {
@@ -90,11 +90,11 @@ public final class PortalTokens implements AutoCloseable {
       token.sign(new MACSigner(secret));
       return token.serialize();
     } catch (JOSEException impossible) {
-      throw new IllegalStateException("a secret of this length signs", impossible);
+      throw new IllegalStateException("the secret is too short for the signature", impossible);
     }
   }
 
-  /** Returns whether a token claims to be a portal token; it may be invalid. */
+  /** Returns whether a token has the form of a portal token. The token may not be valid. */
   static boolean isOne(SignedJWT token) {
     return JWSAlgorithm.HS256.equals(token.getHeader().getAlgorithm());
   }
@@ -102,12 +102,12 @@ public final class PortalTokens implements AutoCloseable {
   /**
    * Verifies a token.
    *
-   * @throws JwtTokens.InvalidException if it is not valid
+   * @throws JwtTokens.InvalidException if the token is not valid
    */
   JwtTokens.Verified verify(SignedJWT token) throws JwtTokens.InvalidException {
     try {
       if (!token.verify(new MACVerifier(secret))) {
-        throw new JwtTokens.InvalidException("it was signed by another secret");
+        throw new JwtTokens.InvalidException("it is not signed with the current secret");
       }
       JWTClaimsSet claims = token.getJWTClaimsSet();
       Date expires = claims.getExpirationTime();

@@ -27,11 +27,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A local copy of an issuer's keys. A look-up never waits for the issuer. Thread-safe.
+ * A local copy of an issuer's keys. Reading a key never waits for the issuer. Thread-safe.
  *
- * <p>A file is read again when its content changes. A thread fetches a URL immediately, every five
- * minutes, and on request, but not within ten seconds after the last fetch. While the issuer does
- * not reply, its last keys stay in force for an hour.
+ * <p>The keys of a file are read again when its content changes. The keys of a URL are fetched by a
+ * thread at the start, every five minutes, and on request, but at most every ten seconds. While the
+ * issuer does not reply, its last keys stay valid for one hour.
  */
 public final class PublishedKeys implements JWKSource<SecurityContext>, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PublishedKeys.class);
@@ -39,23 +39,23 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
   private static final Duration EVERY = Duration.ofMinutes(5);
 
   /**
-   * Minimum time between two fetches, so that tokens with invented keys do not flood the issuer
-   * with requests.
+   * Minimum time between two fetches. It protects the issuer from a request for each token with an
+   * unknown key.
    */
   private static final Duration LEAST_PAUSE = Duration.ofSeconds(10);
 
   private static final Duration KEPT_WITHOUT_ANSWER = Duration.ofHours(1);
 
-  /** Timeout of the connection, and of each read of the response. */
+  /** Timeout for opening the connection, and for each read of the response. */
   private static final Duration READ_TIMEOUT = Duration.ofSeconds(1);
 
-  /** Timeout of a whole fetch, including the connection. */
+  /** Timeout for a whole fetch, including the connection. */
   private static final Duration FETCH_TIMEOUT = Duration.ofSeconds(5);
 
-  /** Maximum wait of a caller for the newest keys. */
+  /** Maximum time that a caller waits for the newest keys. */
   private static final Duration MAX_WAIT = Duration.ofSeconds(3);
 
-  /** Maximum size of an issuer's response; a key has about 1 KiB. */
+  /** Maximum size of an issuer's response in bytes. A key has about 1 KiB. */
   private static final int MAX_BYTES = 256 * 1_024;
 
   private final JwksPlace place;
@@ -76,7 +76,10 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
   private long fetchedNanos;
   private String failure = "";
 
-  /** Ends a response that arrives so slowly, byte by byte, that no single read times out. */
+  /**
+   * A retriever that limits the time of a whole response. Otherwise a response that arrives byte by
+   * byte would never time out.
+   */
   private static final class Retriever extends DefaultResourceRetriever {
     Retriever() {
       super((int) READ_TIMEOUT.toMillis(), (int) READ_TIMEOUT.toMillis(), MAX_BYTES);
@@ -120,9 +123,9 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
   /**
    * Opens the keys of a location.
    *
-   * @param onRemoved run after a key was revoked or replaced
-   * @throws IOException if the location is a file that cannot be read, or is not a JWK set; an
-   *     issuer that does not reply is queried again later
+   * @param onRemoved action that runs after a key was revoked or replaced
+   * @throws IOException if the location is a file that cannot be read or is not a JWK set. If an
+   *     issuer does not reply, no exception is thrown, and its keys are fetched later
    */
   public static PublishedKeys open(JwksPlace place, Runnable onRemoved) throws IOException {
     return new PublishedKeys(place, onRemoved);
@@ -157,8 +160,8 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
   }
 
   /**
-   * Fetches the issuer's keys, unless they were fetched a moment ago. The future completes when the
-   * fetch has ended, with or without a response.
+   * Fetches the issuer's keys unless they were fetched in the last ten seconds. The future
+   * completes when the fetch has ended, with or without a response.
    */
   public CompletableFuture<@Nullable Void> refresh() {
     synchronized (lock) {
@@ -214,7 +217,7 @@ public final class PublishedKeys implements JWKSource<SecurityContext>, AutoClos
     }
   }
 
-  /** Logs a failure once, until the failure changes. */
+  /** Logs a failure unless the last logged failure is the same. */
   private void logOnce(String now) {
     if (!now.equals(failure)) {
       failure = now;

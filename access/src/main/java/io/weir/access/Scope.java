@@ -4,21 +4,23 @@ package io.weir.access;
 import java.util.Locale;
 import java.util.Optional;
 
-/** A permission of a caller. */
+/** A permission of a token. */
 public enum Scope {
-  /** Check, record and settle calls, and hold slots. */
+  /** Permission to check, record and settle calls, and to hold slots. */
   CHECK,
-  /** Read usage, its calls, and metrics. */
+  /** Permission to read usage, calls and metrics. */
   REPORT,
-  /** Read and change policies, clients and switches, and issue tokens for clients. */
+  /**
+   * Permission to read and change policies, clients and switches, and to issue tokens for clients.
+   */
   ADMIN;
 
-  /** Returns the word for this scope in settings and tokens. */
+  /** Returns the name of this scope in settings and tokens. */
   public String word() {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** Returns the scope of a word; empty if there is none. */
+  /** Returns the scope with a name; empty if there is no such scope. */
   static Optional<Scope> of(String word) {
     for (Scope scope : values()) {
       if (scope.word().equals(word)) {

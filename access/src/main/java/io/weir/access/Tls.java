@@ -24,19 +24,19 @@ import org.eclipse.jetty.util.ssl.SslContextFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * TLS 1.2 and 1.3 for ports, with the certificate in the settings' files. The files are read again
- * when their content changes. New connections then use the new certificate; open connections stay.
- * A client cannot renegotiate a connection (RFC 9325 §3.4). All cipher suites have forward secrecy
- * and authenticated encryption (RFC 9325 §4.2). Thread-safe.
+ * TLS 1.2 and 1.3 for ports, with the certificate from the files in the settings. The files are
+ * read again when their content changes. New connections then use the new certificate, and open
+ * connections continue. A client cannot renegotiate a connection (RFC 9325 §3.4). All cipher suites
+ * have forward secrecy and authenticated encryption (RFC 9325 §4.2). Thread-safe.
  */
 public final class Tls implements AutoCloseable {
-  /** The supported versions. */
+  /** The supported versions of TLS. */
   public static final List<String> PROTOCOLS = List.of("TLSv1.2", "TLSv1.3");
 
   private static final String WITHOUT_AUTHENTICATED_ENCRYPTION = "^.*_CBC_.*$";
 
   static {
-    // Netty has no setting for this; the JDK reads the property at its first server handshake
+    // Netty has no setting for it; the JDK reads the property at the first handshake of a server
     System.setProperty("jdk.tls.rejectClientInitiatedRenegotiation", "true");
   }
 
@@ -48,13 +48,13 @@ public final class Tls implements AutoCloseable {
   private volatile SSLContext client;
   private volatile SSLContext server;
 
-  /** Whether clients present certificates. */
+  /** The rule for client certificates. */
   public enum ClientCertificates {
-    /** Clients are not asked for a certificate. */
+    /** The server does not request a certificate. */
     NONE,
-    /** Clients are asked for a certificate, which is optional. */
+    /** The server requests a certificate, but a client may connect without one. */
     WANTED,
-    /** A client without a certificate is rejected. */
+    /** The server rejects a client without a certificate. */
     NEEDED
   }
 
@@ -71,9 +71,9 @@ public final class Tls implements AutoCloseable {
   }
 
   /**
-   * Reads the files.
+   * Creates the TLS contexts from the files in the settings.
    *
-   * @throws InvalidSettingException if one is invalid
+   * @throws InvalidSettingException if a file is not valid
    */
   public static Tls open(TlsSettings settings) {
     try {
@@ -131,12 +131,12 @@ public final class Tls implements AutoCloseable {
 
   private static Path required(@Nullable Path file) {
     if (file == null) {
-      throw new IllegalStateException("neither PEM files nor a key store");
+      throw new IllegalStateException("the TLS settings must have PEM files or a key store");
     }
     return file;
   }
 
-  /** Returns a trust store of authorities. */
+  /** Returns a trust store with the given authorities. */
   static KeyStore trust(Path authorities) throws IOException {
     try {
       KeyStore store = KeyStore.getInstance("PKCS12");
@@ -152,16 +152,16 @@ public final class Tls implements AutoCloseable {
   }
 
   /**
-   * Returns the context for requests to other Weir processes; a new context after the files have
-   * changed.
+   * Returns the context for requests to other Weir processes. After the files have changed, it is a
+   * new context.
    */
   public SSLContext client() {
     return client;
   }
 
   /**
-   * Returns the context for ports that do not use Jetty; a new context after the files have
-   * changed.
+   * Returns the context for ports that do not use Jetty. After the files have changed, it is a new
+   * context.
    */
   public SSLContext server() {
     return server;
@@ -175,7 +175,7 @@ public final class Tls implements AutoCloseable {
         .toList();
   }
 
-  /** Returns whether clients present certificates. */
+  /** Returns the rule for client certificates. */
   public ClientCertificates clientCertificates() {
     if (settings.clientAuthorities() == null) {
       return ClientCertificates.NONE;
@@ -186,7 +186,8 @@ public final class Tls implements AutoCloseable {
   /**
    * Creates a context that presents the current certificate of this process.
    *
-   * @param authorities the trusted authorities, in PEM; null for those of the Java platform
+   * @param authorities the trusted authorities, in PEM; null for the authorities of the Java
+   *     platform
    */
   private SSLContext newContext(@Nullable Path authorities) {
     char[] password =
@@ -209,14 +210,14 @@ public final class Tls implements AutoCloseable {
   /**
    * Returns the protocols of a connector: HTTP/1.1, with or without TLS.
    *
-   * @param tls the TLS settings; null for no TLS
+   * @param tls TLS for the connector; null for no TLS
    */
   public static ConnectionFactory[] protocols(@Nullable Tls tls, HttpConfiguration http) {
     if (tls == null) {
       return new ConnectionFactory[] {new HttpConnectionFactory(http)};
     }
     HttpConfiguration secure = new HttpConfiguration(http);
-    // load balancers may connect by address with a certificate for a name
+    // a load balancer may connect by address although the certificate is for a name
     secure.addCustomizer(new SecureRequestCustomizer(false));
     HttpConnectionFactory http11 = new HttpConnectionFactory(secure);
     return new ConnectionFactory[] {

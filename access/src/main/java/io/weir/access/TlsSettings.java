@@ -11,16 +11,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * The files for TLS on ports. Immutable.
  *
- * @param certificate the certificate, followed by those of its issuers, in PEM; null with a key
- *     store
- * @param key its key, in PEM (PKCS #8, without a password); null with a key store
- * @param keyStore certificate and key in a PKCS #12 store; null with PEM files
- * @param keyStorePassword the store's password
- * @param authorities the authorities of the servers to which this process connects, in PEM; null
- *     for those of the Java platform
- * @param clientAuthorities the authorities of clients' certificates, in PEM; null if clients are
- *     not asked for certificates
- * @param clientMust whether a client without such a certificate is rejected
+ * @param certificate the certificate, followed by the certificates of its issuers, in PEM; null
+ *     with a key store
+ * @param key the certificate's key, in PEM (PKCS #8, without a password); null with a key store
+ * @param keyStore the PKCS #12 store with the certificate and the key; null with PEM files
+ * @param keyStorePassword the password of the key store
+ * @param authorities the authorities that this process trusts as a client, in PEM; null for the
+ *     authorities of the Java platform
+ * @param clientAuthorities the authorities of client certificates, in PEM; null if the server does
+ *     not request client certificates
+ * @param clientMust whether the server rejects a client without a certificate
  */
 public record TlsSettings(
     @Nullable Path certificate,
@@ -84,7 +84,7 @@ public record TlsSettings(
     return files;
   }
 
-  /** Returns the files, without the password. */
+  /** Returns the files; the text does not contain the password. */
   @Override
   public String toString() {
     return files().toString();

@@ -26,7 +26,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tokens of a file, which contains only their hashes:
+ * The content of a token file. It contains only the hashes of the tokens:
  *
  * <pre>{@code
  * tokens:
@@ -41,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>A token is found by its hash. The time of the look-up reveals nothing about other tokens,
- * since similar guesses have unrelated hashes. Immutable.
+ * because similar tokens have unrelated hashes. Immutable.
  */
 public final class TokenFile {
   /** Maximum number of tokens in a file. */
@@ -50,7 +50,7 @@ public final class TokenFile {
   /** Maximum number of clients of one token. */
   static final int MAX_CLIENTS = 1_000;
 
-  /** The rule for a name, worded to follow the field's name. */
+  /** The rule for a name, as a phrase that follows the name of the field. */
   public static final String NAME_RULE = "must be 1 to 64 of the characters A-Z a-z 0-9 . _ -";
 
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,64}");
@@ -79,8 +79,8 @@ public final class TokenFile {
    * A token of a file.
    *
    * @param hash the hash of the token
-   * @param grant what it allows
-   * @param expiresAt the first moment at which it is not accepted; null if it does not expire
+   * @param grant the permissions of the token
+   * @param expiresAt time from which on the token is not accepted; null if it does not expire
    */
   public record Entry(ApiKeyHash hash, Grant grant, @Nullable Instant expiresAt) {
     boolean isExpired(Instant now) {
@@ -103,16 +103,16 @@ public final class TokenFile {
   }
 
   /**
-   * Parses the content of a file in YAML, or in JSON, which is YAML.
+   * Parses the content of a file in YAML. JSON is also valid YAML.
    *
-   * @throws InvalidException if it is invalid; the message has one line per error
+   * @throws InvalidException if the content is not valid; the message has one line per error
    */
   public static TokenFile parse(String text) throws InvalidException {
     JsonNode root;
     try {
       root = YAML.readTree(text);
     } catch (JacksonException notYaml) {
-      throw new InvalidException("it is not YAML, at " + place(notYaml));
+      throw new InvalidException("it must be YAML, but has an error at " + place(notYaml));
     }
     if (root == null || root.isMissingNode() || root.isNull()) {
       throw new InvalidException(
@@ -120,7 +120,7 @@ public final class TokenFile {
     }
     JsonNode tokens = root.path("tokens");
     if (!root.isObject() || root.size() != 1 || !tokens.isArray()) {
-      throw new InvalidException("it must have only the member tokens, which is a list");
+      throw new InvalidException("it must have only the member tokens, and tokens must be a list");
     }
     if (tokens.size() > MAX_TOKENS) {
       throw new InvalidException("it must have at most " + MAX_TOKENS + " tokens");
@@ -128,7 +128,10 @@ public final class TokenFile {
     return new Parser().parse(tokens);
   }
 
-  /** Returns the position of the error without its text, which may be a token. */
+  /**
+   * Returns the position of an error, without the text at the position, because the text may be a
+   * token.
+   */
   private static String place(JacksonException notYaml) {
     return notYaml.getLocation() == null ? "its end" : "line " + notYaml.getLocation().getLineNr();
   }
@@ -188,12 +191,15 @@ public final class TokenFile {
       return name;
     }
 
-    /** The message never repeats the value, which may be a token given by mistake. */
+    /**
+     * Returns the hash. The message of an error does not contain the value, because the value may
+     * be a token.
+     */
     private Optional<ApiKeyHash> hash(String place, JsonNode value) {
       if (!value.isTextual() || !ApiKeyHash.isHash(value.textValue())) {
         problems.add(
             place
-                + " must be the SHA-256 of the token, 64 lower-case hexadecimal digits; 'weir"
+                + " must be the SHA-256 of the token in 64 lower-case hexadecimal digits; 'weir"
                 + " tokens create' prints it");
         return Optional.empty();
       }
@@ -207,7 +213,8 @@ public final class TokenFile {
     private Set<Scope> scopes(String place, JsonNode value) {
       Set<Scope> scopes = new HashSet<>();
       if (!value.isArray() || value.isEmpty()) {
-        problems.add(place + " must be a list of check, report or admin" + actual(value));
+        problems.add(
+            place + " must be a list of the scopes check, report and admin" + actual(value));
         return scopes;
       }
       for (JsonNode each : value) {
@@ -236,7 +243,7 @@ public final class TokenFile {
         clients.add(each.asText());
       }
       if (!scopes.equals(Set.of(Scope.REPORT))) {
-        problems.add(place + " is only for tokens with scopes: [report]");
+        problems.add(place + " is allowed only for tokens with scopes: [report]");
       }
       return clients;
     }
@@ -254,11 +261,13 @@ public final class TokenFile {
     }
 
     private static String actual(JsonNode value) {
-      return value.isMissingNode() ? ", and is missing" : ", is " + value;
+      return value.isMissingNode() ? ", but is missing" : ", but is " + value;
     }
   }
 
-  /** Returns the token with a hash, even if it has expired; empty if there is none. */
+  /**
+   * Returns the token with a hash, even if the token has expired; empty if there is no such token.
+   */
   Optional<Entry> find(ApiKeyHash hash) {
     return Optional.ofNullable(byHash.get(hash));
   }
@@ -268,7 +277,7 @@ public final class TokenFile {
     return entries;
   }
 
-  /** Returns the content with an additional token. */
+  /** Returns the content with one more token. */
   public TokenFile with(Entry entry) {
     List<Entry> all = new ArrayList<>(entries);
     all.add(entry);
@@ -281,12 +290,12 @@ public final class TokenFile {
         entries.stream().filter(entry -> !entry.grant().name().equals(name)).toList());
   }
 
-  /** Returns whether there is a token with that name. */
+  /** Returns whether there is a token with a name. */
   public boolean has(String name) {
     return entries.stream().anyMatch(entry -> entry.grant().name().equals(name));
   }
 
-  /** Returns the content as text, which {@link #parse} reads. */
+  /** Returns the content as text that {@link #parse} can read. */
   public String text() {
     List<Map<String, Object>> tokens = new ArrayList<>();
     for (Entry entry : entries) {

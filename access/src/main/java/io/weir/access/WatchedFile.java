@@ -17,10 +17,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Watches files for changes by comparing their content once a second. It therefore also notices a
- * file that is replaced, mounted again, or written within the resolution of its timestamp. New
- * content is used when two consecutive looks have found it, so that partly written content is not
- * used. The files must be small. Thread-safe.
+ * Watches files for changes by comparing their content once a second. It therefore also detects a
+ * file that is replaced, mounted again, or written within the resolution of its timestamp. It uses
+ * new content when two consecutive reads return the same content, so it does not use partly written
+ * content. The files must be small. Thread-safe.
  */
 public final class WatchedFile implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(WatchedFile.class);
@@ -36,12 +36,12 @@ public final class WatchedFile implements AutoCloseable {
   private @Nullable String refusal;
   private boolean isClosed;
 
-  /** Receives new content. */
+  /** Listener for new content. */
   interface Changed {
     /**
      * Reads the files again.
      *
-     * @throws Exception if they are invalid; the previous content then stays in force
+     * @throws Exception if a file is not valid; the previous content then stays in use
      */
     void take() throws Exception;
   }
@@ -59,8 +59,8 @@ public final class WatchedFile implements AutoCloseable {
   }
 
   /**
-   * Starts to watch. The current content is used once more, since it may differ from the content
-   * read before.
+   * Starts to watch files. It calls the listener once for the current content, because the content
+   * may have changed since the caller read it.
    */
   static WatchedFile start(List<Path> files, Changed changed) {
     WatchedFile watched = new WatchedFile(files, changed);
@@ -71,8 +71,8 @@ public final class WatchedFile implements AutoCloseable {
   }
 
   /**
-   * Returns the number of watched files of this process that are unreadable or invalid. Their last
-   * valid content stays in force.
+   * Returns the number of watched files of this process that cannot be read or are not valid. Their
+   * last valid content stays in use.
    */
   public static int countRefused() {
     return REFUSED.get();
@@ -99,13 +99,13 @@ public final class WatchedFile implements AutoCloseable {
       boolean isSettled = Arrays.equals(now, seen);
       seen = now;
       if (!isSettled || Arrays.equals(now, last)) {
-        return; // being written, or nothing new
+        return; // the file is being written, or its content is not new
       }
       boolean isFirst = last.length == 0;
       last = now;
       changed.take();
       if (!Arrays.equals(now, content())) {
-        last = NOTHING; // it has changed meanwhile: once more
+        last = NOTHING; // the content has changed meanwhile, so it is read again
         return;
       }
       if (!isFirst) {

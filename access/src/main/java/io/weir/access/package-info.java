@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Access control of the ports of a process: TLS, and bearer tokens of a file or of an issuer (JWT)
- * with their scopes.
+ * Access control for the ports of a process: TLS, and bearer tokens with scopes. Tokens come from a
+ * file or from an issuer (JWT).
  */
 @NullMarked
 package io.weir.access;

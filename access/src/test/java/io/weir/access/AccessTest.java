@@ -204,6 +204,7 @@ final class AccessTest {
                         tokens().toString(),
                         "WEIR_PORTAL_KEY_FILE",
                         secret.toString())));
-    assertTrue(String.valueOf(refused.getMessage()).contains("32 to 4,096 random bytes, has 31"));
+    assertTrue(
+        String.valueOf(refused.getMessage()).contains("32 to 4,096 random bytes, but has 31"));
   }
 }

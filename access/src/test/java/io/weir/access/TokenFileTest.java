@@ -77,15 +77,16 @@ final class TokenFileTest {
         "'tokens: [{name: a, sha256: H, scopes: []}]' | tokens[0].scopes must be a list",
         "'tokens: [{name: a, sha256: H, scopes: [write]}]' | tokens[0].scopes must be check",
         "'tokens: [{name: a, sha256: H, scopes: check}]' | tokens[0].scopes must be a list",
-        "'tokens: [{name: a, sha256: H, scopes: [check], client: b}]' | tokens[0].client is unknown",
-        "'tokens: [{name: a, sha256: H, scopes: [check], clients: [b]}]' | is only for tokens with",
+        "'tokens: [{name: a, sha256: H, scopes: [check], client: b}]' | tokens[0].client is"
+            + " unknown",
+        "'tokens: [{name: a, sha256: H, scopes: [check], clients: [b]}]' | is allowed only for",
         "'tokens: [{name: a, sha256: H, scopes: [report], clients: []}]' | must be a list of 1",
-        "'tokens: [{name: a, sha256: H, scopes: [report], clients: [5]}]' | must be text, is 5",
+        "'tokens: [{name: a, sha256: H, scopes: [report], clients: [5]}]' | must be text, but is 5",
         "'tokens: [{name: a, sha256: H, scopes: [check], expires_at: soon}]' | must be a time",
         "'tokens: [{name: a, sha256: H, scopes: [check]}, {name: a, sha256: H, scopes: [check]}]'"
             + " | tokens[1].name is not unique",
-        "'tokens: [' | it is not YAML",
-        "'tokens: []\ntokens: []' | it is not YAML"
+        "'tokens: [' | it must be YAML",
+        "'tokens: []\ntokens: []' | it must be YAML"
       })
   void invalid_isRefusedByItsPlace(String text, String part) {
     String said = problem(text.replace("H", HASH));

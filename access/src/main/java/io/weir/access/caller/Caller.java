@@ -4,7 +4,7 @@ package io.weir.access.caller;
 import java.util.Map;
 
 /**
- * A caller, identified by its verified token. Immutable.
+ * A caller that a verified token identifies. Immutable.
  *
  * @param client the name of the client
  * @param attributes attributes of the call from the token's claims, by name

@@ -9,12 +9,12 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings of callers' tokens: which tokens are accepted, and which claims identify a caller.
+ * Settings of callers' tokens: the accepted tokens, and the claims that identify a caller.
  * Immutable.
  *
  * @param keys the location of the issuer's keys
  * @param issuer the issuer of the tokens ({@code iss})
- * @param audience their audience ({@code aud})
+ * @param audience the audience of the tokens ({@code aud})
  * @param client the claim with the client's name
  * @param attributes the claims that become attributes of the call, by the attribute's name
  */
@@ -24,10 +24,10 @@ public record CallerTokenSettings(
     String audience,
     ClaimPath client,
     Map<String, ClaimPath> attributes) {
-  /** Prefix of all variables about tokens of callers. */
+  /** Prefix of all environment variables for tokens of callers. */
   public static final String PREFIX = "WEIR_AUTHZ_JWT_";
 
-  /** The variable with the location of the issuer's keys. */
+  /** The environment variable with the location of the issuer's keys. */
   public static final String JWKS = "WEIR_AUTHZ_JWT_JWKS";
 
   private static final String ISSUER = "WEIR_AUTHZ_JWT_ISSUER";
@@ -35,7 +35,10 @@ public record CallerTokenSettings(
   private static final String CLIENT_CLAIM = "WEIR_AUTHZ_JWT_CLIENT_CLAIM";
   private static final String ATTRIBUTES = "WEIR_AUTHZ_JWT_ATTRIBUTES";
 
-  /** Maximum number of claims that become attributes; as many as a policy matches. */
+  /**
+   * Maximum number of claims that become attributes. It equals the maximum number of attributes
+   * that a policy matches.
+   */
   static final int MAX_ATTRIBUTES = 16;
 
   public CallerTokenSettings {
@@ -43,9 +46,10 @@ public record CallerTokenSettings(
   }
 
   /**
-   * Reads the settings; null if no variable is set.
+   * Returns the settings; null if no variable is set.
    *
-   * @throws InvalidSettingException if a variable is wrong or missing; the message names it
+   * @throws InvalidSettingException if a variable is not valid or missing; the message states the
+   *     variable
    */
   public static @Nullable CallerTokenSettings of(Settings settings) {
     if (settings.startingWith(PREFIX).isEmpty()) {
@@ -78,13 +82,15 @@ public record CallerTokenSettings(
   private static ClaimPath path(String variable, String text) {
     ClaimPath path = ClaimPath.parse(text);
     if (path == null) {
-      throw new InvalidSettingException(variable + " " + ClaimPath.RULE + ", is '" + text + "'");
+      throw new InvalidSettingException(
+          variable + " " + ClaimPath.RULE + ", but is '" + text + "'");
     }
     return path;
   }
 
   /**
-   * Parses the list {@code NAME=CLAIM,CLAIM}. A single name is both the attribute and the claim.
+   * Parses the list {@code NAME=CLAIM,CLAIM}. Without {@code NAME=}, the attribute has the name of
+   * the claim.
    */
   private static Map<String, ClaimPath> attributes(String list) {
     Map<String, ClaimPath> attributes = new LinkedHashMap<>();
@@ -98,8 +104,8 @@ public record CallerTokenSettings(
       if (ClaimPath.parse(name) == null || name.startsWith("/")) {
         throw new InvalidSettingException(
             ATTRIBUTES
-                + " must be claims separated by commas, such as plan,tier=/org/tier, with a name before"
-                + " each JSON Pointer, has '"
+                + " must be claims separated by commas, such as plan,tier=/org/tier, with a name"
+                + " before each JSON Pointer, but has '"
                 + entry.strip()
                 + "'");
       }
@@ -113,7 +119,7 @@ public record CallerTokenSettings(
           ATTRIBUTES
               + " must have at most "
               + MAX_ATTRIBUTES
-              + " claims, has "
+              + " claims, but has "
               + attributes.size());
     }
     return attributes;

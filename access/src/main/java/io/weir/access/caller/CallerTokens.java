@@ -36,40 +36,46 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Verifies the tokens of callers, JSON Web Tokens of one issuer, without blocking the calling
- * thread. Thread-safe.
+ * Verifies the tokens of callers without blocking the calling thread. The tokens are JSON Web
+ * Tokens of one issuer. Thread-safe.
  *
  * <p>A few dedicated threads verify each token once. A valid token is cached by its hash until it
- * expires or the issuer revokes a key. Rejected tokens are not cached, so invalid tokens cannot
- * displace valid ones. They only cost the time of those threads, and a token that would wait too
- * long is rejected. A flood of forged tokens therefore delays only new tokens.
+ * expires or the issuer revokes a key. Rejected tokens are not cached, so they cannot displace
+ * valid tokens from the cache. They use only the time of the dedicated threads. If too many tokens
+ * are waiting, a new token is rejected. Many forged tokens therefore delay only new tokens.
  */
 public final class CallerTokens implements AutoCloseable {
-  /** Maximum length of a token; all header fields of a request have at most 8 KiB. */
+  /**
+   * Maximum length of a token in characters. All header fields of a request together have at most 8
+   * KiB.
+   */
   public static final int MAX_CHARS = 6 * 1_024;
 
   /**
-   * Maximum number of tokens waiting for verification: at 0.2 ms per signature, a wait of about 50
-   * ms.
+   * Maximum number of tokens that wait for verification. At 0.2 ms per signature, the longest wait
+   * is about 50 ms.
    */
   static final int MAX_WAITING = 256;
 
   /**
-   * Maximum number of calls waiting for the issuer's keys, with one token or several. Invented
-   * unknown keys can therefore not block all calls while the issuer is slow.
+   * Maximum number of calls that wait for the issuer's keys, over all tokens. While the issuer is
+   * slow, tokens with unknown keys therefore cannot block all calls.
    */
   static final int MAX_WAITING_FOR_KEYS = 64;
 
-  /** Maximum length of an attribute's value, in characters; as in the body of a check. */
+  /**
+   * Maximum length of an attribute's value in characters. It equals the maximum in the body of a
+   * check.
+   */
   private static final int MAX_ATTRIBUTE_CHARS = 1_024;
 
   /**
-   * Maximum number of cached characters of clients and attributes, plus {@link #WEIGHT} for each
-   * token.
+   * Maximum size of the cache in characters: the clients and attributes of all tokens, and {@link
+   * #WEIGHT} per token.
    */
   private static final long MAX_REMEMBERED_CHARS = 32L << 20;
 
-  /** Memory of a cached token in addition to its characters, in characters. */
+  /** Memory of a cached token without its client and attributes, in characters. */
   private static final int WEIGHT = 200;
 
   private static final Duration LONGEST_REMEMBERED = Duration.ofDays(1);
@@ -84,8 +90,7 @@ public final class CallerTokens implements AutoCloseable {
   private final ThreadPoolExecutor verifying;
 
   /**
-   * The verifications in progress, so that all calls with one new token share one place in the
-   * queue.
+   * The verifications in progress. All calls with the same new token share one place in the queue.
    */
   private final Verifications verifications = new Verifications(MAX_WAITING_FOR_KEYS);
 
@@ -122,16 +127,16 @@ public final class CallerTokens implements AutoCloseable {
   /**
    * The token is not valid.
    *
-   * @param rule the reason, worded to follow "the token": visible ASCII and spaces, without
-   *     quotation marks, and without any part of the token
+   * @param rule the reason, as a phrase that follows "the token". It has only visible ASCII
+   *     characters and spaces, no quotation marks, and no part of the token
    */
   public record Refused(String rule) implements Verdict {}
 
-  /** The verification is not possible now. */
+  /** The token cannot be verified at present. */
   public enum Undecided implements Verdict {
-    /** The maximum number of tokens are waiting. */
+    /** The maximum number of tokens is waiting for verification. */
     BUSY,
-    /** The token's key is unknown, and the last fetch of the issuer's keys failed. */
+    /** The token's signing key is unknown, and the last fetch of the issuer's keys failed. */
     KEYS_UNAVAILABLE
   }
 
@@ -159,10 +164,10 @@ public final class CallerTokens implements AutoCloseable {
   }
 
   /**
-   * Opens a verifier with the keys at the settings' location. An unavailable issuer is not an
-   * error.
+   * Opens a verifier with the keys from the location in the settings. The method also succeeds if
+   * the issuer is unavailable.
    *
-   * @throws InvalidSettingException if the file of keys cannot be read, or has none
+   * @throws InvalidSettingException if the file of keys cannot be read, or has no keys
    */
   public static CallerTokens open(CallerTokenSettings settings) {
     // use at most half of the processors for signatures
@@ -187,7 +192,7 @@ public final class CallerTokens implements AutoCloseable {
     return clock.instant();
   }
 
-  /** Returns the caller of a token if the token was verified before and is still valid. */
+  /** Returns the caller of a token if the token is in the cache and still valid. */
   public Optional<Caller> known(String token) {
     Remembered before = remembered.getIfPresent(ApiKeyHash.of(token));
     return before == null || !instant().isBefore(before.expiresAt())
@@ -196,8 +201,8 @@ public final class CallerTokens implements AutoCloseable {
   }
 
   /**
-   * Verifies a token, once for all concurrent calls. Does not block. Another thread completes the
-   * future within seconds; dependent stages must not block that thread.
+   * Verifies a token without blocking, once for all concurrent calls. Another thread completes the
+   * future within seconds. Dependent stages must not block that thread.
    */
   public CompletableFuture<Verdict> verify(String token) {
     ApiKeyHash hash = ApiKeyHash.of(token);
@@ -208,7 +213,7 @@ public final class CallerTokens implements AutoCloseable {
     return answer;
   }
 
-  /** Returns the number of tokens waiting for verification. */
+  /** Returns the number of tokens that wait for verification. */
   int waiting() {
     return verifying.getQueue().size();
   }
@@ -239,7 +244,7 @@ public final class CallerTokens implements AutoCloseable {
     } catch (RejectedExecutionException full) {
       verifications.complete(hash, Undecided.BUSY);
     } catch (RuntimeException | Error fault) {
-      // no thread could be started; later calls with the token must not wait for this verification
+      // no thread was available; later calls with the token must not wait for this verification
       verifications.fail(hash, fault);
     }
   }
@@ -262,11 +267,11 @@ public final class CallerTokens implements AutoCloseable {
         : Undecided.KEYS_UNAVAILABLE;
   }
 
-  /** Returns the verdict on a token; null if its key is unknown. */
+  /** Returns the verdict on a token; null if the token's signing key is unknown. */
   private @Nullable Verdict verdict(String token) {
     try {
       SignedJWT signed = JwtVerifier.parse(token);
-      // otherwise one valid token could be written in many forms and displace others
+      // otherwise, one valid token could have many forms and displace other tokens from the cache
       if (!JwtVerifier.isWrittenAsItShould(token, signed)) {
         return NOT_SIGNED;
       }
@@ -306,7 +311,10 @@ public final class CallerTokens implements AutoCloseable {
     }
   }
 
-  /** Returns which claim is not accepted, without the library's text; the signature is valid. */
+  /**
+   * Returns which claim is not accepted. It does not use the library's text. The signature is known
+   * to be valid.
+   */
   private String whyNotAccepted(SignedJWT signed) throws ParseException {
     JWTClaimsSet claims = signed.getJWTClaimsSet();
     if (!settings.issuer().equals(claims.getIssuer())) {
@@ -362,7 +370,7 @@ public final class CallerTokens implements AutoCloseable {
   private void remember(ApiKeyHash hash, Remembered token, long forgottenBefore) {
     remembered.put(hash, token);
     if (timesForgotten.get() != forgottenBefore) {
-      // a key was revoked meanwhile, perhaps that of this token
+      // a key was revoked meanwhile; it may be the key of this token
       remembered.invalidate(hash);
     }
   }

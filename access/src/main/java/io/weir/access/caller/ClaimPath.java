@@ -9,22 +9,23 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The position of a claim in a token. A text without a leading slash is the literal name of a
- * claim, including dots: {@code sub}, {@code org.id}. With a leading slash it is a JSON Pointer
- * (RFC 6901) through objects. {@code /org/id} is the member {@code id} of the claim {@code org}. In
- * names, {@code ~1} is a slash and {@code ~0} a tilde. Lists are not searched. Immutable.
+ * claim, such as {@code sub} or {@code org.id}. A text with a leading slash is a JSON Pointer (RFC
+ * 6901) to a member of objects. Example: {@code /org/id} is the member {@code id} of the claim
+ * {@code org}. In a JSON Pointer, {@code ~1} is a slash and {@code ~0} is a tilde. It must not
+ * point into lists. Immutable.
  *
- * @param text as the operator has written it
- * @param names the names of the members on the path, at least one
+ * @param text the text from the settings
+ * @param names the names of the members along the path, at least one
  */
 public record ClaimPath(String text, List<String> names) {
-  /** The rule for a path, worded to follow the variable's name. */
+  /** The rule for a path, as a phrase that follows the name of the variable. */
   static final String RULE =
       "must be the name of a claim, or a JSON Pointer such as /org/id, of 1 to 128 visible ASCII"
           + " characters without comma, equals sign, quotation mark and backslash";
 
   /**
-   * Form of a path, which appears within quotation marks in header fields, and in lists of
-   * settings.
+   * The form of a path. Paths appear between quotation marks in header fields, and in
+   * comma-separated settings.
    */
   private static final Pattern FORM = Pattern.compile("[!#-+\\--<>-\\[\\]-~]{1,128}");
 
@@ -53,7 +54,7 @@ public record ClaimPath(String text, List<String> names) {
   }
 
   /**
-   * Returns the claim's value; null if there is none.
+   * Returns the value of the claim; null if the token has no such claim.
    *
    * @param claims all claims of a token, by name
    */

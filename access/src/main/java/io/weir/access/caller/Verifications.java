@@ -11,10 +11,10 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The verifications in progress, and the calls that wait for each. All calls with one new token get
- * the result together. A fetch of the issuer's keys may take seconds. While calls wait for it, each
- * takes one of a limited number of places. A caller can therefore not let many calls wait with a
- * single token. Thread-safe; blocks no thread.
+ * The verifications in progress, and the calls that wait for their results. All calls with the same
+ * token get the same result. A fetch of the issuer's keys may take seconds, so the number of calls
+ * that wait for it is limited. The limit also applies to calls with the same token. Thread-safe; no
+ * method blocks.
  */
 final class Verifications {
   private final int maxWaitingForKeys;
@@ -24,26 +24,27 @@ final class Verifications {
   private final Map<ApiKeyHash, Pending> all = new HashMap<>();
   private int waitingForKeys;
 
-  /** A verification and the calls that wait for it. */
+  /** A verification and the calls that wait for its result. */
   private static final class Pending {
     final List<CompletableFuture<Verdict>> calls = new ArrayList<>();
     boolean awaitsKeys;
   }
 
   /**
-   * Creates an empty collection.
+   * Creates an instance without verifications.
    *
-   * @param maxWaitingForKeys maximum number of calls waiting for the issuer's keys
+   * @param maxWaitingForKeys maximum number of calls that wait for the issuer's keys
    */
   Verifications(int maxWaitingForKeys) {
     this.maxWaitingForKeys = maxWaitingForKeys;
   }
 
   /**
-   * Adds a call. Completes it immediately with {@link Undecided#BUSY} if its token waits for the
-   * issuer's keys and all places for such calls are taken.
+   * Adds a call to the verification of its token. If the verification waits for the issuer's keys,
+   * and the maximum number of calls waits for keys, completes the call with {@link Undecided#BUSY}.
    *
-   * @return whether the call is the first with its token, so that the token must be verified
+   * @return whether the call is the first call with its token, so that the caller must verify the
+   *     token
    */
   boolean add(ApiKeyHash token, CompletableFuture<Verdict> call) {
     synchronized (lock) {
@@ -65,10 +66,10 @@ final class Verifications {
   }
 
   /**
-   * Lets the calls with a token wait for the issuer's keys. Calls without a place are completed
-   * with {@link Undecided#BUSY}.
+   * Makes the calls with a token wait for the issuer's keys. Completes calls above the maximum with
+   * {@link Undecided#BUSY}.
    *
-   * @return whether any call waits; otherwise the verification has ended
+   * @return whether a call waits; if not, the verification has ended
    */
   boolean awaitKeys(ApiKeyHash token) {
     List<CompletableFuture<Verdict>> turnedAway;
@@ -76,7 +77,7 @@ final class Verifications {
     synchronized (lock) {
       Pending pending = all.get(token);
       if (pending == null) {
-        throw new IllegalStateException("the token is not being verified");
+        throw new IllegalStateException("no verification of the token is in progress");
       }
       int places = Math.min(pending.calls.size(), maxWaitingForKeys - waitingForKeys);
       List<CompletableFuture<Verdict>> without =
@@ -94,7 +95,7 @@ final class Verifications {
     return waits;
   }
 
-  /** Releases the places of a token's calls, which no longer wait for the issuer's keys. */
+  /** Ends the wait of a token's calls for the issuer's keys. */
   void haveKeys(ApiKeyHash token) {
     synchronized (lock) {
       Pending pending = all.get(token);
@@ -106,19 +107,22 @@ final class Verifications {
   }
 
   /**
-   * Ends a verification and completes its calls. A later call with the token starts a new
+   * Ends a verification, and completes its calls. A later call with the token starts a new
    * verification.
    */
   void complete(ApiKeyHash token, Verdict verdict) {
     end(token).forEach(call -> call.complete(verdict));
   }
 
-  /** Ends a verification exceptionally because of a fault of this process. */
+  /**
+   * Ends a verification because of an error of this process, and completes its calls with the
+   * exception.
+   */
   void fail(ApiKeyHash token, Throwable fault) {
     end(token).forEach(call -> call.completeExceptionally(fault));
   }
 
-  /** Ends all verifications and completes their calls with the verdict. */
+  /** Ends all verifications, and completes their calls with the verdict. */
   void completeAll(Verdict verdict) {
     List<ApiKeyHash> tokens;
     synchronized (lock) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Identifies the callers of a gateway by the tokens of the callers' issuer. The package uses the
+ * Identification of a gateway's callers by the callers' tokens. The package uses the token
  * verification of {@code access}, and does not depend on an HTTP server.
  */
 @NullMarked

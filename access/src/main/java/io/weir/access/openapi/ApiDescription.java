@@ -15,8 +15,8 @@ import org.yaml.snakeyaml.Yaml;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
 
 /**
- * The description of an HTTP API in OpenAPI 3.1. {@code common.yml} contains the parts that both
- * APIs share, such as the schema of a problem. Immutable.
+ * The description of an HTTP API in OpenAPI 3.1. The file {@code common.yml} contains the parts
+ * that both APIs share, such as the schema of a problem. Immutable.
  *
  * @see <a href="https://spec.openapis.org/oas/v3.1.1.html">OpenAPI 3.1.1</a>
  */
@@ -46,7 +46,7 @@ public final class ApiDescription {
         document
             .withObject("/components/schemas/Reason")
             .put("type", "string")
-            .put("description", "The reason as a word; its page is /problems/ and the word.")
+            .put("description", "The reason of the problem. Its page is /problems/{reason}.")
             .putArray("enum");
     for (ProblemReason reason : ProblemReason.values()) {
       reasons.add(reason.word());
@@ -54,7 +54,10 @@ public final class ApiDescription {
     return new ApiDescription(document);
   }
 
-  /** Merges the members of an object into another, recursively for objects that both have. */
+  /**
+   * Merges the members of one object into another object. Merges objects under the same name
+   * recursively.
+   */
   private static void merge(ObjectNode into, ObjectNode from) {
     from.properties()
         .forEach(
@@ -68,7 +71,7 @@ public final class ApiDescription {
             });
   }
 
-  /** Reads a file with SnakeYAML, since Jackson does not resolve anchors. */
+  /** Reads a file with SnakeYAML because Jackson does not resolve anchors. */
   private static ObjectNode read(String resource) {
     LoaderOptions options = new LoaderOptions();
     options.setAllowDuplicateKeys(false);

@@ -23,9 +23,9 @@ import org.eclipse.jetty.util.Callback;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Serves the description of an API, and the page that shows it in a browser. They are public, since
- * they contain only documentation. Each file is loaded once, and all responses are written from the
- * same memory, however slow the client. Never blocks the thread that reads the connection.
+ * A handler that serves the description of an API and the page that shows it in a browser. Requests
+ * need no token because the pages contain only documentation. The handler loads each file once, and
+ * writes all responses from the same memory. It never blocks the thread that reads the connection.
  * Thread-safe.
  */
 public final class ApiPages extends Handler.Wrapper {
@@ -34,8 +34,8 @@ public final class ApiPages extends Handler.Wrapper {
   private static final String SCRIPT = "text/javascript; charset=utf-8";
 
   /**
-   * Content security policy. Swagger UI sets styles from its script, and has its icons in its style
-   * sheet.
+   * The content security policy. It allows inline styles because Swagger UI sets styles in its
+   * script, and data URLs because its style sheet contains icons.
    */
   private static final String CONTENT_SECURITY_POLICY =
       "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'"
@@ -47,7 +47,7 @@ public final class ApiPages extends Handler.Wrapper {
 
   private record Page(String mediaType, Supplier<byte[]> read) {}
 
-  /** Creates the pages of an API, which precede its other routes. */
+  /** Creates the handler. It must precede the handlers of the API's routes. */
   public ApiPages(ApiDescription api) {
     pages.put(
         DESCRIPTION,
@@ -62,15 +62,16 @@ public final class ApiPages extends Handler.Wrapper {
         new Page("text/css; charset=utf-8", () -> ofSwaggerUi("swagger-ui.css")));
   }
 
-  /** Returns whether a path belongs to these pages, even if there is no such page. */
+  /** Returns whether a path is reserved for these pages, even if there is no page at the path. */
   public static boolean isOfPages(String path) {
     return path.equals(DESCRIPTION) || path.equals(PAGE) || path.startsWith(PAGE + "/");
   }
 
   /**
-   * Registers the paths with the router, so that it responds to OPTIONS and other methods.
+   * Registers the paths with the router. The router then responds to OPTIONS and to methods that
+   * are not allowed.
    *
-   * @param missing handles a request with another path, which this handler does not serve
+   * @param missing handler for a reserved path without a page
    */
   public void register(JavalinConfig config, io.javalin.http.Handler missing) {
     pages.keySet().forEach(path -> config.routes.get(path, missing));
@@ -97,8 +98,8 @@ public final class ApiPages extends Handler.Wrapper {
   }
 
   /**
-   * Copies the content to direct memory, which the kernel reads. For heap memory, each writing
-   * thread would keep a copy.
+   * Copies the content to direct memory, from which the kernel reads. With heap memory, each
+   * writing thread would keep a copy in direct memory.
    */
   private static ByteBuffer direct(byte[] content) {
     return ByteBuffer.allocateDirect(content.length).put(content).flip();
@@ -114,7 +115,7 @@ public final class ApiPages extends Handler.Wrapper {
     return read(ApiPages.class.getResourceAsStream(name), name);
   }
 
-  /** Reads a file of the library; the folder's name contains the library's version. */
+  /** Reads a file of Swagger UI. The name of its folder contains the version of the library. */
   private static byte[] ofSwaggerUi(String name) {
     ClassLoader loader = ApiPages.class.getClassLoader();
     Properties library = new Properties();

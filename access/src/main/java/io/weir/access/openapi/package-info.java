@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The descriptions of both HTTP APIs in OpenAPI 3.1, and the pages that show them. */
+/** The descriptions of both HTTP APIs in OpenAPI 3.1, and the pages that show the descriptions. */
 @NullMarked
 package io.weir.access.openapi;
 

@@ -2,15 +2,16 @@
 package io.weir.access.port;
 
 /**
- * Detects whether and since when the header fields of a request are arriving on a connection, from
- * the counters of the connection at consecutive looks. A new instance is for a connection on which
- * nothing has arrived yet. Not thread-safe.
+ * Detects whether, and since when, the header fields of a request are arriving on a connection. It
+ * compares the counters of the connection at two consecutive looks. A new instance assumes a
+ * connection that has received no bytes. Not thread-safe.
  *
- * <p>Jetty publishes these counters, but not the state of its parser. Bytes belong to incomplete
- * header fields if meanwhile no request or response began and no body was arriving. Such bytes may
- * arrive together with the end of the previous request. The instance then reports nothing until
- * more bytes arrive; a sender that stops there is idle and is closed as idle. While a request waits
- * for its response, bytes belong to its body, which may arrive completely between two looks.
+ * <p>Jetty publishes these counters, but not the state of its parser. If no request or response
+ * began between two looks, and no body was arriving, the received bytes belong to incomplete header
+ * fields. Such bytes may also arrive together with the end of the previous request. The instance
+ * then detects them when more bytes arrive. If no more bytes arrive, the idle timeout closes the
+ * connection. While a request waits for its response, received bytes belong to the body of the
+ * request. A whole body may arrive between two looks.
  */
 final class ArrivingHead {
   private long bytesIn;
@@ -23,9 +24,9 @@ final class ArrivingHead {
   /**
    * Records the counters of a look.
    *
-   * @param bytesIn bytes that the connection has received
-   * @param requests requests whose header fields it has received
-   * @param responses responses that it has begun to send
+   * @param bytesIn number of bytes that the connection has received
+   * @param requests number of requests whose header fields the connection has received completely
+   * @param responses number of responses that the connection has begun to send
    * @param bodyArriving whether the body of a request is incomplete now
    * @param nowNanos the time of the look, by {@link System#nanoTime}
    */
@@ -44,7 +45,7 @@ final class ArrivingHead {
     bodyArrived = bodyArriving;
   }
 
-  /** Returns whether header fields have been arriving since before a time. */
+  /** Returns whether header fields are arriving, and began to arrive before a time. */
   boolean since(long nanos) {
     return arriving && sinceNanos - nanos < 0;
   }

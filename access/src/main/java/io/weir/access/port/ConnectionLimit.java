@@ -13,20 +13,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Limits the number of connections of a server. At the limit no more connections are accepted. The
- * idle timeout of open connections is reduced until connections are free again.
+ * Limits the number of connections of a server. At the limit, the server accepts no more
+ * connections. It reduces the idle timeout of open connections until the number of connections is
+ * below the limit.
  *
- * <p>Jetty itself reduces the timeout only for the connections that are open when the limit is
- * reached. In a burst many connections are still being opened at that moment, and would keep the
- * usual timeout. Jetty also iterates over all connections for each connection that opens or closes
- * at the limit. This class sets the timeout of each connection when it opens. It restores the usual
- * timeout when a tenth of the connections are free. Thread-safe.
+ * <p>Jetty's own class reduces the timeout only for connections that are open when the limit is
+ * reached. Connections that are then still being opened would keep the usual timeout. At the limit,
+ * Jetty also iterates over all connections whenever a connection opens or closes. This class
+ * instead sets the timeout of each connection when the connection opens. It restores the usual
+ * timeout when the number of connections has fallen to 90 % of the limit. Thread-safe.
  */
 public final class ConnectionLimit extends NetworkConnectionLimit implements Connection.Listener {
   /** Default of {@code WEIR_MAX_CONNECTIONS}. */
   public static final int DEFAULT_MAX_CONNECTIONS = 10_000;
 
-  /** Upper bound of {@code WEIR_MAX_CONNECTIONS}; each connection takes a file descriptor. */
+  /** Maximum value of {@code WEIR_MAX_CONNECTIONS}. Each connection uses a file descriptor. */
   public static final int MOST_CONNECTIONS = 1_000_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(ConnectionLimit.class);
@@ -36,8 +37,8 @@ public final class ConnectionLimit extends NetworkConnectionLimit implements Con
   private static final Duration IDLE_KEPT_AT_THE_LIMIT = Duration.ofSeconds(2);
 
   /**
-   * Divisor of the process's file descriptors: one port may use this part of them; the rest is for
-   * files.
+   * A port may use the process's file descriptors divided by this number. The other descriptors are
+   * for other ports and for files.
    */
   private static final int PORTS_AND_FILES = 3;
 
@@ -46,10 +47,10 @@ public final class ConnectionLimit extends NetworkConnectionLimit implements Con
   private volatile boolean crowded;
 
   /**
-   * Creates a limit, which the connector must get as a bean.
+   * Creates a limit. The caller must add it to the connector as a bean.
    *
-   * @param maxConnections maximum number of open connections, ≥ 1; lowered to a third of the
-   *     process's limit of open files
+   * @param maxConnections maximum number of open connections, ≥ 1; reduced to a third of the
+   *     process's limit of open files if it is greater
    */
   public ConnectionLimit(int maxConnections, AbstractConnector connector) {
     super(withinOpenFiles(maxConnections, maxOpenFiles()), connector);
@@ -57,7 +58,10 @@ public final class ConnectionLimit extends NetworkConnectionLimit implements Con
     this.idleKeptAtTheLimitMillis = IDLE_KEPT_AT_THE_LIMIT.toMillis();
   }
 
-  /** Returns the maximum number of connections of a port, so that files can still be opened. */
+  /**
+   * Returns the maximum number of connections of a port. It leaves enough file descriptors for
+   * files.
+   */
   static int withinOpenFiles(int maxConnections, long maxOpenFiles) {
     long room = Math.max(1, maxOpenFiles / PORTS_AND_FILES);
     if (room >= maxConnections) {
@@ -94,8 +98,8 @@ public final class ConnectionLimit extends NetworkConnectionLimit implements Con
   /**
    * {@inheritDoc}
    *
-   * <p>The connector already has the connection at this point, so either this method or {@link
-   * #limit} sees it.
+   * <p>The connector has already added the connection. Therefore either this method or {@link
+   * #limit} sets its timeout.
    */
   @Override
   public void onOpened(Connection connection) {
@@ -110,7 +114,7 @@ public final class ConnectionLimit extends NetworkConnectionLimit implements Con
     if (crowded && isRoomy()) {
       setCrowded(false);
       if (!isRoomy()) {
-        // a burst arrived in between, and its limit() may still have seen the earlier crowded state
+        // connections may have opened meanwhile, and limit() may have read the previous state
         setCrowded(true);
       }
     }

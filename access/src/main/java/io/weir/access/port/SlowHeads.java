@@ -19,22 +19,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends requests with header fields that do not arrive completely within {@link #READ_LIMIT} after
- * their first byte. An idle timeout cannot do this: it never expires while a byte arrives each
- * second. Thread-safe.
+ * Ends requests whose header fields do not arrive completely within {@link #READ_LIMIT} after their
+ * first byte. An idle timeout does not end such a request if a byte arrives every second.
+ * Thread-safe.
  *
- * <p>A request with incomplete header fields has no handler yet. This class therefore searches the
- * connections for such requests, and writes the response to the connection itself.
+ * <p>Jetty calls no handler while header fields are incomplete. This class therefore searches the
+ * connections for such requests, and itself writes the response to the connection.
  */
 public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SlowHeads.class);
 
-  /** Maximum time for the arrival of a request: enough for a slow network. */
+  /** Maximum time for the arrival of a request: 10 s. It is enough for a slow network. */
   public static final Duration READ_LIMIT = Duration.ofSeconds(10);
 
   private static final long BETWEEN_LOOKS_MILLIS = 500;
 
-  /** The cipher suite that {@link SSLSession} reports before the end of the handshake. */
+  /** Cipher suite that {@link SSLSession} returns before the end of the handshake. */
   private static final String NO_SUITE = "SSL_NULL_WITH_NULL_NULL";
 
   private final SupervisedThread thread = new SupervisedThread("weir-slow-senders", this);
@@ -44,9 +44,9 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
   private final Runnable onTimedOut;
   private Map<Connection, ArrivingHead> heads = Map.of();
 
-  /** The bodies that are arriving at a server. */
+  /** The request bodies that are arriving at a server. */
   public interface Bodies {
-    /** No bodies. */
+    /** An instance without bodies. */
     Bodies NONE =
         new Bodies() {
           @Override
@@ -59,7 +59,7 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
         };
 
     /**
-     * Ends requests that began before a time.
+     * Ends the requests that began before a time.
      *
      * @param beginNanos the time, by {@link System#nanoTime}
      */
@@ -70,13 +70,13 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Creates a watch, which {@link #start} starts.
+   * Creates an instance. {@link #start} starts its thread.
    *
-   * @param server the server whose connections are watched
+   * @param server the server whose connections the thread checks
    * @param bodies the bodies that are arriving
-   * @param answer returns a complete HTTP/1.1 message, which is sent before the connection is
+   * @param answer supplier of the complete HTTP/1.1 response that is sent before the connection is
    *     closed
-   * @param onTimedOut called for each request that is ended
+   * @param onTimedOut action that runs for each ended request
    */
   public SlowHeads(Server server, Bodies bodies, Supplier<byte[]> answer, Runnable onTimedOut) {
     this.server = server;
@@ -85,7 +85,7 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
     this.onTimedOut = onTimedOut;
   }
 
-  /** Starts the thread that looks at the connections. */
+  /** Starts the thread that checks the connections. */
   public void start() {
     thread.start();
   }
@@ -99,10 +99,10 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
   @Override
   public long failed(Throwable failure) {
     LOG.warn("slow_senders_failed", failure);
-    return 0; // the next look has a pause of its own
+    return 0; // the next round begins with a pause
   }
 
-  /** Does nothing: only the pause blocks, and it ends by itself. */
+  /** Does nothing, because only the pause blocks, and it ends when the thread is closed. */
   @Override
   public void wakeUp(Thread worker) {}
 
@@ -134,9 +134,9 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Returns the connection that receives requests. With TLS, it is the connection inside TLS, since
-   * the outer connection counts no requests. Until the handshake has ended, it is the outer
-   * connection, so the handshake must also arrive in time.
+   * Returns the connection whose counters include requests. With TLS, it is the connection inside
+   * TLS. During the handshake, it is the outer connection, so the time limit also applies to the
+   * handshake.
    */
   private static Connection receiving(EndPoint endPoint) {
     Connection connection = endPoint.getConnection();
@@ -150,7 +150,7 @@ public final class SlowHeads implements SupervisedThread.Work, AutoCloseable {
   private void end(EndPoint endPoint, Connection connection) {
     onTimedOut.run();
     if (connection instanceof SslConnection) {
-      endPoint.close(); // a handshake has no answer
+      endPoint.close(); // during a handshake, no response can be sent
       return;
     }
     EndPoint sending = connection.getEndPoint();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Bounds of every HTTP port of Weir: the number of connections, and the time for the arrival of a
- * request. The package may depend on Jetty and {@code io.weir.topics.process}.
+ * Limits of every HTTP port: the number of connections, and the time for the arrival of a request.
+ * The package may depend on Jetty and {@code io.weir.topics.process}.
  */
 @NullMarked
 package io.weir.access.port;

@@ -65,13 +65,15 @@ final class CallerTokenSettingsTest {
     // over plain HTTP whoever stands between could give keys of their own
     for (String place : List.of("http://issuer.example/keys", "no-such-file", "https:///keys")) {
       assertEquals(
-          "WEIR_AUTHZ_JWT_JWKS must be an https URL or a file that can be read, is '" + place + "'",
+          "WEIR_AUTHZ_JWT_JWKS must be an https URL or a file that can be read, but is '"
+              + place
+              + "'",
           refusal("WEIR_AUTHZ_JWT_JWKS", place));
     }
     assertEquals(
         "WEIR_AUTHZ_JWT_CLIENT_CLAIM must be the name of a claim, or a JSON Pointer such as"
             + " /org/id, of 1 to 128 visible ASCII characters without comma, equals sign, quotation"
-            + " mark and backslash, is '/org/'",
+            + " mark and backslash, but is '/org/'",
         refusal("WEIR_AUTHZ_JWT_CLIENT_CLAIM", "/org/"));
     for (String list : List.of("plan,/org/tier", "plan,", ",", "a b=plan")) {
       assertEquals(
@@ -84,7 +86,7 @@ final class CallerTokenSettingsTest {
         "WEIR_AUTHZ_JWT_ATTRIBUTES must not have the attribute 'plan' twice",
         refusal("WEIR_AUTHZ_JWT_ATTRIBUTES", "plan,plan=/org/plan"));
     assertEquals(
-        "WEIR_AUTHZ_JWT_ATTRIBUTES must have at most 16 claims, has 17",
+        "WEIR_AUTHZ_JWT_ATTRIBUTES must have at most 16 claims, but has 17",
         refusal("WEIR_AUTHZ_JWT_ATTRIBUTES", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q"));
   }
 }

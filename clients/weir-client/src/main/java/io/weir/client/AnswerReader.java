@@ -16,8 +16,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the responses of nodes. Only this class maps status codes to values. It ignores unknown
- * members, so that a node may be newer than the client. Thread-safe.
+ * Reads the responses of nodes. Only this class maps status codes to results. It ignores unknown
+ * members, so a node may be newer than the client. Thread-safe.
  */
 final class AnswerReader {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -51,7 +51,7 @@ final class AnswerReader {
   /**
    * Reads the response to a batch.
    *
-   * @param ids the ids of its calls, in order
+   * @param ids the ids of the calls in the batch, in their order
    * @return one outcome for each call, in the same order
    */
   static TryOutcome<List<TryOutcome<Decision>>> batch(Answer answer, List<String> ids) {
@@ -61,7 +61,7 @@ final class AnswerReader {
     }
     if (!body.isArray() || body.size() != ids.size()) {
       return new TryOutcome.Failed<>(
-          Cause.FAULT, "the response is not an array of length " + ids.size());
+          Cause.FAULT, "the response must be an array of " + ids.size() + " elements, but is not");
     }
     List<TryOutcome<Decision>> outcomes = new ArrayList<>();
     for (int i = 0; i < ids.size(); i++) {
@@ -85,7 +85,7 @@ final class AnswerReader {
       String id) {
     if (isVerdict(status, body)) {
       if (!id.equals(text(body, "id"))) {
-        String detail = status + " with the verdict of another call";
+        String detail = status + " with the verdict on another call";
         return new TryOutcome.Failed<>(status == 429 ? Cause.OVERLOADED : Cause.FAULT, detail);
       }
       Verdict verdict = verdict(body, fields, usagePosition);
@@ -100,7 +100,7 @@ final class AnswerReader {
     return refused(status, body);
   }
 
-  /** Returns whether a response is one of the three kinds of verdict of the API. */
+  /** Returns whether a response contains a verdict of the check API. */
   private static boolean isVerdict(int status, JsonNode body) {
     JsonNode allowed = body.path("allowed");
     return allowed.isBoolean()
@@ -140,7 +140,7 @@ final class AnswerReader {
         fields);
   }
 
-  /** Returns the slot in a response; null if it has none. */
+  /** Returns the slot in a response; null if the response has no slot. */
   private static @Nullable HeldSlot slot(JsonNode body) {
     String token = text(body, "slot");
     return token == null ? null : new HeldSlot(token, millis(body, "slot_expires_ms"));
@@ -203,11 +203,11 @@ final class AnswerReader {
         : refused(answer.statusCode(), body);
   }
 
-  /** Maps a response that is not specific to the route. */
+  /** Maps a response whose meaning does not depend on the route. */
   private static <T> TryOutcome<T> refused(int status, JsonNode body) {
     String detail = status + " " + reason(body) + ": " + detail(body);
     if (status == 429) {
-      // not one of Weir's verdicts: a proxy in front of the node limits requests
+      // not a verdict of Weir: a proxy in front of the node limits requests
       return new TryOutcome.Failed<>(Cause.OVERLOADED, detail);
     }
     if (status == 408 || status < 400 || status >= 500) {
@@ -223,7 +223,10 @@ final class AnswerReader {
         new WeirRequestException(status, reason(body), text(body, "field"), detail(body)));
   }
 
-  /** Returns the body as JSON; a missing node if it is not JSON, for example from a proxy. */
+  /**
+   * Returns the body as JSON; a missing node if the body is not JSON, for example if a proxy sent
+   * it.
+   */
   private static JsonNode json(Answer answer) {
     try {
       return JSON.readTree(answer.body());
@@ -253,7 +256,7 @@ final class AnswerReader {
     return Duration.ofSeconds(answer.headers().firstValueAsLong(RETRY_AFTER).orElse(1));
   }
 
-  /** Returns the header fields about limits, by name. */
+  /** Returns the header fields that describe limits, by name. */
   private static Map<String, String> fields(HttpHeaders headers) {
     Map<String, String> fields = new HashMap<>();
     for (String name : FIELDS) {
@@ -265,7 +268,9 @@ final class AnswerReader {
     return fields;
   }
 
-  /** Returns the field {@code Retry-After} for an element of a batch, rounded up to seconds. */
+  /**
+   * Returns the header field {@code Retry-After} for an element of a batch, in seconds, rounded up.
+   */
   private static Map<String, String> fields(JsonNode element) {
     long waitMillis = element.path("retry_after_ms").asLong();
     return waitMillis == 0

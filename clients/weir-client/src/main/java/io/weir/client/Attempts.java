@@ -12,8 +12,8 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /**
- * The sequential tries of one request, until one has a response or the deadline is reached. Each
- * try sends the same request. Thread-safe.
+ * The tries of one request, one after another. They end when a try has a response, or at the
+ * deadline. Each try sends the same request. Thread-safe.
  */
 final class Attempts<T> {
   private static final long FIRST_PAUSE_NANOS = 20_000_000;
@@ -30,8 +30,8 @@ final class Attempts<T> {
   /**
    * The limits of the tries.
    *
-   * @param deadline time until the request has a result, from a node or from the fallback
-   * @param tryTimeout time that one try waits for its response
+   * @param deadline maximum time until the request has a result, from a node or from the fallback
+   * @param tryTimeout maximum time that one try waits for its response
    * @param maxTries maximum number of tries, at least 1
    */
   record Bounds(Duration deadline, Duration tryTimeout, int maxTries) {}
@@ -39,8 +39,8 @@ final class Attempts<T> {
   /**
    * Creates the tries without starting them.
    *
-   * @param request sends the request once, within the given time
-   * @param fallback returns the result if no try has a response
+   * @param request function that sends the request once, with the given timeout
+   * @param fallback function that returns the result if no try has a response
    */
   Attempts(
       Nodes nodes,
@@ -59,7 +59,7 @@ final class Attempts<T> {
             Cause.TIMEOUT, "no response within " + bounds.deadline().toMillis() + " ms");
   }
 
-  /** Starts the first try. The result is completed by the deadline at the latest. */
+  /** Starts the first try. The returned future completes at the deadline at the latest. */
   CompletableFuture<T> begin() {
     Future<?> end = timer.schedule(this::giveUp, bounds.deadline().toNanos(), TimeUnit.NANOSECONDS);
     attempt(1);
@@ -73,7 +73,7 @@ final class Attempts<T> {
   private void attempt(int number) {
     long leftNanos = deadlineNanos - System.nanoTime();
     if (result.isDone() || leftNanos <= 0) {
-      return; // the timer completes the result
+      return; // the timer completes the future
     }
     Duration left = Duration.ofNanos(leftNanos);
     Duration most = left.compareTo(bounds.tryTimeout()) < 0 ? left : bounds.tryTimeout();
@@ -89,7 +89,7 @@ final class Attempts<T> {
                 });
   }
 
-  /** Sends the request once. An exception ends the tries, like a failed future does. */
+  /** Sends the request once. An exception ends the tries, as a failed future does. */
   private CompletableFuture<TryOutcome<T>> sent(Duration timeout) {
     try {
       return request.apply(timeout);
@@ -112,7 +112,7 @@ final class Attempts<T> {
   private void again(int number) {
     boolean isAnyAwake = nodes.isAnyAwake();
     if (number >= bounds.maxTries() || (last.cause().isRefusal() && !isAnyAwake)) {
-      giveUp(); // further tries would only add to the load
+      giveUp(); // more tries would only increase the load
     } else if (isAnyAwake) {
       attempt(number + 1);
     } else {
@@ -121,7 +121,7 @@ final class Attempts<T> {
     }
   }
 
-  /** Returns a random pause. Its upper bound doubles with each try. */
+  /** Returns a random pause before the next try. Its upper bound doubles with each try. */
   private static long pauseNanos(int number) {
     long most = FIRST_PAUSE_NANOS << Math.min(number, 6);
     return ThreadLocalRandom.current().nextLong(most / 2, most);

@@ -15,10 +15,10 @@ import org.jspecify.annotations.Nullable;
  * Combines checks that arrive within a short time into one request. Thread-safe.
  *
  * <p>A batch is sent when it is full, or when its first check has waited for the linger time. Each
- * check has its own outcome; a failure of the request is the outcome of all its checks.
+ * check gets its own outcome. If the request fails, all its checks get the failure.
  */
 final class Batcher {
-  /** Maximum number of bytes of a batch, below the 1 MiB that a node accepts. */
+  /** Maximum size of a batch in bytes. It is below the 1 MiB that a node accepts. */
   private static final int MAX_BYTES = 1_000_000;
 
   private final Transport transport;
@@ -57,8 +57,8 @@ final class Batcher {
   /**
    * Adds a check to the next batch.
    *
-   * @param json the check's body
-   * @param timeout maximum time to wait for its response
+   * @param json the body of the check
+   * @param timeout maximum time to wait for the response
    */
   CompletableFuture<TryOutcome<Decision>> add(String id, byte[] json, Duration timeout) {
     Waiting added = new Waiting(id, json, timeout);
@@ -92,7 +92,7 @@ final class Batcher {
     send(taken);
   }
 
-  /** Sends a batch, unless it was already sent because it was full. */
+  /** Sends a batch unless it was already sent because it was full. */
   private void flush(List<Waiting> begun) {
     synchronized (this) {
       if (waiting != begun) {
@@ -117,7 +117,7 @@ final class Batcher {
     }
     Duration timeout = latest(batch);
     if (batch.size() == 1) {
-      // the response to a single check has header fields that a batch's response does not have
+      // the response to a single check has header fields that the response to a batch lacks
       Waiting only = batch.get(0);
       var unused =
           transport
@@ -166,7 +166,9 @@ final class Batcher {
       check.outcome.complete(outcome);
     } else {
       check.outcome.completeExceptionally(
-          thrown != null ? thrown : new IllegalStateException("a request has an outcome"));
+          thrown != null
+              ? thrown
+              : new IllegalStateException("a request must have an outcome, but has none"));
     }
   }
 

@@ -8,20 +8,22 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call to check. The check API defines the rules of each member, such as the length of names. A
- * node that refuses a member names it in the {@link WeirRequestException}. Immutable.
+ * A call that Weir checks. The check API defines the rules for each member, such as the maximum
+ * length of a name. If a node refuses a member, the {@link WeirRequestException} states the member.
+ * Immutable.
  *
  * @param client the client's name; null if {@code apiKey} identifies the client
- * @param apiKey an API key of the client; null if {@code client} is given. Exactly one of both is
- *     required
- * @param endpoint the called endpoint as a template, such as {@code GET /v1/items/{id}}; null means
- *     none
+ * @param apiKey an API key of the client; null if {@code client} is set. A call must have exactly
+ *     one of them
+ * @param endpoint the called endpoint as a template, such as {@code GET /v1/items/{id}}; null if
+ *     the call has no endpoint
  * @param meter the meter that counts the call; null means {@code calls}
- * @param cost tokens taken and units billed, 1 to 2^53 − 1
- * @param id the idempotency key; if null, the client creates a UUIDv7 that all its retries use
- * @param ip the caller's IPv4 or IPv6 address; null means unknown
- * @param attributes attributes that policies may match: values are {@link String}, {@link Number}
- *     or {@link Boolean}
+ * @param cost number of tokens that the call takes, and of units that it is billed, 1 to 2^53 − 1
+ * @param id the idempotency key. If it is null, {@link WeirClient} creates a UUIDv7 and uses it for
+ *     all retries
+ * @param ip the caller's IPv4 or IPv6 address; null if it is unknown
+ * @param attributes attributes that policies may match; a value must be a {@link String}, {@link
+ *     Number} or {@link Boolean}
  */
 public record Call(
     @Nullable String client,
@@ -34,7 +36,7 @@ public record Call(
     Map<String, Object> attributes) {
   public Call {
     if ((client == null) == (apiKey == null)) {
-      throw new IllegalArgumentException("a call must have a client or an API key, but not both");
+      throw new IllegalArgumentException("a call must have either a client or an API key");
     }
     if (cost < 1) {
       throw new IllegalArgumentException("cost must be at least 1, but is " + cost);
@@ -57,20 +59,23 @@ public record Call(
     attributes = Map.copyOf(attributes);
   }
 
-  /** Refuses an unpaired surrogate, which UTF-8 would replace by another character. */
+  /** Rejects an unpaired surrogate, because the encoding to UTF-8 would replace it. */
   private static void requireText(String member, @Nullable String value) {
     if (value != null && !StandardCharsets.UTF_8.newEncoder().canEncode(value)) {
-      throw new IllegalArgumentException(member + " has an unpaired surrogate");
+      throw new IllegalArgumentException(member + " must not contain an unpaired surrogate");
     }
   }
 
-  /** Returns a call of a client: cost 1, the default meter, no endpoint. */
+  /** Returns a call of a client, with cost 1, the default meter and no endpoint. */
   public static Call of(String client) {
     return new Call(
         Objects.requireNonNull(client, "client"), null, null, null, 1, null, null, Map.of());
   }
 
-  /** Returns a call of the client with this API key: cost 1, the default meter, no endpoint. */
+  /**
+   * Returns a call of the client with the given API key, with cost 1, the default meter and no
+   * endpoint.
+   */
   public static Call ofApiKey(String apiKey) {
     return new Call(
         null, Objects.requireNonNull(apiKey, "apiKey"), null, null, 1, null, null, Map.of());
@@ -101,14 +106,14 @@ public record Call(
     return new Call(client, apiKey, endpoint, meter, cost, id, other, attributes);
   }
 
-  /** Returns this call with one more attribute, or with a new value of it. */
+  /** Returns this call with an attribute added or replaced. */
   public Call withAttribute(String name, Object value) {
     Map<String, Object> more = new LinkedHashMap<>(attributes);
     more.put(name, value);
     return new Call(client, apiKey, endpoint, meter, cost, id, ip, more);
   }
 
-  /** Returns the members of the call without its API key, which is a secret. */
+  /** Returns the members of the call, without the API key because it is a secret. */
   @Override
   public String toString() {
     return "Call[client="

@@ -16,7 +16,7 @@ final class CallWriter {
   /**
    * Returns the body of a check.
    *
-   * @param id the call's id, from the caller or created by this client
+   * @param id the id of the call
    */
   static byte[] check(Call call, String id) {
     Map<String, Object> members = new LinkedHashMap<>();
@@ -39,12 +39,12 @@ final class CallWriter {
     }
   }
 
-  /** Returns a JSON object with these members. */
+  /** Returns a JSON object with the given members. */
   static byte[] object(Map<String, Object> members) {
     try {
       return JSON.writeValueAsBytes(members);
     } catch (JsonProcessingException impossible) {
-      throw new IllegalStateException("strings and numbers can be written", impossible);
+      throw new IllegalStateException("writing JSON to memory cannot fail", impossible);
     }
   }
 }

@@ -4,17 +4,20 @@ package io.weir.client;
 import java.util.List;
 
 /**
- * The result of a check: whether the call may pass, and who decided it. Every case is immutable.
+ * The result of a check: whether the call may pass, and whether a node or the client decided it.
+ * Immutable.
  */
 public sealed interface Decision {
-  /** Returns the call's id: the caller's own, or the id that the client created. */
+  /**
+   * Returns the call's id: the id that the caller set, or the id that {@link WeirClient} created.
+   */
   String id();
 
   /** Returns whether the call may pass. */
   boolean isAllowed();
 
   /**
-   * Weir has allowed the call and recorded it.
+   * A node has allowed and recorded the call.
    *
    * @param verdict the node's verdict
    */
@@ -31,15 +34,14 @@ public sealed interface Decision {
   }
 
   /**
-   * Weir has denied the call.
+   * A node has denied the call.
    *
    * @param verdict the node's verdict
    * @param status the HTTP status of the verdict: 429, or 503 with the reason {@code
    *     policy-fails-closed}
-   * @param reason the reason from the check API, such as {@code not-enough-tokens}
+   * @param reason the reason as in the check API, such as {@code not-enough-tokens}
    * @param detail a sentence that explains the reason
-   * @param violatedPolicies names of the enforced policies whose bucket had too few tokens for the
-   *     cost
+   * @param violatedPolicies names of the enforced policies whose bucket did not hold the cost
    */
   record Denied(
       Verdict verdict, int status, String reason, String detail, List<String> violatedPolicies)
@@ -60,7 +62,8 @@ public sealed interface Decision {
   }
 
   /**
-   * The API key of the call is unknown or has expired. Weir neither decided nor recorded the call.
+   * The API key of the call is unknown or has expired. The node has neither decided nor recorded
+   * the call.
    *
    * @param id the call's id
    * @param detail a sentence that explains the refusal
@@ -73,33 +76,33 @@ public sealed interface Decision {
   }
 
   /**
-   * No node decided the call in time, so the client decided it. If a response was lost, a node may
-   * still have charged and recorded the call.
+   * No node decided the call before the deadline, so {@link WeirClient} decided it. If a response
+   * was lost, a node may have charged and recorded the call.
    *
    * @param id the call's id
-   * @param isAllowed the client's decision: true with {@link FailureMode#OPEN}, unless the cause
-   *     refuses the call in every mode
-   * @param cause why no node decided the call
-   * @param detail a sentence about the last failure
+   * @param isAllowed the decision: true with {@link FailureMode#OPEN}, unless the cause refuses the
+   *     call in every mode
+   * @param cause the reason why no node decided the call
+   * @param detail a sentence that describes the last failure
    */
   record Undecided(String id, boolean isAllowed, Cause cause, String detail) implements Decision {}
 
   /** Reason why no node decided a call. */
   enum Cause {
-    /** No response came in time. */
+    /** No response arrived before the timeout. */
     TIMEOUT(false),
-    /** No node could be reached, or the connection ended before the response. */
+    /** No node was reachable, or a connection ended before the response. */
     UNREACHABLE(false),
-    /** A node was stopping, or reported an internal fault. */
+    /** A node was shutting down, or reported an internal error. */
     FAULT(false),
     /**
-     * A node reported that it is overloaded, or this client has too many concurrent requests. The
-     * call is refused in every mode, so that overload does not disable limits.
+     * A node was overloaded, or this client has the maximum number of concurrent requests. The call
+     * is refused in every mode, so that overload does not disable limits.
      */
     OVERLOADED(true),
     /**
-     * A node decided the call but could not record it. The call is refused in every mode, since it
-     * would not be billed.
+     * A node decided the call but could not record it. The call is refused in every mode, because
+     * it would not be billed.
      */
     NOT_RECORDED(true);
 

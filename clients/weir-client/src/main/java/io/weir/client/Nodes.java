@@ -9,13 +9,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
- * The nodes of Weir, used in turn. A failed node is skipped for a while if another node is
+ * The nodes to which requests are sent in turn. A failed node is skipped for 1 s if another node is
  * available. Thread-safe.
  */
 final class Nodes {
   /**
-   * Time for which a failed node is skipped, 1 s: calls do not wait for it, and it soon gets a new
-   * try.
+   * Time for which a failed node is skipped: 1 s. Calls do not wait for the node, and it soon gets
+   * a new try.
    */
   static final long REST_NANOS = 1_000_000_000;
 
@@ -26,8 +26,8 @@ final class Nodes {
   /**
    * Creates the nodes.
    *
-   * @param bases their base URLs, at least one, each without a query
-   * @param nanos a clock like {@link System#nanoTime}
+   * @param bases base URLs of the nodes, at least one, without a query
+   * @param nanos clock with the semantics of {@link System#nanoTime}
    */
   Nodes(List<URI> bases, LongSupplier nanos) {
     List<Node> made = new ArrayList<>();
@@ -41,8 +41,8 @@ final class Nodes {
   /**
    * One node.
    *
-   * @param base its base URL
-   * @param awakeFromNanos time from which it is used again
+   * @param base base URL of the node
+   * @param awakeFromNanos time from which the node is used again
    */
   record Node(URI base, AtomicLong awakeFromNanos) {
     /** Returns the URL of a route, such as {@code /v1/check}. */
@@ -53,8 +53,8 @@ final class Nodes {
   }
 
   /**
-   * Returns the next node in turn that is not skipped. If all are skipped, returns the one that
-   * becomes available first.
+   * Returns the next node in turn that is not skipped. If all nodes are skipped, returns the node
+   * that becomes available first.
    */
   Node next() {
     long now = nanos.getAsLong();
@@ -72,7 +72,7 @@ final class Nodes {
     return best;
   }
 
-  /** Skips a node for a while. */
+  /** Skips a node for {@link #REST_NANOS}. */
   void rest(Node node) {
     node.awakeFromNanos().set(nanos.getAsLong() + REST_NANOS);
   }

@@ -7,6 +7,6 @@ public enum SlotRelease {
   RELEASED,
   /** The slot was already free. */
   ALREADY_FREE,
-  /** It is unknown whether the slot is free; it becomes free when its lease ends. */
+  /** The client does not know whether the slot is free. It becomes free when its lease ends. */
   UNAVAILABLE
 }

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.client;
 
-/** The result of renewing a slot. Every case is immutable. */
+/** The result of renewing a slot. Immutable. */
 public sealed interface SlotRenewal {
   /**
-   * The slot is held for another lease.
+   * The slot is renewed for another lease.
    *
-   * @param slot the slot with its new token
+   * @param slot the slot with a new token
    */
   record Renewed(HeldSlot slot) implements SlotRenewal {}
 
   /**
    * The slot is no longer held.
    *
-   * @param detail a sentence that explains why
+   * @param detail a sentence that explains the reason
    */
   record Ended(String detail) implements SlotRenewal {}
 
   /**
-   * It is unknown whether the slot was renewed. It is held at least until its lease ends.
+   * The client does not know whether the slot was renewed. The call holds the slot at least until
+   * the current lease ends.
    *
    * @param detail a sentence that explains the failure
    */

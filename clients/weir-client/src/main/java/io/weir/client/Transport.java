@@ -26,7 +26,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Sends one request to one node, and tracks which nodes are available. Thread-safe. */
+/** Sends requests to nodes over HTTP, and tracks which nodes are available. Thread-safe. */
 final class Transport {
   /** The path of a check. */
   static final String CHECK = "/v1/check";
@@ -42,17 +42,17 @@ final class Transport {
   /**
    * An HTTP response.
    *
-   * @param statusCode its HTTP status
-   * @param headers its header fields
-   * @param body its whole body
+   * @param statusCode the HTTP status
+   * @param headers the header fields
+   * @param body the whole body
    */
   record Answer(int statusCode, HttpHeaders headers, String body) {}
 
   /**
    * Creates a transport.
    *
-   * @param token supplies the bearer token of each request; null means none
-   * @param timer runs the timeouts
+   * @param token supplier of the bearer token for each request; null for requests without a token
+   * @param timer executor that runs the timeouts
    */
   Transport(
       HttpClient http,
@@ -69,11 +69,11 @@ final class Transport {
    * Posts a body to the next node in turn.
    *
    * @param route a path, such as {@code /v1/check}
-   * @param headers further header fields
+   * @param headers additional header fields
    * @param timeout maximum time to wait for the whole response, greater than zero
-   * @param reader reads the response
-   * @return the outcome. It completes exceptionally only if the token supplier fails, the request
-   *     cannot be sent, or this client fails to read the response
+   * @param reader function that reads the response
+   * @return the outcome. The future completes exceptionally only if the token supplier fails, the
+   *     request cannot be sent, or the reader throws an exception
    */
   <T> CompletableFuture<TryOutcome<T>> post(
       String route,
@@ -88,10 +88,10 @@ final class Transport {
       HttpRequest request = request(node.at(route), headers, body);
       sent = http.sendAsync(request, info -> reading(info, reader, node, outcome));
     } catch (Throwable notSent) {
-      // includes an Error of the token supplier, so that waiting callers get it
+      // also an Error of the token supplier, so that waiting callers get it
       return CompletableFuture.failedFuture(notSent);
     }
-    // if a response was read, the outcome is already completed
+    // if a response was read, the outcome is already complete
     var unused =
         sent.whenComplete(
             (answer, thrown) -> {
@@ -103,8 +103,9 @@ final class Transport {
   }
 
   /**
-   * Reads a response on the thread that receives it. The future of a request would complete in the
-   * common pool of the JVM, where the program's other tasks may delay it.
+   * Returns a subscriber that reads a response on the thread that receives it. A dependent stage of
+   * the request's future would run in the common pool of the JVM, where other tasks of the program
+   * may delay it.
    */
   private <T> BodySubscriber<Void> reading(
       ResponseInfo info,
@@ -132,7 +133,7 @@ final class Transport {
     Future<?> end =
         timer.schedule(
             () -> {
-              String detail = node.base() + " did not respond in time";
+              String detail = node.base() + " did not respond before the timeout";
               complete(outcome, node, new TryOutcome.Failed<>(Cause.TIMEOUT, detail));
               sent.cancel(true);
             },
@@ -146,7 +147,7 @@ final class Transport {
     if (result.isDone()) {
       return;
     }
-    // before the result completes, since its dependents may select the next node
+    // before the outcome completes, because its dependent stages may select the next node
     if (outcome instanceof TryOutcome.Failed) {
       nodes.rest(node);
     } else {

@@ -6,14 +6,14 @@ sealed interface TryOutcome<T> {
   /** A node has responded. */
   record Answered<T>(T value) implements TryOutcome<T> {}
 
-  /** A node has refused the request, and would refuse it again. */
+  /** A node has refused the request. It would also refuse another try. */
   record Wrong<T>(WeirRequestException exception) implements TryOutcome<T> {}
 
   /**
-   * There is no response; another try may have one.
+   * The try has no response. Another try may succeed.
    *
    * @param cause the cause
-   * @param detail a sentence about the failure
+   * @param detail a sentence that describes the failure
    */
   record Failed<T>(Decision.Cause cause, String detail) implements TryOutcome<T> {}
 }

@@ -10,22 +10,22 @@ import org.jspecify.annotations.Nullable;
  * A node's verdict on a call. Immutable.
  *
  * @param id the call's id
- * @param client the client's name, also if the call had an API key instead
- * @param decidedBy what decided the call: {@code cache}, {@code deny-cache}, {@code lease}, {@code
- *     local}, {@code fail-open}, {@code fail-closed} or {@code none}
+ * @param client the client's name, also if the call was sent with an API key
+ * @param decidedBy the component that decided the call: {@code cache}, {@code deny-cache}, {@code
+ *     lease}, {@code local}, {@code fail-open}, {@code fail-closed} or {@code none}
  * @param durability durability of the call's record: {@code journaled}, {@code acked} or {@code
  *     dropped}; null if the node does not report it
  * @param policiesVersion version of the published policies that decided the call
- * @param retryAfter time until every enforced bucket has enough tokens; zero if the call is
- *     allowed, or if waiting does not help
- * @param delay time to hold the call before it is passed on, set by a queue; zero if there is none
- * @param slot slot that the call holds while it is in progress; null if there is none
- * @param limits the state of each matched policy, in the order of the policies
+ * @param retryAfter time until every enforced bucket holds the cost; zero if the call is allowed,
+ *     or if a retry cannot succeed
+ * @param delay time by which a queue requires the caller to delay the call; zero without a queue
+ * @param slot slot that the call holds while it is in progress; null without a slot
+ * @param limits the state of each matching policy's bucket, in the order of the policies
  * @param usagePosition position of the call's record, for reports and settlements; null if the call
  *     was not recorded
- * @param fields header fields about limits for the caller ({@code RateLimit}, {@code
- *     RateLimit-Policy}, {@code Retry-After}, {@code X-RateLimit-*}), as set by the node; for a
- *     call in a batch only {@code Retry-After}
+ * @param fields header fields of the node that describe limits for the caller ({@code RateLimit},
+ *     {@code RateLimit-Policy}, {@code Retry-After}, {@code X-RateLimit-*}); for a call in a batch
+ *     only {@code Retry-After}
  */
 public record Verdict(
     String id,

@@ -24,21 +24,24 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client of Weir's check API, which checks whether calls may pass. Thread-safe; a program needs
- * one client.
+ * A client of Weir's check API. It checks whether calls may pass. A program needs only one
+ * instance. Thread-safe.
  *
- * <p>Each check has a decision within its deadline: by a node, or by the client in its {@link
- * FailureMode} ({@link Decision.Undecided}). A failed try is repeated at the next node with the
- * same id, so that the call is counted once. Its buckets may be charged once for each try that a
- * node decided. A mistake in a request is a {@link WeirRequestException}, never a decision.
+ * <p>Each check has a decision before its deadline. Either a node decides, or the client decides by
+ * its {@link FailureMode} ({@link Decision.Undecided}). If a try fails, the client sends the
+ * request to the next node with the same id, so that the call is counted once. The call's buckets
+ * may be charged once for each try that a node decided. If a node refuses a request as wrong, the
+ * client throws a {@link WeirRequestException}.
  *
- * <p>Threads that the client shares among all calls complete the futures, so dependent stages must
- * not block.
+ * <p>Threads that serve all calls complete the futures. Dependent stages therefore must not block.
  */
 public final class WeirClient implements AutoCloseable {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
 
-  /** Within this time Redis has 250 ms before a policy decides without Redis. */
+  /**
+   * Default timeout of a try: 300 ms. It is longer than the 250 ms after which a node decides
+   * without Redis.
+   */
   private static final Duration TRY_TIMEOUT = Duration.ofMillis(300);
 
   private final WeirClientSettings settings;
@@ -48,10 +51,12 @@ public final class WeirClient implements AutoCloseable {
   private final @Nullable Batcher batcher;
   private final CallIds ids = new CallIds(Clock.systemUTC());
 
-  /** Number of calls in progress. Each is subtracted before its future completes. */
+  /** Number of requests in progress. It is decremented before the future of a request completes. */
   private final AtomicInteger underWay = new AtomicInteger();
 
-  /** Number of calls whose futures have not completed yet; {@link #close} waits for them. */
+  /**
+   * Number of requests whose futures have not completed. {@link #close} waits for these futures.
+   */
   private final AtomicInteger uncompleted = new AtomicInteger();
 
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -62,7 +67,7 @@ public final class WeirClient implements AutoCloseable {
     this.nodes = new Nodes(settings.nodes(), System::nanoTime);
     this.timer = new ScheduledThreadPoolExecutor(1, WeirClient::timerThread);
     timer.setRemoveOnCancelPolicy(true);
-    // after the close only timeouts of completed calls can be rejected
+    // after the close, the timer rejects only timeouts of completed requests
     timer.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
     HttpClient given = settings.http();
     this.transport =
@@ -93,8 +98,8 @@ public final class WeirClient implements AutoCloseable {
   /**
    * Creates a builder of a client.
    *
-   * @param failureMode the decision when no node has decided in time. There is no default: either
-   *     choice has a price, calls without a limit or refused calls
+   * @param failureMode the decision if no node decides before the deadline. It has no default,
+   *     because the program must choose between calls without a limit and refused calls
    * @param nodes base URLs of the nodes, such as {@code http://weir-1:8080}, at least one
    */
   public static Builder builder(FailureMode failureMode, URI... nodes) {
@@ -102,8 +107,8 @@ public final class WeirClient implements AutoCloseable {
   }
 
   /**
-   * Checks whether a call may pass, and waits for the decision, at most until the deadline of the
-   * settings. An interrupt does not end the wait.
+   * Checks whether a call may pass. Waits for the decision, at most until the default deadline. An
+   * interrupt does not end the wait.
    *
    * @throws WeirRequestException if a node refuses the request as wrong
    * @throws IllegalStateException if the client is closed
@@ -112,7 +117,7 @@ public final class WeirClient implements AutoCloseable {
     return await(checkAsync(call));
   }
 
-  /** Checks whether a call may pass, with the deadline of the settings. */
+  /** Checks whether a call may pass, with the default deadline. */
   public CompletableFuture<Decision> checkAsync(Call call) {
     return checkAsync(call, settings.deadline());
   }
@@ -120,11 +125,11 @@ public final class WeirClient implements AutoCloseable {
   /**
    * Checks whether a call may pass.
    *
-   * @param deadline time until the call is decided, by a node or by this client; at most 10 minutes
-   * @return the decision; completed with a {@link WeirRequestException} if a node refuses the
-   *     request as wrong
-   * @throws IllegalArgumentException if the deadline is not greater than zero and than the linger
-   *     time of batches, or is greater than 10 minutes
+   * @param deadline maximum time until a node or this client decides the call; at most 10 minutes
+   * @return the decision; the future fails with a {@link WeirRequestException} if a node refuses
+   *     the request as wrong
+   * @throws IllegalArgumentException if the deadline is not greater than zero, not greater than the
+   *     linger time of batches, or greater than 10 minutes
    * @throws IllegalStateException if the client is closed
    */
   public CompletableFuture<Decision> checkAsync(Call call, Duration deadline) {
@@ -155,13 +160,13 @@ public final class WeirClient implements AutoCloseable {
   }
 
   /**
-   * Settles an allowed call at its actual cost; 0 voids it. A call is settled once; a repetition
-   * has the same result.
+   * Settles an allowed call at its actual cost. A cost of 0 voids the call. A call can be settled
+   * only once. A repeated request with the same cost has the same result.
    *
-   * @param verdict the call's verdict; its usage position makes the search for the call fast
-   * @param actualCost the cost, at least 0
-   * @return the result; completed with a {@link WeirRequestException} if a node refuses the request
-   *     as wrong
+   * @param verdict the verdict on the call; its usage position makes the search for the call fast
+   * @param actualCost the actual cost, at least 0
+   * @return the result; the future fails with a {@link WeirRequestException} if a node refuses the
+   *     request as wrong
    */
   public CompletableFuture<Settlement> settle(Verdict verdict, long actualCost) {
     String position = verdict.usagePosition();
@@ -173,8 +178,8 @@ public final class WeirClient implements AutoCloseable {
   }
 
   /**
-   * Settles an allowed call at its actual cost, like {@link #settle(Verdict, long)}. Weir searches
-   * for the call by the time in its id, if the client or a node created the id.
+   * Settles an allowed call at its actual cost, as {@link #settle(Verdict, long)} does. If this
+   * client or a node created the id, Weir searches for the call by the time in the id.
    */
   public CompletableFuture<Settlement> settle(String client, String id, long actualCost) {
     return settle(client, id, actualCost, Map.of());
@@ -199,7 +204,7 @@ public final class WeirClient implements AutoCloseable {
         (cause, detail) -> new Settlement.Unavailable(detail, Duration.ofSeconds(1)));
   }
 
-  /** Renews a slot for another lease. Use the returned slot from then on. */
+  /** Renews a slot for another lease. Use the returned slot for further requests. */
   public CompletableFuture<SlotRenewal> renew(HeldSlot slot) {
     return submit(
         settings.ofChecks(settings.deadline()),
@@ -207,7 +212,7 @@ public final class WeirClient implements AutoCloseable {
         (cause, detail) -> new SlotRenewal.Unavailable(detail));
   }
 
-  /** Releases a slot. Release a call's slot once, after its last try and its last renewal. */
+  /** Releases a slot. Call this method once, after the last try and the last renewal. */
   public CompletableFuture<SlotRelease> release(HeldSlot slot) {
     return submit(
         settings.ofChecks(settings.deadline()),
@@ -239,7 +244,9 @@ public final class WeirClient implements AutoCloseable {
       return CompletableFuture.completedFuture(
           fallback.apply(
               Cause.OVERLOADED,
-              "this client has " + settings.maxUnderWay() + " requests in progress"));
+              "this client has the maximum of "
+                  + settings.maxUnderWay()
+                  + " requests in progress"));
     }
     CompletableFuture<T> answer;
     try {
@@ -273,8 +280,8 @@ public final class WeirClient implements AutoCloseable {
   }
 
   /**
-   * Accepts no more calls, and waits for the calls in progress, at most until the latest of their
-   * deadlines. May be called again.
+   * Closes the client. It accepts no more requests, and waits for the requests in progress, at most
+   * until the latest of their deadlines. A second call has no effect.
    */
   @Override
   public void close() {
@@ -289,7 +296,7 @@ public final class WeirClient implements AutoCloseable {
     timer.shutdownNow();
   }
 
-  /** Builds a client from settings. Not thread-safe. */
+  /** Builder of a client. Not thread-safe. */
   public static final class Builder {
     private final FailureMode failureMode;
     private final List<URI> nodes;
@@ -308,14 +315,15 @@ public final class WeirClient implements AutoCloseable {
       this.nodes = List.copyOf(nodes);
     }
 
-    /** Sends a bearer token with each request; by default none is sent. */
+    /** Sets the bearer token of each request. By default, requests have no token. */
     public Builder token(String value) {
       Objects.requireNonNull(value, "token");
       return token(() -> value);
     }
 
     /**
-     * Sends a bearer token. The supplier is called before each request, so the token may change.
+     * Sets a supplier of the bearer token. The client calls it before each request, so the token
+     * may change.
      */
     public Builder token(Supplier<String> value) {
       this.token = Objects.requireNonNull(value, "token");
@@ -323,23 +331,24 @@ public final class WeirClient implements AutoCloseable {
     }
 
     /**
-     * Uses the caller's HTTP client, with its certificates, proxy, HTTP version and connect
-     * timeout. By default the client creates its own for HTTP/1.1.
+     * Sets the HTTP client, with its certificates, proxy, HTTP version and connect timeout. By
+     * default, the builder creates a client for HTTP/1.1.
      */
     public Builder http(HttpClient value) {
       this.http = Objects.requireNonNull(value, "http");
       return this;
     }
 
-    /** Sets the time until a call is decided, by a node or by the client; 1 s by default. */
+    /** Sets the maximum time until a node or the client decides a call; 1 s by default. */
     public Builder deadline(Duration value) {
       this.deadline = value;
       return this;
     }
 
     /**
-     * Sets the timeout of one try of a check; 300 ms by default, or the deadline if that is
-     * shorter. Nodes that confirm each call in Kafka ({@code WEIR_DURABILITY=acked}) need more.
+     * Sets the timeout of one try of a check. The default is 300 ms, or the deadline if it is
+     * shorter. Nodes with {@code WEIR_DURABILITY=acked} wait for Kafka, so they need a longer
+     * timeout.
      */
     public Builder tryTimeout(Duration value) {
       this.tryTimeout = value;
@@ -347,8 +356,8 @@ public final class WeirClient implements AutoCloseable {
     }
 
     /**
-     * Sets the time until a settlement has a result; 15 s by default, since it waits until the call
-     * is counted.
+     * Sets the maximum time until a settlement has a result. The default is 15 s, because a
+     * settlement waits until the call is counted.
      */
     public Builder settleDeadline(Duration value) {
       this.settleDeadline = value;
@@ -362,11 +371,12 @@ public final class WeirClient implements AutoCloseable {
     }
 
     /**
-     * Combines checks that arrive within a short time into one request. By default each check is
-     * its own request. That adds no wait, and its response has header fields that a batch's
-     * response lacks.
+     * Combines checks that arrive within a short time into one request. By default, each check is a
+     * separate request. A separate request does not wait for other checks, and its response has
+     * header fields that the response to a batch lacks.
      *
-     * @param linger time that the first check of a batch waits for others; zero means no batches
+     * @param linger time that the first check of a batch waits for other checks; zero for no
+     *     batches
      * @param size maximum number of checks in a batch, 1 to 1,000
      */
     public Builder batches(Duration linger, int size) {
@@ -376,8 +386,9 @@ public final class WeirClient implements AutoCloseable {
     }
 
     /**
-     * Sets the maximum number of concurrent requests, at least 1; 10,000 by default. Above it a
-     * check is {@link Decision.Undecided} at once, with {@link Cause#OVERLOADED}.
+     * Sets the maximum number of concurrent requests, at least 1; 10,000 by default. Above the
+     * maximum, the client immediately returns {@link Decision.Undecided} with {@link
+     * Cause#OVERLOADED}.
      */
     public Builder maxUnderWay(int value) {
       this.maxUnderWay = value;
@@ -385,9 +396,9 @@ public final class WeirClient implements AutoCloseable {
     }
 
     /**
-     * Creates the client. It does not connect before the first check.
+     * Creates the client. It connects to a node at the first request.
      *
-     * @throws IllegalArgumentException if the settings are invalid; the message names the setting
+     * @throws IllegalArgumentException if a setting is not valid; the message states the setting
      */
     public WeirClient build() {
       Duration aTry = tryTimeout;

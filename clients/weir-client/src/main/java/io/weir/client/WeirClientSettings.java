@@ -12,15 +12,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * The validated settings of a client. Immutable.
  *
- * @param failureMode the decision when no node has decided in time
+ * @param failureMode the decision if no node decides before the deadline
  * @param nodes base URLs of the nodes, at least one
- * @param token supplies the bearer token; null means none
- * @param http sends the requests; null means that the client creates its own
- * @param deadline time until a call is decided, by a node or by the client
+ * @param token supplier of the bearer token; null for requests without a token
+ * @param http HTTP client; null if {@link WeirClient} creates one
+ * @param deadline maximum time until a node or the client decides a call
  * @param tryTimeout timeout of one try of a check; at most the deadline
- * @param settleDeadline time until a settlement has a result
+ * @param settleDeadline maximum time until a settlement has a result
  * @param maxTries maximum number of tries of one request
- * @param batchLinger time that a check waits for others; zero means no batches
+ * @param batchLinger time that a check waits for other checks; zero for no batches
  * @param batchSize maximum number of checks in a batch
  * @param maxUnderWay maximum number of concurrent requests
  */
@@ -36,7 +36,7 @@ record WeirClientSettings(
     Duration batchLinger,
     int batchSize,
     int maxUnderWay) {
-  /** Maximum of all times, so that a wrong unit is noticed. */
+  /** Maximum of all times: 10 minutes. A greater value probably has a wrong unit. */
   private static final Duration LONGEST = Duration.ofMinutes(10);
 
   private static final int MAX_BATCH = 1_000;
@@ -44,7 +44,7 @@ record WeirClientSettings(
   WeirClientSettings {
     nodes = List.copyOf(nodes);
     if (nodes.isEmpty()) {
-      throw new IllegalArgumentException("at least one node is required");
+      throw new IllegalArgumentException("nodes must have at least one URL, but is empty");
     }
     nodes.forEach(WeirClientSettings::requireNode);
     requireTime("deadline", deadline);
@@ -58,14 +58,14 @@ record WeirClientSettings(
     requireAtLeastOne("maxUnderWay", maxUnderWay);
     if (batchLinger.isNegative() || batchLinger.compareTo(deadline) >= 0) {
       throw new IllegalArgumentException(
-          "batchLinger must be zero or more and below the deadline, "
+          "batchLinger must be at least zero and less than the deadline, "
               + deadline
               + ", but is "
               + batchLinger);
     }
     if (batchSize < 1 || batchSize > MAX_BATCH) {
       throw new IllegalArgumentException(
-          "batchSize must be 1 to " + MAX_BATCH + ", but is " + batchSize);
+          "batchSize must be between 1 and " + MAX_BATCH + ", but is " + batchSize);
     }
   }
 
@@ -78,14 +78,14 @@ record WeirClientSettings(
         || node.getRawFragment() != null
         || node.getRawUserInfo() != null) {
       throw new IllegalArgumentException(
-          "a node must be a URL like http://host:8080, without a user or a query");
+          "a node must be a URL such as http://host:8080, without a user and a query");
     }
   }
 
   /**
-   * Refuses a time that is not positive, or that exceeds {@link #LONGEST}.
+   * Requires that a time is positive and at most {@link #LONGEST}.
    *
-   * @throws IllegalArgumentException if the time is refused; the message begins with {@code what}
+   * @throws IllegalArgumentException if it is not; the message begins with {@code what}
    */
   static void requireTime(String what, Duration time) {
     if (time.isNegative() || time.isZero() || time.compareTo(LONGEST) > 0) {
@@ -109,8 +109,8 @@ record WeirClientSettings(
   }
 
   /**
-   * Returns the limits of settlements. A settlement waits until the call is counted, so each try
-   * may take the whole time.
+   * Returns the limits for the tries of a settlement. A try may take the whole time, because a
+   * settlement waits until the call is counted.
    */
   Attempts.Bounds ofSettlements() {
     return new Attempts.Bounds(settleDeadline, settleDeadline, maxTries);

@@ -4,9 +4,9 @@ package io.weir.client;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown when a node refuses a request that would fail again: a member is wrong, or the token is
- * not accepted. The calling program or its settings must change, so the failure mode does not
- * apply.
+ * Thrown when a node refuses a request because a member is wrong or the token is not accepted. A
+ * retry would fail again, and the failure mode does not apply. The program or its settings must be
+ * corrected.
  */
 public final class WeirRequestException extends RuntimeException {
   private static final long serialVersionUID = 1;
@@ -30,14 +30,16 @@ public final class WeirRequestException extends RuntimeException {
   }
 
   /**
-   * Returns the reason from the check API, such as {@code invalid-member}. Returns {@code unknown}
-   * if the response is not from a node of Weir.
+   * Returns the reason as in the check API, such as {@code invalid-member}; {@code unknown} if the
+   * response does not come from a node.
    */
   public String reason() {
     return reason;
   }
 
-  /** Returns the wrong member, parameter or header field; null if none of them is wrong. */
+  /**
+   * Returns the member, parameter or header field that is wrong; null if no single field is wrong.
+   */
   public @Nullable String field() {
     return field;
   }

@@ -11,13 +11,14 @@ import org.springframework.web.util.pattern.PathPattern;
 import org.springframework.web.util.pattern.PathPatternParser;
 
 /**
- * Maps requests to endpoints. The number of endpoints is limited by the templates and methods,
- * whatever paths callers send. Immutable.
+ * Maps requests to endpoints by route templates. The templates and the methods limit the number of
+ * endpoints, whatever paths callers send. Immutable.
  *
- * <p>No spelling of a request can avoid its template. Paths are first compared in the form that
- * containers match ({@link RequestPath}). If no template matches, they are compared as Spring reads
- * them, without resolving dot segments. The handler of {@code GET} also serves {@code HEAD}. So a
- * {@code HEAD} has the endpoint of {@code GET} unless a template names {@code HEAD}.
+ * <p>A caller cannot avoid a template by another spelling of the path. A path is first compared in
+ * the form that servlet containers match ({@link RequestPath}). If no template matches, the path is
+ * compared in the form that Spring matches, without resolving dot segments. A {@code HEAD} request
+ * has the endpoint of {@code GET} unless a template has the method {@code HEAD}, because the
+ * handler of {@code GET} also serves {@code HEAD}.
  */
 final class EndpointTemplates {
   private static final String OTHER = "other";
@@ -29,7 +30,7 @@ final class EndpointTemplates {
 
   private final List<Template> templates = new ArrayList<>();
 
-  /** A template: its method, its path as text, and its path as a pattern. */
+  /** A template: the method, the path as text, and the path as a pattern. */
   private record Template(String method, String shown, PathPattern path) {
     boolean isOf(String asked) {
       return method.equals(ANY)
@@ -39,17 +40,20 @@ final class EndpointTemplates {
   }
 
   /**
-   * Reads templates.
+   * Parses templates.
    *
-   * @param routes each a method (or {@code *} for any), a space, and a Spring path pattern
-   * @throws IllegalArgumentException if a route is malformed; the message names it
+   * @param routes templates; each consists of a method (or {@code *} for every method), a space,
+   *     and a Spring path pattern
+   * @throws IllegalArgumentException if a route is malformed; the message contains the route
    */
   EndpointTemplates(List<String> routes) {
     for (String route : routes) {
       String[] words = route.strip().split("\\s+", -1);
       if (words.length != 2 || !words[1].startsWith("/")) {
         throw new InvalidPropertyException(
-            "weir.filter.routes must have lines like 'GET /v1/items/{id}', not '" + route + "'");
+            "weir.filter.routes must have lines such as 'GET /v1/items/{id}', but has '"
+                + route
+                + "'");
       }
       templates.add(
           new Template(
@@ -57,7 +61,7 @@ final class EndpointTemplates {
               words[1],
               PathPatternParser.defaultInstance.parse(withoutSlashAtTheEnd(words[1]))));
     }
-    // the most specific path first; HEAD before GET, which also matches HEAD; any method last
+    // the most specific path first; HEAD before GET, because GET also matches HEAD; * last
     templates.sort(
         Comparator.comparing(Template::path, PathPattern.SPECIFICITY_COMPARATOR)
             .thenComparing(template -> template.method().equals(ANY))
@@ -65,9 +69,10 @@ final class EndpointTemplates {
   }
 
   /**
-   * Returns the endpoint of a request: a method, and the template or {@code other}.
+   * Returns the endpoint of a request: the method, a space, and the template's path or {@code
+   * other}.
    *
-   * @param path its path within the application, percent-encoded as in the request
+   * @param path path within the application, percent-encoded as in the request
    */
   String endpoint(String method, String path) {
     return endpoint(method, "", path);
@@ -76,8 +81,8 @@ final class EndpointTemplates {
   /**
    * Returns the endpoint of a request to an application.
    *
-   * @param contextPath the application's path, empty if it is the root
-   * @param address the whole path of the request, percent-encoded as in the request
+   * @param contextPath context path of the application; empty for the root
+   * @param address whole path of the request, percent-encoded as in the request
    */
   String endpoint(String method, String contextPath, String address) {
     String upper = method.toUpperCase(Locale.ROOT);

@@ -4,7 +4,10 @@ package io.weir.spring;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Reports a missing or wrong property as one sentence instead of a stack trace. */
+/**
+ * Failure analyzer that reports a missing or wrong property in one sentence instead of a stack
+ * trace.
+ */
 final class InvalidPropertyAnalyzer extends AbstractFailureAnalyzer<InvalidPropertyException> {
   @Override
   protected FailureAnalysis analyze(Throwable rootFailure, InvalidPropertyException cause) {

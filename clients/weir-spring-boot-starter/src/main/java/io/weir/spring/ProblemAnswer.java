@@ -11,11 +11,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A response to a refused request, as a problem document (RFC 9457). Its {@code reason} is a reason
- * of the check API. Immutable.
+ * The response to a refused request, as a problem document (RFC 9457). The member {@code reason}
+ * has the same values as in the check API. Immutable.
  *
  * @param status the HTTP status
- * @param fields header fields in addition to those of a verdict
+ * @param fields header fields, in addition to the header fields of a verdict
  * @param members members of the body
  */
 record ProblemAnswer(int status, Map<String, String> fields, Map<String, Object> members) {

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Resolves calls by the properties {@code weir.filter.*}. Thread-safe. */
+/** A call resolver that uses the properties {@code weir.filter.*}. Thread-safe. */
 final class PropertiesCallResolver implements WeirCallResolver {
   private static final Logger LOG = LoggerFactory.getLogger(PropertiesCallResolver.class);
 
@@ -20,19 +20,19 @@ final class PropertiesCallResolver implements WeirCallResolver {
   /**
    * Creates a resolver.
    *
-   * @throws IllegalArgumentException if a route is invalid
+   * @throws IllegalArgumentException if a route is not valid
    */
   PropertiesCallResolver(WeirProperties.Filter properties) {
     this.properties = properties;
     this.routes = new EndpointTemplates(properties.routes());
     if (properties.routes().isEmpty()) {
       LOG.warn(
-          "weir_no_routes detail=\"weir.filter.routes is empty: every call has an endpoint like"
-              + " 'GET other', and a policy for another endpoint matches none\"");
+          "weir_no_routes detail=\"weir.filter.routes is empty: every call has an endpoint such as"
+              + " 'GET other', so policies for other endpoints match no call\"");
     }
   }
 
-  /** Returns a description of what the request of an unknown caller lacks. */
+  /** Returns a sentence that states what the request of an unknown caller lacks. */
   String missing() {
     if (properties.apiKeyHeader() != null) {
       return "the field "
@@ -70,7 +70,8 @@ final class PropertiesCallResolver implements WeirCallResolver {
   }
 
   /**
-   * Returns the value of a field that occurs once. If it occurs twice, neither value is trusted.
+   * Returns the value of a header field that occurs once; null if it is missing or occurs more than
+   * once, because then no value can be trusted.
    */
   private static @Nullable String only(HttpServletRequest request, String header) {
     List<String> values = Collections.list(request.getHeaders(header));

@@ -8,14 +8,14 @@ import java.util.List;
  * Normalizes request paths to the form that servlet containers match.
  *
  * <ol>
- *   <li>Removes the parameters of each segment: the first semicolon and the text after it.
- *   <li>Removes empty segments and a slash at the end.
- *   <li>Resolves dot segments, also with percent-encoded dots. Segments above the root are dropped.
+ *   <li>Removes the parameters of each segment, which begin with the first semicolon.
+ *   <li>Removes empty segments and the slash at the end.
+ *   <li>Resolves dot segments, also with percent-encoded dots. Drops segments above the root.
  *   <li>Encodes a percent sign that does not begin an encoded byte as {@code %25}.
  * </ol>
  *
- * <p>Segments otherwise stay encoded, since the code that compares them decodes them once. For
- * example, {@code //v1/x/%2e./it%65ms;v=1/7/} becomes {@code /v1/it%65ms/7}. Stateless and
+ * <p>Apart from this, segments stay encoded, because the code that compares them decodes them once.
+ * Example: {@code //v1/x/%2e./it%65ms;v=1/7/} becomes {@code /v1/it%65ms/7}. Stateless and
  * thread-safe.
  */
 final class RequestPath {
@@ -23,7 +23,7 @@ final class RequestPath {
 
   private RequestPath() {}
 
-  /** Returns the segments of the normalized path. Accepts any text. */
+  /** Returns the segments of the normalized path. Every text is accepted. */
   static List<String> segments(String path) {
     List<String> segments = new ArrayList<>();
     for (String written : path.split("/", -1)) {
@@ -41,10 +41,10 @@ final class RequestPath {
   }
 
   /**
-   * Returns the normalized path within an application. It is the whole path without its first
-   * segments, as many as the application's own path has.
+   * Returns the normalized path within an application: the path without as many first segments as
+   * the context path has.
    *
-   * @param contextPath the application's path, empty if it is the root
+   * @param contextPath context path of the application; empty for the root
    */
   static String within(String contextPath, String address) {
     List<String> segments = segments(address);
@@ -54,7 +54,7 @@ final class RequestPath {
 
   /**
    * Returns the path with {@code %25} for each percent sign that does not begin an encoded byte.
-   * Such a sign would make the path unreadable.
+   * Otherwise the path could not be decoded.
    */
   static String decodable(String path) {
     if (path.indexOf('%') < 0) {

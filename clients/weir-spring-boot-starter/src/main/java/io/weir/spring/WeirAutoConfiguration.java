@@ -10,28 +10,29 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 
-/** Creates the client of an application, unless the application defines one. */
+/** Auto-configuration of the {@link WeirClient}, unless the application defines one. */
 @AutoConfiguration
 @ConditionalOnProperty(prefix = "weir", name = "enabled", matchIfMissing = true)
 @EnableConfigurationProperties(WeirProperties.class)
 public final class WeirAutoConfiguration {
   /**
-   * Returns the client that the properties describe. It is closed with the application.
+   * Creates the client from the properties. Spring closes it with the application context.
    *
-   * @throws IllegalArgumentException if a property is missing or wrong; the message names it
+   * @throws IllegalArgumentException if a property is missing or wrong; the message states the
+   *     property
    */
   @Bean(destroyMethod = "close")
   @ConditionalOnMissingBean
   public WeirClient weirClient(WeirProperties properties) {
     if (properties.nodes().isEmpty()) {
       throw new InvalidPropertyException(
-          "weir.nodes must name at least one node, such as http://weir-1:8080");
+          "weir.nodes must have at least one URL, such as http://weir-1:8080, but is empty");
     }
     FailureMode mode = properties.failureMode();
     if (mode == null) {
       throw new InvalidPropertyException(
-          "weir.failure-mode must be open (calls pass when Weir does not answer) or closed (they"
-              + " are refused)");
+          "weir.failure-mode must be open (if no node decides, calls pass) or closed (they are"
+              + " refused), but is not set");
     }
     try {
       WeirClient.Builder builder =
@@ -46,11 +47,11 @@ public final class WeirAutoConfiguration {
       return builder.build();
     } catch (IllegalArgumentException wrong) {
       throw new InvalidPropertyException(
-          "a property of weir.* is wrong: " + wrong.getMessage(), wrong);
+          "a property weir.* is not valid: " + wrong.getMessage(), wrong);
     }
   }
 
-  /** Returns the counter of requests by outcome. */
+  /** Creates the counters of requests by outcome. */
   @Bean
   @ConditionalOnMissingBean
   public WeirStatistics weirStatistics() {

@@ -6,11 +6,14 @@ import jakarta.servlet.http.HttpServletRequest;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Maps a request to the call that Weir checks: its client, its endpoint and its cost. An
- * application may define its own bean instead of using the properties. Must be thread-safe.
+ * Maps a request to the call that Weir checks, with its client, endpoint and cost. An application
+ * may define its own bean instead of using the properties. Implementations must be thread-safe.
  */
 @FunctionalInterface
 public interface WeirCallResolver {
-  /** Returns the call; null if the client is unknown, so that the request is refused. */
+  /**
+   * Returns the call of a request; null if the client is unknown. The filter then refuses the
+   * request.
+   */
   @Nullable Call resolve(HttpServletRequest request);
 }

@@ -18,14 +18,15 @@ import java.util.Map;
 import org.springframework.web.filter.OncePerRequestFilter;
 
 /**
- * Checks each request with Weir, and answers those that may not pass. It answers with 429, {@code
- * Retry-After} and the {@code RateLimit} fields after a denial. It answers with 401 if the client
- * is unknown, and with 503 if no node decided the call. A request that passes has its {@link
- * Decision} in the attribute {@link #DECISION}. If it holds a slot, the filter releases the slot
- * after the response. Thread-safe.
+ * A servlet filter that checks each request with Weir. If Weir denies the call, the filter responds
+ * with 429, {@code Retry-After} and the {@code RateLimit} fields. If the client is unknown, it
+ * responds with 401. If no node decides the call, and the failure mode refuses it, the filter
+ * responds with 503. A request that passes has its {@link Decision} in the attribute {@link
+ * #DECISION}. If the call holds a slot, the filter releases the slot after the response.
+ * Thread-safe.
  */
 public final class WeirFilter extends OncePerRequestFilter {
-  /** Name of the request attribute with the {@link Decision} of a request that passes. */
+  /** Name of the request attribute that contains the {@link Decision} of a request that passes. */
   public static final String DECISION = "io.weir.decision";
 
   private final WeirClient client;
@@ -33,7 +34,7 @@ public final class WeirFilter extends OncePerRequestFilter {
   private final WeirStatistics statistics;
 
   /**
-   * Creates a filter that uses the client to check the calls that the resolver returns.
+   * Creates a filter that checks the calls of the resolver with the client.
    *
    * @param statistics counts the requests
    */
@@ -53,7 +54,7 @@ public final class WeirFilter extends OncePerRequestFilter {
           resolver instanceof PropertiesCallResolver byProperties
               ? byProperties.missing()
               : "the WeirCallResolver of the application returned no call");
-      ProblemAnswer.callerUnknown("it is not known whose call it is").writeTo(response);
+      ProblemAnswer.callerUnknown("the request does not identify its client").writeTo(response);
       return;
     }
     Decision decision;
@@ -78,7 +79,7 @@ public final class WeirFilter extends OncePerRequestFilter {
       ProblemAnswer.wrongMember(wrong).writeTo(response);
       return;
     }
-    ProblemAnswer.undecided("calls cannot be checked").writeTo(response);
+    ProblemAnswer.undecided("the call could not be checked").writeTo(response);
   }
 
   private static void refuse(Decision decision, HttpServletResponse response) throws IOException {
@@ -123,7 +124,10 @@ public final class WeirFilter extends OncePerRequestFilter {
     }
   }
 
-  /** Releases a slot without waiting. If the release fails, the slot's lease ends by itself. */
+  /**
+   * Releases a slot without waiting. If the release fails, the slot becomes free when its lease
+   * ends.
+   */
   private void release(HeldSlot slot) {
     var unused = client.release(slot);
   }
@@ -132,7 +136,7 @@ public final class WeirFilter extends OncePerRequestFilter {
     fields.forEach(response::setHeader);
   }
 
-  /** Releases a slot when an asynchronous request has its response. */
+  /** A listener that releases a slot when an asynchronous request has its response. */
   private final class Releasing implements AsyncListener {
     private final HeldSlot slot;
 

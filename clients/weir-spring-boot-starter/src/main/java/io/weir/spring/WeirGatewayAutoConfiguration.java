@@ -15,7 +15,10 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.http.HttpHeaders;
 import reactor.core.publisher.Mono;
 
-/** Defines the rate limiter of Spring Cloud Gateway, before the gateway searches for one. */
+/**
+ * Auto-configuration of the rate limiter for Spring Cloud Gateway. It runs before the gateway's own
+ * auto-configuration, which searches for a rate limiter.
+ */
 @AutoConfiguration(
     after = WeirAutoConfiguration.class,
     beforeName = "org.springframework.cloud.gateway.config.GatewayAutoConfiguration")
@@ -24,7 +27,7 @@ import reactor.core.publisher.Mono;
 @ConditionalOnBean(WeirClient.class)
 @ConditionalOnProperty(prefix = "weir.gateway", name = "enabled", matchIfMissing = true)
 public final class WeirGatewayAutoConfiguration {
-  /** Returns the rate limiter. */
+  /** Creates the rate limiter. */
   @Bean
   @ConditionalOnMissingBean
   public WeirRateLimiter weirRateLimiter(
@@ -36,7 +39,7 @@ public final class WeirGatewayAutoConfiguration {
     return new WeirRateLimiter(client, keysAreApiKeys, statistics, configuration);
   }
 
-  /** Returns a resolver that reads API keys, if the properties name their header field. */
+  /** Creates a resolver that reads API keys, if the properties set the header field of the keys. */
   @Bean
   @ConditionalOnMissingBean
   @ConditionalOnProperty(prefix = "weir.gateway", name = "api-key-header")
@@ -44,8 +47,8 @@ public final class WeirGatewayAutoConfiguration {
     String header = String.valueOf(properties.gateway().apiKeyHeader());
     return exchange -> {
       HttpHeaders headers = exchange.getRequest().getHeaders();
-      // if the field occurs twice, neither value is trusted; without a key the gateway refuses the
-      // request
+      // if the field occurs twice, no value can be trusted; without a key, the gateway refuses the
+      // call
       return headers.getOrEmpty(header).size() == 1
           ? Mono.justOrEmpty(headers.getFirst(header))
           : Mono.empty();

@@ -9,12 +9,12 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.context.annotation.Bean;
 
-/** Registers the counter {@code weir.requests}, if the application has Micrometer. */
+/** Auto-configuration of the counter {@code weir.requests}, if the application has Micrometer. */
 @AutoConfiguration(after = WeirAutoConfiguration.class)
 @ConditionalOnClass(MeterBinder.class)
 @ConditionalOnBean(WeirStatistics.class)
 public final class WeirMetricsAutoConfiguration {
-  /** Returns the binder that registers the counter, with a tag for the outcome. */
+  /** Creates the binder that registers the counter with one tag per outcome. */
   @Bean
   public MeterBinder weirMetrics(WeirStatistics statistics) {
     return registry -> {

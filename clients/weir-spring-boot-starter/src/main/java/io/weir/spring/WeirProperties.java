@@ -12,11 +12,11 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * The properties {@code weir.*}. Immutable.
  *
- * @param enabled whether Weir is configured at all
+ * @param enabled whether the auto-configuration of Weir is on
  * @param nodes base URLs of the nodes, such as {@code http://weir-1:8080}; at least one
- * @param failureMode the decision when no node has decided in time; required
- * @param token the bearer token; null means none
- * @param deadline time until a call is decided, by a node or by the failure mode
+ * @param failureMode the decision if no node decides before the deadline; required
+ * @param token the bearer token; null for requests without a token
+ * @param deadline maximum time until a node or the failure mode decides a call
  * @param tryTimeout timeout of one try; at most the deadline
  * @param maxTries maximum number of tries of one call
  * @param filter the servlet filter
@@ -41,13 +41,15 @@ public record WeirProperties(
    * The properties {@code weir.filter.*}.
    *
    * @param enabled whether a servlet application gets the filter
-   * @param urlPatterns the limited paths, as servlet URL patterns
-   * @param order the filter's order; by default it follows the filters of Spring Security
-   * @param apiKeyHeader the header field in which callers send an API key of Weir; null means none
-   * @param clientHeader the header field in which a trusted proxy sends the client's name; null
-   *     means none. Without both fields the client is the name of the authenticated principal
+   * @param urlPatterns the paths that the filter checks, as servlet URL patterns
+   * @param order the order of the filter; by default, it follows the filters of Spring Security
+   * @param apiKeyHeader the header field in which callers send an API key of Weir; null if they
+   *     send none
+   * @param clientHeader the header field in which a trusted proxy sends the client's name; null if
+   *     it sends none. If both fields are null, the client is the name of the authenticated
+   *     principal
    * @param routes the application's endpoints, such as {@code GET /v1/items/{id}}. A call that
-   *     matches none has an endpoint like {@code GET other}
+   *     matches no route has an endpoint such as {@code GET other}
    */
   public record Filter(
       @DefaultValue("true") boolean enabled,
@@ -59,7 +61,8 @@ public record WeirProperties(
     public Filter {
       if (apiKeyHeader != null && clientHeader != null) {
         throw new InvalidPropertyException(
-            "set only one of weir.filter.api-key-header and weir.filter.client-header");
+            "only one of weir.filter.api-key-header and weir.filter.client-header must be set, but"
+                + " both are");
       }
       urlPatterns = List.copyOf(urlPatterns);
       routes = List.copyOf(routes);
@@ -70,12 +73,12 @@ public record WeirProperties(
    * The properties {@code weir.gateway.*}.
    *
    * @param enabled whether a gateway gets the rate limiter
-   * @param apiKeyHeader the header field in which callers send an API key of Weir; null means that
-   *     the gateway's own {@code KeyResolver} returns the client's name
+   * @param apiKeyHeader the header field in which callers send an API key of Weir; null if the
+   *     {@code KeyResolver} of the gateway returns the client's name
    */
   public record Gateway(@DefaultValue("true") boolean enabled, @Nullable String apiKeyHeader) {}
 
-  /** Returns the nodes and the failure mode, without the token, which is a secret. */
+  /** Returns the nodes and the failure mode, without the token because it is a secret. */
   @Override
   public String toString() {
     return "WeirProperties[nodes=" + nodes + ", failureMode=" + failureMode + "]";

@@ -12,12 +12,12 @@ import org.springframework.cloud.gateway.support.ConfigurationService;
 import reactor.core.publisher.Mono;
 
 /**
- * A rate limiter for Spring Cloud Gateway's filter {@code RequestRateLimiter}, which checks
- * requests with Weir. The gateway's key is the client's name or an API key. The endpoint is the
- * route's id, unless the route sets another. Thread-safe.
+ * A rate limiter for the filter {@code RequestRateLimiter} of Spring Cloud Gateway. It checks
+ * requests with Weir. The gateway's key is the client's name or an API key. The endpoint is the id
+ * of the route unless the route sets another endpoint. Thread-safe.
  */
 public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.Route> {
-  /** Prefix of this limiter's arguments in routes. */
+  /** Prefix of the arguments that a route passes to this rate limiter. */
   public static final String CONFIGURATION_PROPERTY_NAME = "weir-rate-limiter";
 
   private final WeirClient client;
@@ -25,11 +25,12 @@ public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.R
   private final WeirStatistics statistics;
 
   /**
-   * Creates a limiter.
+   * Creates a rate limiter.
    *
-   * @param keysAreApiKeys whether the gateway's keys are API keys of Weir instead of client names
+   * @param keysAreApiKeys whether the gateway's keys are API keys of Weir; false if they are names
+   *     of clients
    * @param statistics counts the requests
-   * @param configuration reads the routes' arguments
+   * @param configuration service that reads the arguments of routes
    */
   public WeirRateLimiter(
       WeirClient client,
@@ -42,23 +43,23 @@ public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.R
     this.statistics = statistics;
   }
 
-  /** The arguments of a route. The gateway sets them at its start. */
+  /** The arguments of a route. The gateway sets them when it starts. */
   public static final class Route {
     private @Nullable String endpoint;
     private @Nullable String meter;
     private long cost = 1;
 
-    /** Returns the endpoint of the route's calls; null means the route's id. */
+    /** Returns the endpoint of the route's calls; null if it is the id of the route. */
     public @Nullable String getEndpoint() {
       return endpoint;
     }
 
-    /** Sets the endpoint. */
+    /** Sets the endpoint of the route's calls. */
     public void setEndpoint(@Nullable String value) {
       this.endpoint = value;
     }
 
-    /** Returns the meter of the route's calls; null means {@code calls}. */
+    /** Returns the meter of the route's calls; null for the meter {@code calls}. */
     public @Nullable String getMeter() {
       return meter;
     }
@@ -108,7 +109,7 @@ public final class WeirRateLimiter extends AbstractRateLimiter<WeirRateLimiter.R
     return new Response(decision.isAllowed(), Map.of());
   }
 
-  /** Refuses a request that Weir rejects as wrong, since no limit applies to it. */
+  /** Refuses a request that a node refuses as wrong, because no limit applies to it. */
   private Mono<Response> refused(WeirRequestException wrong) {
     statistics.add(wrong);
     return Mono.just(new Response(false, Map.of()));

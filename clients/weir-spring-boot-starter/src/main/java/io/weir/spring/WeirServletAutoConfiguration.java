@@ -13,21 +13,21 @@ import org.springframework.boot.web.servlet.FilterRegistrationBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.web.filter.OncePerRequestFilter;
 
-/** Installs the filter in a servlet application. */
+/** Auto-configuration of the filter for servlet applications. */
 @AutoConfiguration(after = WeirAutoConfiguration.class)
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
 @ConditionalOnClass({Filter.class, OncePerRequestFilter.class})
 @ConditionalOnBean(WeirClient.class)
 @ConditionalOnProperty(prefix = "weir.filter", name = "enabled", matchIfMissing = true)
 public final class WeirServletAutoConfiguration {
-  /** Returns the resolver of calls by the properties. */
+  /** Creates the call resolver that uses the properties. */
   @Bean
   @ConditionalOnMissingBean
   public WeirCallResolver weirCallResolver(WeirProperties properties) {
     return new PropertiesCallResolver(properties.filter());
   }
 
-  /** Returns the registration of the filter with its URL patterns and order. */
+  /** Creates the registration of the filter, with its URL patterns and its order. */
   @Bean
   public FilterRegistrationBean<WeirFilter> weirFilter(
       WeirClient client,

@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Counts requests by their outcome. Logs each outcome that requires action, at most once a minute.
- * Thread-safe.
+ * Counters of requests by outcome. Also logs each outcome that requires an action, at most once per
+ * minute. Thread-safe.
  */
 public final class WeirStatistics {
   private static final Logger LOG = LoggerFactory.getLogger(WeirStatistics.class);
@@ -30,28 +30,28 @@ public final class WeirStatistics {
 
   /** The outcome of a request. */
   public enum Outcome {
-    /** Weir has allowed it. */
+    /** A node has allowed the call. */
     ALLOWED,
-    /** Weir has denied it. */
+    /** A node has denied the call. */
     DENIED,
-    /** Its API key is unknown or has expired. */
+    /** The API key of the call is unknown or has expired. */
     KEY_REFUSED,
-    /** It has no API key, client or principal, so Weir did not check it. */
+    /** The request has no API key, client or principal, so the call was not checked. */
     CALLER_UNKNOWN,
-    /** No node decided it, and the failure mode let it pass. */
+    /** No node decided the call, and the failure mode allowed it. */
     UNDECIDED_PASSED,
-    /** No node decided it, and it was refused. */
+    /** No node decided the call, and the client refused it. */
     UNDECIDED_REFUSED,
-    /** Weir refused to check it, because a token, a name or a key is invalid. */
+    /** A node refused to check the call because a token, a name or a key is not valid. */
     NOT_ASKED;
 
-    /** Returns the value of the metric's tag. */
+    /** Returns the value of the metric's tag for this outcome. */
     String tag() {
       return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
   }
 
-  /** Creates statistics without requests. */
+  /** Creates counters with the value 0. */
   public WeirStatistics() {
     for (Outcome outcome : Outcome.values()) {
       byOutcome.put(outcome, new Requests());
@@ -100,7 +100,7 @@ public final class WeirStatistics {
   /**
    * Counts a request of an unknown caller.
    *
-   * @param detail what the request lacks, and the property that requires it
+   * @param detail a sentence that states what the request lacks, and the property that requires it
    */
   void addUnknownCaller(String detail) {
     if (add(Outcome.CALLER_UNKNOWN)) {
@@ -108,7 +108,7 @@ public final class WeirStatistics {
     }
   }
 
-  /** Counts an outcome. Returns whether it must be logged now. */
+  /** Counts a request. Returns whether its outcome must be logged now. */
   private boolean add(Outcome outcome) {
     Requests requests = requests(outcome);
     requests.count.increment();

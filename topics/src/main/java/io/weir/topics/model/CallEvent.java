@@ -87,7 +87,7 @@ public record CallEvent(
     Numbers.require("policies_version", policiesVersion, 0);
     Numbers.require("decided_at_ms", decidedAtEpochMillis, 0, Numbers.MAX_EPOCH_MILLIS);
     if (settlement != null && !allowed) {
-      throw new IllegalArgumentException("a settled call must be allowed, but the call was denied");
+      throw new IllegalArgumentException("a denied call cannot be settled");
     }
     if (billing != null) {
       billing.require(decidedAtEpochMillis);
