@@ -6,16 +6,16 @@ import io.weir.limits.check.Decision;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The store of buckets that decides calls. A failure of the store is returned as a value ({@link
- * Decision.Undecided}), never thrown. Thread-safe.
+ * A store of buckets that decides calls. If the store fails, the decision is {@link
+ * Decision.Undecided}; no exception is thrown. Thread-safe.
  *
  * <p>The future of a submitted check always completes normally, at the latest at the caller's
- * timeout, which is a setting of the cache. The cache may charge the check before or after that. A
- * thread of the cache that all checks share completes the future. Dependent stages must not block,
- * and must not complete or cancel the future.
+ * timeout, which is a setting of the cache. The cache may charge the check before or after the
+ * future completes. One thread of the cache completes the futures of all checks. Dependent stages
+ * must not block, and must not complete or cancel the future.
  */
 public interface DecisionCache extends AutoCloseable {
-  /** Takes the cost from every bucket of the check or from none, and waits for the decision. */
+  /** Takes the cost from every bucket of the check or from none. Waits for the decision. */
   default Decision take(Check check) {
     return submit(check).join();
   }
@@ -27,25 +27,31 @@ public interface DecisionCache extends AutoCloseable {
    */
   CompletableFuture<Decision> submit(Check check);
 
-  /** Decides as {@link #take} would, but charges nothing and writes nothing. */
+  /**
+   * Returns the decision that {@link #take} would return, without charging and writing. Waits for
+   * the decision.
+   */
   default Decision peek(Check check) {
     return submitPeek(check).join();
   }
 
-  /** Submits a {@link #peek}. Does not wait for the decision. */
+  /**
+   * Submits a check whose decision charges and writes nothing; see {@link #peek}. Does not wait for
+   * the decision.
+   */
   CompletableFuture<Decision> submitPeek(Check check);
 
   /**
    * Submits the release of a holder's slots. Does not wait for the decision. The decision is {@code
-   * Allowed} whether the holder has slots or not. The reply of a bucket is charged if the holder
-   * had a slot there. If the decision is undecided, slots may or may not be released. A release may
-   * be repeated.
+   * Allowed} even if the holder has no slots. In the reply for a bucket, {@code charged} is true if
+   * the holder had a slot in the bucket. If the check is undecided, the slots may still be held. A
+   * release may be repeated.
    *
    * @param check buckets with slots, and the claim of the holder
    */
   CompletableFuture<Decision> submitRelease(Check check);
 
-  /** Returns whether the cache currently answers. Cheap, repeatable and thread-safe. */
+  /** Returns whether the cache replies at present. The method is fast and may be called often. */
   Health check();
 
   @Override
@@ -54,8 +60,8 @@ public interface DecisionCache extends AutoCloseable {
   /**
    * A cache's health.
    *
-   * @param ok whether the cache answers
-   * @param detail the error, or a description of the server that answered
+   * @param ok whether the cache replies
+   * @param detail the error, or a description of the server that replied
    */
   record Health(boolean ok, String detail) {}
 }

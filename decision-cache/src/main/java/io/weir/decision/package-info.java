@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The port of decision caches. Checks, decisions and the arithmetic are in module limits. */
+/**
+ * The interface of decision caches. Checks, decisions and the arithmetic are in the module limits.
+ */
 @NullMarked
 package io.weir.decision;
 

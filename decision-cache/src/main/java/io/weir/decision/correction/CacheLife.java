@@ -6,54 +6,54 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tracks whether the cache's state can be trusted. The cache is <em>warm</em> while its marker
- * contains the run ID of the server that replies. After a flush, a restart or a failover it is
- * <em>cold</em> until every partition has been restored. Thread-safe.
+ * Determines whether the state of a cache is complete, and coordinates its restoration. The cache
+ * is <em>warm</em> (restored) while its marker contains the run ID of the server that replies.
+ * After a flush, a restart or a failover it is <em>cold</em> (not restored) until every partition
+ * has been restored. Thread-safe.
  */
 public interface CacheLife extends AutoCloseable {
-  /** The condition of the cache. */
+  /** Whether the state of a cache is complete. */
   enum Warmth {
-    /** The cache's state is complete. */
+    /** The state of the cache is complete. */
     WARM,
-    /** The cache has lost its state, or may have lost it. */
+    /** The cache has lost its state, or may have lost its state. */
     COLD,
     /** The cache is unavailable. */
     UNKNOWN
   }
 
-  /** Queries the cache, and renews the marker's time to live if the cache is warm. */
+  /** Queries the cache. If the cache is warm, also renews the marker's time to live. */
   Warmth look();
 
   /**
-   * Waits until a decision has found the cache cold, or the time has elapsed. {@link #look} then
-   * returns the condition. Has no cost while the cache is warm.
+   * Waits until a decision has found that the cache is cold, or until the time has elapsed. The
+   * caller must then call {@link #look}. The method sends no requests.
    */
   void awaitColdSignal(Duration atMost) throws InterruptedException;
 
   /**
-   * Begins the restoration of a cold cache, unless it is warm or another node's restoration is in
-   * progress.
+   * Begins the restoration of a cold cache, unless another node is restoring it.
    *
-   * @return the name of the generation to restore, for {@link io.weir.topics.model.CacheLoss}; null
-   *     if this node must not restore
-   * @throws CacheUnavailableException if the cache does not answer
+   * @return the generation to restore, for {@link io.weir.topics.model.CacheLoss}; null if the
+   *     cache is warm or another node is restoring it
+   * @throws CacheUnavailableException if the cache does not reply
    */
   @Nullable String beginRestoration() throws CacheUnavailableException;
 
   /**
-   * Abandons a restoration because the loss of state could not be announced. Any node may then
-   * begin another restoration.
+   * Abandons a restoration, because the node could not write the {@link
+   * io.weir.topics.model.CacheLoss} to Kafka. Any node may then begin another restoration.
    *
-   * @throws CacheUnavailableException if the cache does not answer
+   * @throws CacheUnavailableException if the cache does not reply
    */
   void abandonRestoration(String generation) throws CacheUnavailableException;
 
   /**
-   * Records that a partition is restored. The cache becomes warm when all partitions have been
-   * recorded for the generation being restored. Other generations are ignored. Idempotent.
+   * Records in the cache that a partition is restored. The cache becomes warm when all partitions
+   * of the current generation are recorded. The method ignores other generations. Idempotent.
    *
    * @return true if the cache is warm now
-   * @throws CacheUnavailableException if the cache does not answer
+   * @throws CacheUnavailableException if the cache does not reply
    */
   boolean noteRestored(CacheRestored restored) throws CacheUnavailableException;
 

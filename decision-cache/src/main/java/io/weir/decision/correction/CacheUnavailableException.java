@@ -2,7 +2,7 @@
 package io.weir.decision.correction;
 
 /**
- * Thrown when the cache did not reply. The message states the reason and contains no data of a
+ * Thrown when the cache does not reply. The message states the reason, and contains no data of a
  * client.
  */
 public sealed class CacheUnavailableException extends Exception permits PartlyUnavailableException {

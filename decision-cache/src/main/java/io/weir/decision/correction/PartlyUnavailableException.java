@@ -8,8 +8,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown when some servers of a cache did not reply. The caller must retry the corrections of their
- * buckets; the other corrections have outcomes.
+ * Thrown when some servers of a cache do not reply. The caller must retry the corrections without
+ * an outcome.
  */
 public final class PartlyUnavailableException extends CacheUnavailableException {
   private static final long serialVersionUID = 1L;
@@ -28,8 +28,8 @@ public final class PartlyUnavailableException extends CacheUnavailableException 
   }
 
   /**
-   * Returns the outcome of each correction of the call, in order; null for a correction without an
-   * outcome.
+   * Returns the outcome of each correction of the call, in their order; null for a correction
+   * without an outcome.
    */
   public List<@Nullable CorrectionOutcome> outcomes() {
     return outcomes;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Repair of the decision cache: corrections of buckets and the restoration of lost state. */
+/**
+ * Corrections of the decision cache's buckets, and the restoration of a cache that has lost its
+ * state.
+ */
 @NullMarked
 package io.weir.decision.correction;
 

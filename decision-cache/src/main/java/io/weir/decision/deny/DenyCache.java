@@ -18,21 +18,22 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Remembers denials of a decision cache that are still valid. Calls of a client over its limit are
- * then denied without a request to the cache. Thread-safe.
+ * A cache of denials that are still valid. A node uses it to deny the calls of a client over its
+ * limit without a request to the decision cache. Thread-safe.
  *
- * <p>A denial states how long its bucket will lack the cost if nothing is charged. Charges only
- * extend that time. The only other change of a bucket is a correction that adds tokens; the caller
- * must then call {@link #drop}. Until the time ends, the cache would deny every call of the bucket
- * with the same limit and at least the same cost. The time counts from before the request to the
- * cache. Only the clock of this process is therefore needed, and no denial is kept too long.
+ * <p>A denial states the time until its bucket holds the cost if no call takes tokens. Charges only
+ * make this time longer. A correction may add tokens to the bucket; the caller must then call
+ * {@link #drop}. Until the time has elapsed, the decision cache would deny every call with the same
+ * bucket, the same limit and at least the same cost. The time begins before the request to the
+ * decision cache. Therefore the clock of this process is sufficient, and no denial is kept too
+ * long.
  *
- * <p>Some changes are not reported: a deleted bucket, a bucket under another limit (nodes with
- * different policies), or a refill by a step of the cache's clock. A denial is then wrong for at
+ * <p>This class does not learn of some changes: a bucket was deleted, a node with other policies
+ * uses another limit, or the decision cache's clock stepped forward. A denial is then wrong for at
  * most the maximum age.
  */
 public final class DenyCache {
-  /** Maximum number of remembered buckets; above it, the least requested buckets are forgotten. */
+  /** Maximum number of cached buckets. Above it, the least frequently used buckets are evicted. */
   public static final int MAX_BUCKETS = 65_536;
 
   private static final long NANOS_PER_MICRO = 1_000;
@@ -45,11 +46,11 @@ public final class DenyCache {
   /**
    * The denial of one bucket.
    *
-   * @param source the state of the cache that denied
-   * @param costTokens the least cost known to be denied
-   * @param reply the bucket's reply to that cost
-   * @param beforeDenialNanos a time before the cache denied the cost
-   * @param afterDenialNanos a time after the cache denied the cost
+   * @param source identifies the state of the decision cache
+   * @param costTokens smallest cost that was denied
+   * @param reply the reply for the bucket to a check with this cost
+   * @param beforeDenialNanos a time before the decision cache denied the cost
+   * @param afterDenialNanos a time after the decision cache denied the cost
    */
   private record Denial(
       Object source,
@@ -62,8 +63,8 @@ public final class DenyCache {
   /**
    * Creates an empty cache.
    *
-   * @param maxAge maximum age of a denial; zero to keep none
-   * @param nanos the process's clock, as {@link System#nanoTime}
+   * @param maxAge maximum age of a denial; zero to cache no denials
+   * @param nanos clock with the semantics of {@link System#nanoTime}
    */
   public DenyCache(Duration maxAge, LongSupplier nanos) {
     this.maxAgeNanos = maxAge.toNanos();
@@ -77,15 +78,16 @@ public final class DenyCache {
             .build();
   }
 
-  /** Returns whether denials are kept. */
+  /** Returns whether denials are cached. */
   public boolean isOn() {
     return maxAgeNanos > 0;
   }
 
   /**
-   * Returns the denial of a check, or null if a request to the cache is needed.
+   * Returns the denial of a check; null if a request to the decision cache is required.
    *
-   * @param source the current state of the cache; a denial of another state is not valid
+   * @param source identifies the current state of the decision cache; a denial of another state is
+   *     not valid
    */
   public Decision.@Nullable StillDenied find(Object source, Check check) {
     if (!isOn()) {
@@ -99,7 +101,7 @@ public final class DenyCache {
         continue;
       }
       if (!request.limit().canHold(check.cost())) {
-        return null; // a retry cannot succeed; the cache answers with another denial
+        return null; // a retry cannot succeed; the decision cache returns another kind of denial
       }
       Denial denial = denials.getIfPresent(request.bucket());
       BucketReply reply =
@@ -112,7 +114,7 @@ public final class DenyCache {
     return shortages == null ? null : new Decision.StillDenied(shortages);
   }
 
-  /** Returns the current reply of the bucket, or null if it may hold the cost. */
+  /** Returns the current reply for the bucket; null if the bucket may hold the cost. */
   private @Nullable BucketReply reply(Denial denial, BucketRequest request, Check check, long now) {
     long mostElapsedNanos = now - denial.beforeDenialNanos;
     if (check.cost() < denial.costTokens
@@ -127,7 +129,7 @@ public final class DenyCache {
     if (mostElapsedNanos / NANOS_PER_MICRO + 1 >= deniedMicros) {
       return null;
     }
-    // rounded up, so that a caller that waits for this time is not denied again
+    // rounded up, so that a call after this time is not denied again
     long elapsedMicros = (now - denial.afterDenialNanos) / NANOS_PER_MICRO;
     long retryAfterMicros = deniedMicros - elapsedMicros;
     long remaining =
@@ -146,13 +148,13 @@ public final class DenyCache {
   }
 
   /**
-   * Returns the least additional time for which a bucket lacks a cost that is greater by the given
-   * tokens. It is a multiple of the tick, since a tick is the unit of refill.
+   * Returns the minimum additional time until a bucket holds a cost that is greater by the given
+   * tokens. The time is a multiple of a tick, because a bucket gains tokens once per tick.
    */
   private static long leastMicros(BucketLimit limit, long moreTokens) {
     BucketArithmetic.Parameters parameters = limit.arithmetic().parameters();
     return parameters.unitsPerTick() == 0
-        ? 0 // at the end of its period, the bucket gains all tokens at once
+        ? 0 // the bucket gains all tokens at the end of its period
         : moreTokens
             * parameters.unitsPerToken()
             / parameters.unitsPerTick()
@@ -160,11 +162,11 @@ public final class DenyCache {
   }
 
   /**
-   * Remembers a denial of the cache. Denials, drops and states of the cache must be passed in the
-   * order in which they happened in the cache.
+   * Caches a denial. Callers must call this method, {@link #drop} and {@link #seen} in the order of
+   * the events in the decision cache.
    *
-   * @param source the state of the cache that denied
-   * @param askedNanos a time before the denial
+   * @param source identifies the state of the decision cache
+   * @param askedNanos a time before the decision cache denied the check
    */
   public void note(Object source, Check check, Decision.Denied denied, long askedNanos) {
     if (!isOn()) {
@@ -174,8 +176,8 @@ public final class DenyCache {
     for (int i = 0; i < check.buckets().size(); i++) {
       BucketRequest request = check.buckets().get(i);
       BucketReply reply = denied.buckets().get(i);
-      // not for sliding windows: a correction of an earlier sub-window is not published for this
-      // bucket
+      // not for sliding windows, because no correction of this bucket reports a change of an
+      // earlier sub-window
       if (request.enforced() && reply.retryAfterMicros() > 0 && request.limit().decidesAlone()) {
         denials.put(
             request.bucket(), new Denial(source, request, check.cost(), reply, askedNanos, now));
@@ -183,14 +185,15 @@ public final class DenyCache {
     }
   }
 
-  /** Forgets the denial of a bucket that has gained tokens. */
+  /** Removes the denial of a bucket to which a correction has added tokens. */
   public void drop(String bucket) {
     denials.invalidate(bucket);
   }
 
   /**
-   * Records whether the cache was warm at a decision. If it has lost its state, its buckets may
-   * hold more, so all denials are dropped. Later denials are remembered again.
+   * Records whether the decision cache was restored at a decision. If it has lost its state, its
+   * buckets may hold more tokens, so this method removes all denials. Later denials are cached
+   * again.
    */
   public void seen(boolean warm) {
     if (wasWarm && !warm) {
@@ -201,7 +204,7 @@ public final class DenyCache {
     }
   }
 
-  /** Returns the number of remembered buckets. */
+  /** Returns the number of cached buckets. */
   public long bucketCount() {
     denials.cleanUp();
     return denials.estimatedSize();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Denials that a process remembers and repeats without a request to the decision cache. */
+/** A cache of denials, by which a process denies calls without a request to the decision cache. */
 @NullMarked
 package io.weir.decision.deny;
 

@@ -7,7 +7,7 @@ import io.weir.limits.correction.BoundedCorrection;
 import io.weir.limits.correction.CorrectionOutcome;
 import java.util.List;
 
-/** Corrects the buckets of a {@link MemoryDecisionCache}. Thread-safe. */
+/** Corrector of the buckets of a {@link MemoryDecisionCache}. Thread-safe. */
 final class MemoryBucketCorrector implements BucketCorrector {
   private final MemoryDecisionCache cache;
 
@@ -22,7 +22,7 @@ final class MemoryBucketCorrector implements BucketCorrector {
     return cache.correct(BucketCorrector.requireBatch(corrections));
   }
 
-  /** Does nothing: the owner of the cache closes it. */
+  /** Does nothing, because the owner of the cache closes the cache. */
   @Override
   public void close() {}
 }

@@ -32,24 +32,24 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A decision cache in the memory of this process, for development, tests and a single node. It
- * decides one check after another under a lock. Its buckets are lost when the process ends.
- * Thread-safe.
+ * A decision cache in the memory of this process, for development, tests and a single node. A lock
+ * serializes the checks. All buckets are lost when the process ends. Thread-safe.
  *
- * <p>The number of buckets may be bounded. Each bucket above the bound evicts a bucket of a small
- * random sample. An expired bucket, which is full, is evicted first. Otherwise the cache evicts a
- * bucket of the owner with the most buckets. The owner is the client, or the policy if clients
- * share its buckets. A client that invents names therefore evicts its own buckets. Among owners
- * with equally many buckets, the bucket that would be full soonest is evicted.
+ * <p>The number of buckets may be bounded. For each bucket above the bound, the cache evicts one
+ * bucket of a small random sample. If the sample has an expired bucket, it evicts that bucket.
+ * Otherwise it evicts a bucket of the owner with the most buckets. The owner is the client, or the
+ * policy if clients share its buckets. A client that calls many invented endpoints therefore evicts
+ * its own buckets. If owners have equally many buckets, the cache evicts the bucket that will be
+ * full first.
  */
 public final class MemoryDecisionCache implements DecisionCache {
-  /** Number of buckets up to which expired buckets are not removed. */
+  /** Number of buckets up to which the cache does not remove expired buckets. */
   private static final int MIN_SWEEP_BUCKETS = 1_024;
 
   /**
-   * Sample size for an eviction. It keeps the work for each new bucket small and even. With a scan
-   * of all buckets, every 25,000th check waited for 40 to 200 ms. The scheme is that of Psounis and
-   * Prabhakar, "A randomized web-cache replacement scheme", INFOCOM 2001.
+   * Sample size for an eviction. With a sample, the work per new bucket is small and constant. With
+   * a scan of all buckets, every 25,000th check waited for 40 to 200 ms. The algorithm is from
+   * Psounis and Prabhakar, "A randomized web-cache replacement scheme", INFOCOM 2001.
    */
   private static final int SAMPLE = 8;
 
@@ -80,7 +80,7 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
   }
 
-  /** A bucket with its content and the index of its name. */
+  /** A stored bucket: its content, and the index of its key. */
   private static final class Kept {
     int index;
     Content content = Content.NONE;
@@ -92,7 +92,7 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /**
-   * Creates an empty, warm cache without a bound.
+   * Creates an empty cache without a bound. The cache is warm.
    *
    * @param clockEpochMicros returns microseconds since 1970, ≥ 1; may step back
    */
@@ -101,15 +101,15 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /**
-   * Creates an empty, warm cache with a bound.
+   * Creates an empty cache with a bound. The cache is warm.
    *
    * @param clockEpochMicros returns microseconds since 1970, ≥ 1; may step back
-   * @param maxBuckets maximum number of buckets between two calls, ≥ 1
+   * @param maxBuckets maximum number of buckets after each call, ≥ 1
    * @throws IllegalArgumentException if {@code maxBuckets} is below 1
    */
   public MemoryDecisionCache(LongSupplier clockEpochMicros, int maxBuckets) {
     if (maxBuckets < 1) {
-      throw new IllegalArgumentException("maxBuckets must be at least 1, is " + maxBuckets);
+      throw new IllegalArgumentException("maxBuckets must be at least 1, but is " + maxBuckets);
     }
     this.clockEpochMicros = clockEpochMicros;
     this.maxBuckets = maxBuckets;
@@ -241,7 +241,7 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /**
-   * Sets whether the cache's state can be trusted. If not, checks with an enforced, held bucket are
+   * Sets whether the cache is warm. If it is not, checks with an enforced, held bucket are
    * undecided.
    */
   public void setWarm(boolean warm) {
@@ -264,8 +264,8 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /**
-   * Removes expired buckets each time the number of buckets has doubled, then the buckets above the
-   * bound.
+   * Removes expired buckets each time the number of buckets has doubled, and then removes buckets
+   * above the bound.
    */
   private void sweep(long nowEpochMicros) {
     if (buckets.size() > sweepAboveBuckets) {
@@ -311,7 +311,7 @@ public final class MemoryDecisionCache implements DecisionCache {
     return Objects.requireNonNull(buckets.get(bucket)).expiresEpochMicros;
   }
 
-  /** Returns the stored state of a bucket, or null if there is none. */
+  /** Returns the stored state of a bucket; null if there is no state. */
   @Nullable BucketState state(String bucket) {
     lock.lock();
     try {
@@ -341,10 +341,7 @@ public final class MemoryDecisionCache implements DecisionCache {
     }
   }
 
-  /**
-   * Returns the number of buckets that were evicted before they expired, since the cache was
-   * created.
-   */
+  /** Returns the number of buckets that the cache has evicted before they expired. */
   public long forgottenBuckets() {
     lock.lock();
     try {
@@ -365,8 +362,8 @@ public final class MemoryDecisionCache implements DecisionCache {
   }
 
   /**
-   * Removes every bucket except slots with leases that may still run: their holders continue,
-   * whether or not this cache decides.
+   * Removes all buckets except slots whose leases may still run, because their holders may still be
+   * in progress.
    */
   public void clearAllButSlots() {
     lock.lock();

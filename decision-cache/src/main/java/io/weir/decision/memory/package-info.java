@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The decision cache in the memory of this process. The package may depend only on the port and its
- * arithmetic.
+ * The decision cache in the memory of this process. The package may depend only on the interface of
+ * decision caches and on the module limits.
  */
 @NullMarked
 package io.weir.decision.memory;

@@ -5,8 +5,8 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 
 /**
- * A sent command without a reply, and the number of times that {@link ReplyWatch} has found no
- * reply. Not thread-safe: modified only by the thread that reads the connection.
+ * A sent command that has no reply, and the number of checks in which {@link ReplyWatch} has found
+ * no reply. Not thread-safe: only the thread that reads the connection may use it.
  */
 final class AwaitedReply {
   private final StatefulRedisConnection<byte[], byte[]> connection;
@@ -16,9 +16,9 @@ final class AwaitedReply {
   private boolean overdue;
 
   /**
-   * Creates the entry of a command that is about to be sent.
+   * Creates the entry of a command before the command is sent.
    *
-   * @param onOverdue run once if there is no reply within the deadline
+   * @param onOverdue action that runs once if there is no reply before the deadline
    */
   AwaitedReply(StatefulRedisConnection<byte[], byte[]> connection, Runnable onOverdue) {
     this.connection = connection;
@@ -29,12 +29,15 @@ final class AwaitedReply {
     return connection;
   }
 
-  /** Counts a look of the watch that found no reply. */
+  /** Counts a check of the watch that found no reply. */
   void countUnansweredLook() {
     looksInVain++;
   }
 
-  /** Returns whether the limit has elapsed, and all looks that fit into it have found no reply. */
+  /**
+   * Returns whether the limit has elapsed, and all checks of the watch within the limit have found
+   * no reply.
+   */
   boolean isOver(Duration limit, long nowNanos, long pauseNanos) {
     return looksInVain >= limit.toNanos() / pauseNanos && nowNanos - begunNanos >= limit.toNanos();
   }

@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** A rarely called script, whose caller blocks until the reply. Thread-safe. */
+/** A script that is called rarely. The caller blocks until the reply. Thread-safe. */
 final class BlockingScript {
   private final RedisScript script;
   private final RedisLink link;
@@ -22,11 +22,11 @@ final class BlockingScript {
   /**
    * Creates a script that is called over a link.
    *
-   * @param watch the watch of the decisions that share the link; null if none do. With a watch,
-   *     only the watch drops the connection, since the caller's timeout may be caused by a pause of
-   *     this process
-   * @param timeout longest wait for a reply; a call occupies the server for a few milliseconds at
-   *     most
+   * @param watch the watch of the decisions on the same link; null if the link has no decisions.
+   *     With a watch, only the watch closes the connection, because a pause of this process may
+   *     cause the timeout of the caller
+   * @param timeout maximum time to wait for a reply; a call takes the server at most a few
+   *     milliseconds
    */
   BlockingScript(RedisScript script, RedisLink link, @Nullable ReplyWatch watch, Duration timeout) {
     this.script = script;
@@ -36,11 +36,11 @@ final class BlockingScript {
   }
 
   /**
-   * Calls the script. If the server does not have it, loads it and calls it again.
+   * Calls the script. If the server does not have the script, loads it and calls it again.
    *
    * @return the reply; null if the script returned nil
-   * @throws CacheUnavailableException if there is no connection, the server does not reply in time,
-   *     or the reply is an error
+   * @throws CacheUnavailableException if there is no connection, the server does not reply before
+   *     the timeout, or the reply is an error
    */
   byte @Nullable [] call(byte[][] keys, byte[]... arguments) throws CacheUnavailableException {
     @Nullable StatefulRedisConnection<byte[], byte[]> connection = link.current();

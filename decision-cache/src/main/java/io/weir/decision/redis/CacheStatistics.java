@@ -13,47 +13,53 @@ import java.util.Objects;
 import java.util.function.LongSupplier;
 
 /**
- * Metrics of a cache since it was started. Thread-safe.
+ * The metrics of a cache since its start. Thread-safe.
  *
- * <p>Asked = allowed + denied + Σ undecided, when no call is in flight.
+ * <p>If no check is in progress, {@code asked} = {@code allowed} + {@code denied} + the sum of
+ * {@code undecided}.
  */
 final class CacheStatistics {
-  /** Classes of batch sizes: 1, 2, 3–4, 5–8, … up to 33–64. */
+  /** Number of classes of batch sizes: 1, 2, 3–4, 5–8, … and 33–64. */
   private static final int SIZE_CLASSES = 7;
 
-  /** Calls of take and peek. */
+  /** Number of submitted checks and peeks. */
   final Counter asked;
 
   final Counter allowed;
   final Counter denied;
 
-  /** Script calls sent, including second attempts. */
+  /** Number of script calls that were sent, including second attempts. */
   final Counter scriptCalls;
 
-  /** Checks sent, including second attempts. */
+  /** Number of checks that were sent, including second attempts. */
   final Counter checksSent;
 
   /**
-   * Checks that left the queue unsent, because the server was silent or the caller's timeout had
-   * passed; they charged nothing.
+   * Number of checks that were not sent because the server did not reply or the caller's timeout
+   * had elapsed. They charged nothing.
    */
   final Counter checksNotSent;
 
-  /** Replies that arrived after the caller's timeout; an allowed call was still charged. */
+  /**
+   * Number of replies that arrived after the caller's timeout. An allowed call was still charged.
+   */
   final Counter repliesLate;
 
-  /** Number of times that the script was loaded because a server did not have it. */
+  /** Number of loads of the script because a server did not have it. */
   final Counter scriptLoads;
 
   final Counter connections;
 
-  /** Connections closed because the server did not reply within the stall timeout. */
+  /**
+   * Number of connections that were closed because the server did not reply within the stall
+   * timeout.
+   */
   final Counter stalls;
 
-  /** Keys evicted by the servers; each is a loss of state. */
+  /** Number of keys that servers evicted. Each eviction is a loss of state. */
   final Counter evictions;
 
-  /** Unexpected exceptions in threads that must not end; these threads continued. */
+  /** Number of unexpected exceptions in threads that must not end. The threads continued. */
   final Counter faults;
 
   private final ThreadFaults faultsOf;
@@ -86,7 +92,8 @@ final class CacheStatistics {
       batches[i] =
           Counter.builder("weir.cache.batches")
               .description(
-                  "calls of the script by their number of checks, up to and with max_checks")
+                  "calls of the script by number of checks; max_checks is the inclusive upper bound"
+                      + " of the class")
               .tag("max_checks", Long.toString(1L << i))
               .register(registry);
     }
@@ -94,7 +101,8 @@ final class CacheStatistics {
         counter(
             registry,
             "weir.cache.checks.not.sent",
-            "checks that left the queue unsent: the server was silent, or the caller's timeout had passed");
+            "checks that were not sent: the server did not reply, or the caller's timeout had"
+                + " elapsed");
     repliesLate =
         counter(
             registry, "weir.cache.late.replies", "replies that arrived after the caller's timeout");
@@ -116,19 +124,19 @@ final class CacheStatistics {
         counter(
             registry,
             "weir.cache.faults",
-            "exceptions that were unexpected, in the threads that call Redis; the threads continued");
+            "exceptions that were unexpected, in threads that call Redis; the threads continued");
     faultsOf = new ThreadFaults(faults::increment);
   }
 
   /**
    * Adds the gauges of a cache.
    *
-   * @param deniedBuckets returns the number of buckets whose calls the cache denies without a
-   *     request to Redis
+   * @param deniedBuckets function that returns the number of buckets whose calls are denied without
+   *     a request to Redis
    */
   void bind(DecisionCache cache, LongSupplier deniedBuckets) {
     Gauge.builder("weir.cache.up", cache, bound -> bound.check().ok() ? 1 : 0)
-        .description("1 when the cache answers, else 0")
+        .description("1 if the cache replies, otherwise 0")
         .register(registry);
     Gauge.builder("weir.deny.cache.buckets", deniedBuckets, LongSupplier::getAsLong)
         .description("buckets whose calls are denied without a request to Redis")

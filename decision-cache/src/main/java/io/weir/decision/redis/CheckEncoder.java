@@ -18,18 +18,19 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Encodes a check for {@code take_tokens.lua}. Thread-safe. */
+/** Encoder of checks for {@code take_tokens.lua}. Thread-safe. */
 final class CheckEncoder {
   /** The operation on the buckets of a check. */
   enum Purpose {
     /** Takes the cost from all buckets, or from none. */
     TAKE(0),
-    /** Returns what {@link #TAKE} would return. */
+    /** Returns the result of {@link #TAKE} without taking the cost. */
     PEEK(1),
-    /** Returns the cost of a call that another server has denied. */
+    /** Gives back the cost of a call that another server has denied. */
     GIVE_BACK(2),
     /**
-     * Like {@link #GIVE_BACK}, and publishes the buckets to the nodes that remember their denials.
+     * Gives back the cost as {@link #GIVE_BACK} does, and publishes the buckets to nodes that cache
+     * denials.
      */
     GIVE_BACK_AND_PUBLISH(3);
 
@@ -38,7 +39,7 @@ final class CheckEncoder {
     /**
      * Creates a purpose.
      *
-     * @param number its number in the script
+     * @param number number of the purpose in the script
      */
     Purpose(int number) {
       this.number = (byte) number;
@@ -52,21 +53,25 @@ final class CheckEncoder {
   private static final byte MODE_ENFORCED = 1;
   private static final byte MODE_HELD = 2;
 
-  /** Factor of the number of earlier buckets, which is added to the mode. */
+  /** Factor by which the number of other buckets is encoded above the mode. */
   private static final int MODES = 4;
 
-  /** Marks a sliding log, in place of the number of earlier buckets. */
+  /** Value in place of the number of other buckets that marks a sliding log. */
   private static final int LOG = 63;
 
-  /** Marks slots, in place of the number of earlier buckets. */
+  /** Value in place of the number of other buckets that marks slots. */
   private static final int SLOTS = 62;
 
   /**
-   * Bytes of the claim in an encoded check for each bucket with slots, in addition to the limit.
+   * Size of the claim in bytes. An encoded check has a claim after the limit of each bucket with
+   * slots.
    */
   private static final int CLAIM_BYTES = Long.BYTES + SlotClaim.HOLDER_CHARS;
 
-  /** Maximum number of cached encodings of limits; more than a policy set has, and small. */
+  /**
+   * Maximum number of cached encodings of limits. It is greater than the number of policies in a
+   * set.
+   */
   private static final int MAX_LIMITS = 4_096;
 
   private final Map<BucketLimit, byte[]> limits = new ConcurrentHashMap<>();
@@ -127,7 +132,9 @@ final class CheckEncoder {
     return packed;
   }
 
-  /** Returns a limit's integers, including the additional integers of some algorithms. */
+  /**
+   * Returns the encoded integers of a limit, including the additional integers of some algorithms.
+   */
   private static byte[] packForCheck(BucketLimit limit) {
     if (limit instanceof SlidingLog log) {
       return packWith(limit, log.windowMicros());
@@ -152,7 +159,7 @@ final class CheckEncoder {
     return packed.array();
   }
 
-  /** Returns the integers that represent a limit in the scripts; see {@code bucket.lua}. */
+  /** Returns the encoded integers of a limit as the scripts read them; see {@code bucket.lua}. */
   static byte[] pack(BucketLimit limit) {
     BucketArithmetic.Parameters parameters = limit.arithmetic().parameters();
     return ByteBuffer.allocate(LIMIT_BYTES)

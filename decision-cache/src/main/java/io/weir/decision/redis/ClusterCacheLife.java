@@ -24,42 +24,51 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tracks which servers of a cluster have lost their state. Each slot has its own marker, stored in
- * that slot. The marker contains the run ID of the server on which the slot's state is complete:
+ * Determines which servers of a cluster have lost their state. Each slot stores its own marker. The
+ * marker contains the run ID of the server on which the state of the slot is complete:
  *
  * <ul>
  *   <li>A flush deletes the markers with the buckets. A restart or a failover changes the run ID.
  *   <li>A slot that is moved keeps its marker, which contains the run ID of its previous server.
- *       The new server accepts such a marker and replaces it on two conditions. The new server was
- *       warm before with its current run ID. The previous server is connected, or was until a
- *       moment ago, and states that it has handed over the slot ({@link ClusterMap#hasHandedOver}).
- *       A replica that replaces a server has all markers of that server, but does not meet these
- *       conditions.
- *   <li>A slot that is reassigned without its keys has no marker.
+ *       The new server accepts and replaces the marker under two conditions. The new server was
+ *       warm before with its current run ID. The previous server is connected, or was connected
+ *       until recently, and reports that it has handed over the slot ({@link
+ *       ClusterMap#hasHandedOver}). A replica that replaces a server has all markers of the server,
+ *       but does not meet these conditions.
+ *   <li>A slot that is assigned to another server without its keys has no marker.
  * </ul>
  *
- * <p>A server with a cold slot is restored as a whole. The other servers continue to decide, and
- * ignore the republished corrections as duplicates. When the restoration begins, the cold markers
- * of the server are deleted, also on its replicas. A server that returns therefore does not find
- * them again. Thread-safe.
+ * <p>If a slot of a server is cold, all slots of the server are restored. The other servers
+ * continue to decide, and ignore the corrections of the restoration as duplicates. When the
+ * restoration begins, the cold markers of the server are deleted, also on its replicas. If the
+ * server is replaced and returns later, it therefore does not have these markers. Thread-safe.
  */
 final class ClusterCacheLife implements CacheLife {
   private static final Logger LOG = LoggerFactory.getLogger(ClusterCacheLife.class);
 
-  /** How long the markers are kept while no node runs; after that the slots are cold. */
+  /** Time to live of the markers. If no node runs for this time, the slots become cold. */
   private static final Duration MARKER_TTL = Duration.ofHours(1);
 
-  /** How long a restoration may make no progress; after that any node may begin another. */
+  /**
+   * Maximum time for which a restoration may make no progress. After it, any node may begin another
+   * restoration.
+   */
   private static final Duration RESTORATION_TTL = Duration.ofMinutes(1);
 
-  /** Maximum number of markers in one script call, which takes a server about a millisecond. */
+  /**
+   * Maximum number of markers in one script call. Such a call takes the server about one
+   * millisecond.
+   */
   private static final int MAX_MARKERS = 1_000;
 
-  /** How long a slot may appear cold until the servers report that it was moved with its keys. */
+  /**
+   * Maximum time for which a moved slot may appear cold, until the servers report that it was moved
+   * with its keys.
+   */
   private static final Duration SETTLING = Duration.ofSeconds(2);
 
   /**
-   * Number of looks in which every marker of a warm server is renewed; there is about one look a
+   * Number of looks in which every marker of a warm server is renewed. There is about one look per
    * second.
    */
   private static final int LOOKS_PER_ROUND = 600;
@@ -77,8 +86,8 @@ final class ClusterCacheLife implements CacheLife {
     private boolean wasWarm;
 
     /**
-     * Until when a cold slot may be a moved slot that not all servers report yet; 0 if there is
-     * none.
+     * Time until which a cold slot may be a moved slot that not all servers report yet; 0 without a
+     * cold slot.
      */
     private long settlesNanos;
 
@@ -135,7 +144,7 @@ final class ClusterCacheLife implements CacheLife {
   }
 
   /**
-   * Looks at all slots of a server if they may have changed, otherwise at the next part of them.
+   * Queries all slots of a server if they may have changed, otherwise the next part of the slots.
    */
   private void look(ClusterRoutes routes, Server server, RedisDecisionCache asked, Known state)
       throws CacheUnavailableException {
@@ -194,10 +203,11 @@ final class ClusterCacheLife implements CacheLife {
       byte[] found = call("look_at_slots.lua", asked, keys, arguments.toArray(byte[][]::new));
       if (found == null || found.length != count) {
         throw new CacheUnavailableException(
-            "the reply has another number of slots than the request");
+            "the reply must have one element per slot of the request, but has another number of"
+                + " elements");
       }
       for (int i = 0; i < count; i++) {
-        // the look at the new server covers a slot that is being moved
+        // other values: the slot is being moved, and the look at its new server covers it
         if (found[i] == '0') {
           state.coldSlot = slots[from + i];
           warm = false;
@@ -207,9 +217,7 @@ final class ClusterCacheLife implements CacheLife {
     return warm;
   }
 
-  /**
-   * Returns the run IDs of the servers that may have handed over slots with their complete state.
-   */
+  /** Returns the run IDs of the servers that may have handed over slots with complete state. */
   private Set<String> handedOver(ClusterRoutes routes, Server to) {
     Set<String> lives = new HashSet<>(cache.topology().retiredLives());
     routes
@@ -227,7 +235,7 @@ final class ClusterCacheLife implements CacheLife {
 
   @Override
   public void awaitColdSignal(Duration atMost) throws InterruptedException {
-    // the caller looks in either case
+    // the caller queries the cache in both cases
     boolean unused = cache.turnedCold().tryAcquire(atMost.toNanos(), TimeUnit.NANOSECONDS);
   }
 
@@ -291,7 +299,7 @@ final class ClusterCacheLife implements CacheLife {
     Restored server = serverOf(generation);
     Restored keeping = server == null ? null : server.keeping(generation);
     if (keeping != null) {
-      // another node may have begun a restoration meanwhile; then there is nothing to abandon
+      // if another node has begun a restoration meanwhile, this call has no effect
       end(keeping, generation);
     }
   }
@@ -306,8 +314,8 @@ final class ClusterCacheLife implements CacheLife {
   }
 
   /**
-   * Records that a partition is restored on the server of the generation. Slots that were moved to
-   * the server since the restoration began are not marked. The call has no effect if the server has
+   * Records that a partition is restored on the server of the generation. It does not mark slots
+   * that were moved to the server after the restoration began. It has no effect if the server has
    * left or has another run ID.
    *
    * @throws PartlyUnavailableException if the server does not reply
@@ -363,21 +371,25 @@ final class ClusterCacheLife implements CacheLife {
   }
 
   /**
-   * A server that is being restored, and the slot that stores the progress.
+   * A server that is being restored, and the slot that stores the progress of the restoration.
    *
    * @param anchor the slot that stores the progress
    */
   private record Restored(RedisDecisionCache cache, String life, BitSet slots, int anchor) {
     /**
-     * Returns a server whose restoration begins. The anchor is the first slot from a number that is
-     * derived from the server's run ID. It therefore rarely changes while other slots are moved.
+     * Returns a server whose restoration begins. The anchor is the first slot of the server from a
+     * number that is derived from the run ID. It therefore rarely changes when other slots are
+     * moved.
      */
     static Restored of(RedisDecisionCache cache, String life, BitSet slots) {
       int slot = slots.nextSetBit(Math.floorMod(life.hashCode(), SlotHash.SLOT_COUNT));
       return new Restored(cache, life, slots, slot < 0 ? slots.nextSetBit(0) : slot);
     }
 
-    /** Returns this server with the slot that stores a generation; null if no slot stores it. */
+    /**
+     * Returns this server with the slot that stores a generation; null if no slot stores the
+     * generation.
+     */
     @Nullable Restored keeping(String generation) throws CacheUnavailableException {
       BitSet first = new BitSet();
       first.set(anchor);
@@ -416,8 +428,8 @@ final class ClusterCacheLife implements CacheLife {
   }
 
   /**
-   * Returns the markers of slots in groups of at most {@link #MAX_MARKERS}, each after the given
-   * number of empty elements.
+   * Returns the markers of slots in groups of at most {@link #MAX_MARKERS}. Each group begins with
+   * the given number of empty elements.
    */
   private static List<byte[][]> markers(BitSet slots, int places) {
     int[] all = slots.stream().toArray();
@@ -472,7 +484,7 @@ final class ClusterCacheLife implements CacheLife {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
-  /** Does nothing: the cache closes its connections. */
+  /** Does nothing, because the cache closes its connections. */
   @Override
   public void close() {}
 }

@@ -24,30 +24,31 @@ import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A decision cache on the servers of a Redis Cluster. It calls each primary like a single server
- * ({@link RedisDecisionCache}): over its own connection, with many checks in one script call.
+ * A decision cache on the servers of a Redis Cluster. It uses each primary as a single server
+ * ({@link RedisDecisionCache}), with its own connection and many checks in one script call.
  * Thread-safe.
  *
- * <p>A client's own buckets are in one slot. Shared buckets may be in any slot. A check of buckets
- * on several servers first takes the cost from the shared buckets, on all of their servers at the
- * same time. Then it takes the cost from the client's own, recorded buckets. If a server denies,
- * the cost is returned to the others before the denial is sent. Until then the shared buckets hold
- * less: another call may be denied, but no call is admitted in excess.
+ * <p>A client's own buckets are in one slot. Shared buckets may be in any slot. A check with
+ * buckets on several servers first takes the cost from the shared buckets, on all their servers
+ * concurrently. Then it takes the cost from the client's own buckets, which are recorded. If a
+ * server denies the check, the cache gives back the cost on the other servers, and then returns the
+ * denial. Meanwhile the shared buckets hold fewer tokens. Another call may therefore be denied, but
+ * no call is admitted in excess.
  *
- * <p>A client that is denied again and again must not reduce shared buckets each time. For a client
- * that was denied recently, the cache therefore peeks at the client's own buckets first. If a
- * server does not reply, and no server denies, the check is undecided. The cost is returned on the
- * other servers; the charge on the silent server is unknown.
+ * <p>A client that is denied repeatedly must not reduce shared buckets each time. If a client was
+ * denied recently, the cache therefore first peeks at the client's own buckets. If a server does
+ * not reply, and no server denies the check, the check is undecided. The cache gives back the cost
+ * on the other servers. The server without a reply may have charged the check.
  *
- * <p>A check of a slot that is being moved between servers charges nothing, and is retried until
- * the deadline.
+ * <p>If a slot of a check is being moved between servers, the check charges nothing, and is retried
+ * until the deadline.
  */
 public final class ClusterDecisionCache implements RedisCache {
 
   private static final long FIRST_PAUSE_MILLIS = 2;
   private static final long MAX_PAUSE_MILLIS = 20;
 
-  /** How long a client counts as recently denied, and how many clients are remembered. */
+  /** Time for which a client counts as recently denied. */
   private static final Duration LATELY = Duration.ofSeconds(10);
 
   private static final int MAX_REFUSED = 10_000;
@@ -57,7 +58,7 @@ public final class ClusterDecisionCache implements RedisCache {
   private final Semaphore turnedCold = new Semaphore(0);
   private final ClusterTopology topology;
 
-  /** First bucket of each client that was recently denied by one of its own buckets. */
+  /** The first bucket of each client that one of its own buckets has recently denied. */
   private final Cache<String, Boolean> refusedLately =
       Caffeine.newBuilder()
           .maximumSize(MAX_REFUSED)
@@ -97,15 +98,15 @@ public final class ClusterDecisionCache implements RedisCache {
         .sum();
   }
 
-  /** Starts a cache without published metrics. */
+  /** Starts a cache without a registry for its metrics. */
   static ClusterDecisionCache start(RedisCacheConfig config) {
     return start(config, new SimpleMeterRegistry());
   }
 
   /**
-   * Starts a cache. Waits for the first attempt to connect, not for its success.
+   * Starts a cache. Waits until the first attempt to connect has ended, even if it has failed.
    *
-   * @param registry receives the metrics of the cache
+   * @param registry registry for the metrics of the cache
    * @throws IllegalArgumentException if the URI is not valid
    */
   static ClusterDecisionCache start(RedisCacheConfig config, MeterRegistry registry) {
@@ -126,7 +127,7 @@ public final class ClusterDecisionCache implements RedisCache {
     return statistics;
   }
 
-  /** Returns the semaphore that has a permit when a server has become cold. */
+  /** Returns the semaphore that gets a permit when a server becomes cold. */
   Semaphore turnedCold() {
     return turnedCold;
   }
@@ -157,7 +158,7 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   /**
-   * A check that is retried until its slots are found.
+   * A check and its attempts. It is retried until its slots are found.
    *
    * @param askedNanos time of the first attempt, by {@link NanoClock}
    * @param tries number of attempts
@@ -191,7 +192,7 @@ public final class ClusterDecisionCache implements RedisCache {
       RedisDecisionCache holder = routes.holder(request.bucket());
       if (holder == null) {
         topology.changed();
-        return done(Failures.unavailable("no server of the cluster holds the slot of a bucket"));
+        return done(Failures.unavailable("no server of the cluster holds a slot of the check"));
       }
       isParted |= first != null && first != holder;
       first = holder;
@@ -204,7 +205,7 @@ public final class ClusterDecisionCache implements RedisCache {
         decided -> Failures.isMoved(decided) ? later(question) : done(decided));
   }
 
-  /** Retries after a pause, unless the deadline has passed. */
+  /** Retries a check after a pause, unless the deadline has passed. */
   private CompletableFuture<Decision> later(Question question) {
     topology.changed();
     if (NanoClock.now() - question.askedNanos() > config.deadline().toNanos()) {
@@ -223,8 +224,8 @@ public final class ClusterDecisionCache implements RedisCache {
   /**
    * Sends a check to one server.
    *
-   * @param alone whether to send the check in its own call, so that it does not fail because of
-   *     other checks' slots, nor they because of its slots
+   * @param alone whether to send the check in its own call. Otherwise the slots of one check can
+   *     make the other checks of the call fail
    */
   private static CompletableFuture<Decision> ask(
       RedisDecisionCache server, Check check, Purpose purpose, boolean alone) {
@@ -256,7 +257,7 @@ public final class ClusterDecisionCache implements RedisCache {
                     : take(split, alone));
   }
 
-  /** Takes the cost from the shared buckets, and then from the client's own. */
+  /** Takes the cost from the shared buckets, and then from the client's own buckets. */
   private CompletableFuture<Decision> take(SplitCheck split, boolean alone) {
     Part last = split.last();
     return allOf(askAll(split.shared(), Purpose.TAKE, alone))
@@ -280,9 +281,9 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   /**
-   * Ends a check after a server has not decided its part. If moved slots are the only reason, the
-   * cost is returned first, and the check is retried. Otherwise the check ends without waiting for
-   * the return.
+   * Ends a check if a server has not decided its part. If moved slots are the only reason, the
+   * cache first gives back the cost and then retries the check. Otherwise the check ends, without
+   * waiting until the cost is given back.
    */
   private CompletableFuture<Decision> endUndecided(SplitCheck split, List<Decision> taken) {
     Decision.Undecided nothing = Failures.MOVED;
@@ -323,8 +324,8 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   /**
-   * Returns the cost to the buckets of the parts that were allowed. The result contains the
-   * decisions after that.
+   * Gives back the cost to the buckets of the allowed parts. The future contains the decisions
+   * afterwards.
    */
   private CompletableFuture<List<Decision>> giveBack(List<Part> parts, List<Decision> decisions) {
     List<CompletableFuture<Decision>> given = new ArrayList<>();
@@ -358,7 +359,9 @@ public final class ClusterDecisionCache implements RedisCache {
                     : done(notGivenBack(given)));
   }
 
-  /** Prevents a retry of a check whose cost could not be returned. */
+  /**
+   * Returns a decision that prevents a retry of a check, because its cost could not be given back.
+   */
   private static Decision notGivenBack(Decision given) {
     return Failures.isMoved(given) ? Failures.unavailable(Failures.MOVED.detail()) : given;
   }
@@ -370,8 +373,8 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   /**
-   * Returns the health of all servers from their last probes, at most a second old. Sends nothing
-   * and does not wait.
+   * Returns the health of all servers from their last probes, which are at most one second old.
+   * Sends no request, and does not wait.
    */
   @Override
   public Health check() {
@@ -380,7 +383,7 @@ public final class ClusterDecisionCache implements RedisCache {
       return new Health(false, topology.reason());
     }
     if (!routes.map().isComplete()) {
-      return new Health(false, "some slots of the cluster are held by no server");
+      return new Health(false, "no server holds some slots of the cluster");
     }
     StringJoiner failures = new StringJoiner("; ");
     routes
@@ -411,8 +414,8 @@ public final class ClusterDecisionCache implements RedisCache {
   }
 
   /**
-   * Returns the check of a server that may evict; otherwise of a server that does not report it;
-   * otherwise of any server.
+   * Returns the check of a server that may evict; otherwise the check of a server that does not
+   * report it; otherwise the check of any server.
    */
   @Override
   public EvictionCheck evictionCheck() {

@@ -17,11 +17,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The server that holds each slot of a cluster, merged from the views of several servers. If
- * several servers claim a slot, the one with the greatest configuration epoch holds it. That is the
- * cluster's own rule (Redis Cluster Specification, "Hash slots configuration propagation"). A
- * server that is partitioned from the others may still claim slots that another has taken over. Its
- * claim is ignored as soon as one of the others is reached. Immutable.
+ * A map from each slot of a cluster to the server that holds it, merged from the views of several
+ * servers. If several servers claim a slot, the server with the greatest configuration epoch holds
+ * it. Redis uses the same rule (Redis Cluster Specification, "Hash slots configuration
+ * propagation"). A server in a minority partition may still claim slots that another server has
+ * taken over. Its claim is ignored when another server replies. Immutable.
  */
 final class ClusterMap {
   static final ClusterMap EMPTY = merge(Set.of());
@@ -37,9 +37,9 @@ final class ClusterMap {
   }
 
   /**
-   * Returns the merged map of the given views. The views may be of several clusters if a server has
-   * left this cluster, or if its address was reassigned. Only the views of the cluster with the
-   * most servers are then used.
+   * Merges views into a map. The views may belong to several clusters if a server has left this
+   * cluster, or if another server has its address now. The map then uses only the views of the
+   * cluster with the most servers.
    */
   static ClusterMap merge(Collection<ClusterView> all) {
     List<ClusterView> views = ofOneCluster(List.copyOf(all));
@@ -89,7 +89,7 @@ final class ClusterMap {
     return most;
   }
 
-  /** Returns the server that holds a slot; null if none is known. */
+  /** Returns the server that holds a slot; null if it is unknown. */
   @Nullable Server holder(int slot) {
     return holders[slot];
   }
@@ -116,7 +116,7 @@ final class ClusterMap {
   }
 
   /**
-   * Returns whether a server itself reports that another server holds all slots that the other
+   * Returns whether {@code from} itself reports that {@code to} holds all slots that {@code to}
    * holds in this map.
    */
   boolean hasHandedOver(Server from, Server to) {
@@ -129,7 +129,7 @@ final class ClusterMap {
     return slots.isEmpty();
   }
 
-  /** Returns whether another map has the same servers, with the same slots. */
+  /** Returns whether another map has the same servers with the same slots. */
   boolean sameSlots(ClusterMap other) {
     return servers.equals(other.servers) && Arrays.equals(holders, other.holders);
   }

@@ -42,20 +42,20 @@ final class ClusterRoutes {
     return servers;
   }
 
-  /** Returns the connection to the holder of a key; null if no server is known to hold it. */
+  /** Returns the connection to the server that holds a key; null if the server is unknown. */
   @Nullable RedisDecisionCache holder(String key) {
     return bySlot[SlotHash.getSlot(key)];
   }
 
   /**
-   * Returns the connection to the holder of a key.
+   * Returns the connection to the server that holds a key.
    *
-   * @throws IllegalStateException if no server is known to hold it
+   * @throws IllegalStateException if the server is unknown
    */
   RedisDecisionCache held(String key) {
     RedisDecisionCache holder = holder(key);
     if (holder == null) {
-      throw new IllegalStateException("no server holds the slot of " + key);
+      throw new IllegalStateException("no known server holds the slot of the key " + key);
     }
     return holder;
   }

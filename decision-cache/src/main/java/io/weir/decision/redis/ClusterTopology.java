@@ -26,8 +26,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Maintains a connection to each primary of a cluster, and the map of its slots. It queries all
- * primaries once a second, and immediately after {@link #changed}. It queries the servers of the
+ * The connections to the primaries of a cluster, and the map of its slots. A thread queries all
+ * primaries once per second, and immediately after {@link #changed}. It queries the servers in the
  * settings only while no primary replies. Thread-safe.
  */
 final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
@@ -38,16 +38,16 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
   /** Minimum time between two rounds of queries. */
   private static final long MIN_PAUSE_MILLIS = 25;
 
-  /** Timeout for the replies of one round: less than a failover takes. */
+  /** Timeout for the replies in one round. It is shorter than a failover. */
   private static final long ANSWER_MILLIS = 500;
 
   /**
-   * How long the run ID of a server that has left is kept, to accept the slots that it has handed
-   * over.
+   * Time for which the run ID of a server that has left is kept. Other servers may accept slots
+   * that it has handed over.
    */
   private static final Duration RETIRED = Duration.ofMinutes(1);
 
-  /** Error of a server without cluster mode. */
+  /** The error that a server without cluster mode returns. */
   private static final String NO_CLUSTER = "cluster support disabled";
 
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(3);
@@ -60,21 +60,21 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
   private final SupervisedThread thread = new SupervisedThread("weir-redis-cluster", this);
 
   /**
-   * Connections to servers that have left or are no longer primaries, with the time of closing. By
-   * then no check waits for them.
+   * Connections to servers that have left or are no longer primaries, with the time at which they
+   * are closed. At that time, no check uses them.
    */
   private final Map<RedisDecisionCache, Long> retired = new LinkedHashMap<>();
 
   private final Map<String, Long> retiredLives = new ConcurrentHashMap<>();
 
   private volatile ClusterRoutes routes = ClusterRoutes.NONE;
-  private volatile String reason = "no server of the cluster was reached yet";
+  private volatile String reason = "no server of the cluster has replied yet";
   private volatile String refusal = "";
 
   /**
-   * Creates a topology that is not started yet.
+   * Creates a topology that {@link #start} starts.
    *
-   * @param connector creates the connection to a server, without starting it
+   * @param connector function that creates the connection to a server, without starting it
    */
   ClusterTopology(RedisCacheConfig config, Function<LinkTarget, RedisDecisionCache> connector) {
     this.config = config;
@@ -82,7 +82,7 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
     this.connector = connector;
   }
 
-  /** Starts the queries, and waits for the outcome of the first round. */
+  /** Starts the queries, and waits for the end of the first round. */
   void start() {
     thread.start();
     try {
@@ -95,31 +95,34 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
     }
   }
 
-  /** Returns the connections as of the last round. */
+  /** Returns the connections after the last round. */
   ClusterRoutes routes() {
     return routes;
   }
 
-  /** Returns why the servers of the settings must not be used; empty if no reason is known. */
+  /**
+   * Returns the reason why the servers in the settings must not be used; empty without a known
+   * reason.
+   */
   String refusal() {
     return refusal;
   }
 
-  /** Returns the run IDs of servers that were connected primaries until a moment ago. */
+  /** Returns the run IDs of servers that were connected primaries until recently. */
   Set<String> retiredLives() {
     long now = NanoClock.now();
     retiredLives.values().removeIf(untilNanos -> now - untilNanos > 0);
     return retiredLives.keySet();
   }
 
-  /** Returns the reason why no server is known. */
+  /** Returns the reason why no server of the cluster is known. */
   String reason() {
     return reason;
   }
 
   /**
-   * Reports that slots seem to have moved, or that a server seems to have left. The next round
-   * starts immediately.
+   * Starts the next round immediately, because slots seem to have moved or a server seems to have
+   * left.
    */
   void changed() {
     if (changes.availablePermits() == 0) {
@@ -132,7 +135,7 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
     refresh();
     firstTry.countDown();
     thread.pause(MIN_PAUSE_MILLIS);
-    // the next round follows in either case
+    // the next round follows in both cases
     boolean unused = changes.tryAcquire(PAUSE.toNanos(), TimeUnit.NANOSECONDS);
     changes.drainPermits();
   }
@@ -239,7 +242,7 @@ final class ClusterTopology implements SupervisedThread.Work, AutoCloseable {
       LOG.info("redis_cluster servers={} complete={}", map.servers().size(), map.isComplete());
     }
     if (routes.servers().isEmpty()) {
-      // at the start no other server is in use, so waiting delays nothing
+      // at the start, no check is delayed by waiting, because no server is in use
       for (RedisDecisionCache each : added) {
         each.link().awaitFirstTry();
       }

@@ -13,12 +13,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One server's view of a cluster: its reply to {@code CLUSTER NODES}. The servers propagate
- * changes, so views differ for a while after every change. Immutable.
+ * One server's view of a cluster: its reply to {@code CLUSTER NODES}. After a change, the views of
+ * the servers differ until the servers have propagated the change. Immutable.
  *
  * @param asked the address of the queried server
- * @param id the name of the queried server; empty if it does not report it
- * @param known the names of all servers that it knows, including replicas and itself
+ * @param id the id of the queried server; empty if the server does not report its id
+ * @param known the ids of all servers that the queried server knows, including replicas and itself
  * @param primaries the primaries, including those without slots
  */
 record ClusterView(Server asked, String id, Set<String> known, List<Primary> primaries) {
@@ -29,8 +29,8 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
   private static final int FIRST_SLOTS = 8;
 
   /**
-   * {@code 10.0.0.1:7000@17000,host.example}; the host is empty until the server knows its own
-   * address.
+   * An address such as {@code 10.0.0.1:7000@17000,host.example}. The host is empty until the server
+   * knows its own address.
    */
   private static final Pattern HOST_AND_PORT =
       Pattern.compile("(.*):([0-9]+)@[0-9]+(?:,([^,=]*))?.*");
@@ -38,12 +38,12 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
   private static final Pattern SLOTS = Pattern.compile("([0-9]+)(?:-([0-9]+))?");
 
   /**
-   * A server that accepts writes.
+   * A primary of the cluster.
    *
-   * @param id its name in the cluster, which does not change at a restart
-   * @param configEpoch its configuration epoch; if two servers claim a slot, the one with the
-   *     greater epoch holds it
-   * @param hasFailed whether a majority of the cluster cannot reach it
+   * @param id the id of the server in the cluster, which does not change at a restart
+   * @param configEpoch the configuration epoch of the server; if two servers claim a slot, the
+   *     server with the greater epoch holds it
+   * @param hasFailed whether a majority of the cluster cannot reach the server
    */
   record Primary(String id, Server server, long configEpoch, boolean hasFailed, BitSet slots) {}
 
@@ -56,9 +56,9 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
    * Parses a reply.
    *
    * @param asked the address of the queried server
-   * @param byName whether to connect to servers by the host name that they report, as certificates
-   *     require
-   * @throws IllegalArgumentException if it is not a reply to {@code CLUSTER NODES}
+   * @param byName whether to connect to servers by the host names that they report, because
+   *     certificates require it
+   * @throws IllegalArgumentException if the text is not a reply to {@code CLUSTER NODES}
    */
   static ClusterView of(Server asked, String clusterNodes, boolean byName) {
     List<Primary> primaries = new ArrayList<>();
@@ -70,7 +70,8 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
       }
       String[] fields = line.strip().split(" ", -1);
       if (fields.length < FIRST_SLOTS) {
-        throw new IllegalArgumentException("not a line of CLUSTER NODES: " + line);
+        throw new IllegalArgumentException(
+            "the line is not valid in a reply to CLUSTER NODES: " + line);
       }
       List<String> flags = List.of(fields[FLAGS].split(",", -1));
       boolean isAsked = flags.contains("myself");
@@ -95,7 +96,8 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
   private static Server server(String address, @Nullable Server asked, boolean byName) {
     Matcher parts = HOST_AND_PORT.matcher(address);
     if (!parts.matches()) {
-      throw new IllegalArgumentException("no address in CLUSTER NODES: " + address);
+      throw new IllegalArgumentException(
+          "the address is not valid in a reply to CLUSTER NODES: " + address);
     }
     String name = parts.group(3);
     String host = byName && name != null && !name.isEmpty() ? name : parts.group(1);
@@ -106,7 +108,7 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
   private static BitSet slots(String[] fields) {
     BitSet slots = new BitSet(SlotHash.SLOT_COUNT);
     for (int i = FIRST_SLOTS; i < fields.length; i++) {
-      // slots that are being moved are in brackets; the previous server still holds them
+      // slots in brackets are being moved; the previous server still holds them
       Matcher range = SLOTS.matcher(fields[i]);
       if (range.matches()) {
         int first = Integer.parseInt(range.group(1));
@@ -117,7 +119,7 @@ record ClusterView(Server asked, String id, Set<String> known, List<Primary> pri
     return slots;
   }
 
-  /** Returns whether both servers know each other and therefore belong to the same cluster. */
+  /** Returns whether both servers know each other, and therefore belong to the same cluster. */
   boolean isOfOneClusterWith(ClusterView other) {
     return known.contains(other.id) && other.known.contains(id);
   }

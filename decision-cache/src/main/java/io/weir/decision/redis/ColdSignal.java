@@ -6,9 +6,9 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Wakes the thread that restores a cold cache when a decision has found it cold. It is called for
- * every script call, so it must be free while nothing changes. A cache that remains cold wakes the
- * thread once. Thread-safe.
+ * A signal that wakes up the restoring thread when a decision finds that the cache is cold. The
+ * signal is called for every script call, so it does nothing while the state is unchanged. A cache
+ * that stays cold wakes up the thread only once. Thread-safe.
  */
 final class ColdSignal {
   private final Semaphore turnedCold;
@@ -19,9 +19,9 @@ final class ColdSignal {
   }
 
   /**
-   * Creates the signal of one of several servers. One thread waits for all of them.
+   * Creates the signal of one of several servers. One thread waits for the signals of all servers.
    *
-   * @param turnedCold the semaphore on which that thread waits
+   * @param turnedCold semaphore on which the thread waits
    */
   ColdSignal(Semaphore turnedCold) {
     this.turnedCold = turnedCold;
@@ -32,7 +32,7 @@ final class ColdSignal {
     return warm;
   }
 
-  /** Records whether the cache was warm when it decided. */
+  /** Records whether the cache was warm at a decision. */
   void seen(boolean nowWarm) {
     if (nowWarm != warm) {
       warm = nowWarm;
@@ -43,16 +43,16 @@ final class ColdSignal {
   }
 
   /**
-   * Records whether the cache was warm at a query. Does not wake the thread, since the caller knows
-   * the result.
+   * Records whether the cache was warm at a query. Does not wake up the thread, because the caller
+   * knows the result.
    */
   void looked(boolean nowWarm) {
     warm = nowWarm;
   }
 
-  /** Waits until the cache has turned cold since the last wait, or the time has elapsed. */
+  /** Waits until the cache has become cold after the last wait, or until the time has elapsed. */
   void await(Duration atMost) throws InterruptedException {
-    // in either case the caller queries the cache itself
+    // the caller queries the cache in both cases
     var unused = turnedCold.tryAcquire(atMost.toNanos(), TimeUnit.NANOSECONDS);
   }
 }

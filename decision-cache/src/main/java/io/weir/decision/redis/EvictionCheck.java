@@ -2,23 +2,27 @@
 package io.weir.decision.redis;
 
 /**
- * Result of the check whether a server may evict buckets before they expire. An evicted bucket is
- * full again at its next call, so its client may exceed its limit. Immutable.
+ * The result of checking whether a server may evict buckets before they expire. An evicted bucket
+ * is full again at its next call, so its client may exceed the limit. Immutable.
  *
  * @param result the result
- * @param maxMemoryBytes the server's {@code maxmemory}; 0 means no bound, −1 not known
- * @param policy the server's {@code maxmemory-policy}; empty if not known
+ * @param maxMemoryBytes {@code maxmemory} of the server; 0 for no bound, −1 if it is unknown
+ * @param policy {@code maxmemory-policy} of the server; empty if it is unknown
  */
 public record EvictionCheck(Result result, long maxMemoryBytes, String policy) {
   /** The results. */
   public enum Result {
     /**
-     * The server evicts no bucket: its memory is unbounded, or it rejects writes when it is full.
+     * The server evicts no buckets, because its memory is unbounded or it rejects writes when its
+     * memory is full.
      */
     SAFE,
-    /** Memory is bounded, and the policy evicts keys with a TTL, which all buckets have. */
+    /**
+     * The server may evict buckets, because its memory is bounded and the policy evicts keys with a
+     * TTL. All buckets have a TTL.
+     */
     MAY_EVICT,
-    /** The server does not report its settings, or has not been reached yet. */
+    /** The server does not report its settings, or has not replied yet. */
     UNKNOWN
   }
 
@@ -38,7 +42,7 @@ public record EvictionCheck(Result result, long maxMemoryBytes, String policy) {
     return new EvictionCheck(safe ? Result.SAFE : Result.MAY_EVICT, maxMemoryBytes, policy);
   }
 
-  /** Returns one sentence for a log or a health page. */
+  /** Returns a sentence about the result for a log or a health page. */
   public String describe() {
     return switch (result) {
       case SAFE -> "the server evicts no buckets";

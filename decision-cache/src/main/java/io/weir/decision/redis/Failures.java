@@ -13,8 +13,8 @@ import java.util.concurrent.ExecutionException;
 /** Maps errors of the client library and of the server to categories. Stateless and thread-safe. */
 final class Failures {
   /**
-   * First words of server errors that mean that the server is unavailable. Before Redis 7, the
-   * server puts a preamble before an error in a script.
+   * First words of server errors that mean that the server is unavailable. Before Redis 7, another
+   * text precedes the error of a script.
    */
   private static final List<String> UNAVAILABLE_WORDS =
       List.of(
@@ -31,27 +31,27 @@ final class Failures {
           "TRYAGAIN",
           "UNBLOCKED",
           "NOSCRIPT",
-          // a cluster that is down
+          // the cluster is down
           "cript attempted to ");
 
-  /** Detail for a server in cluster mode. */
+  /** Message for a server in cluster mode if the settings name a single server. */
   static final String CLUSTER_MODE =
       "the server is in cluster mode; set the address to redis-cluster://host:port, or to several"
           + " of its servers, separated by commas";
 
-  /** Detail for a server without cluster mode, although the settings name a cluster. */
+  /** Message for a server without cluster mode if the settings name a cluster. */
   static final String NOT_CLUSTER_MODE =
       "the server is not in cluster mode; set the address of a single server to redis://host:port";
 
   /**
-   * The outcome for a check whose server does not hold all of its keys, or is in a cluster that is
-   * down. Nothing was charged. Callers compare it by identity.
+   * The decision if the server does not hold all keys of the check, or the cluster is down. The
+   * check charged nothing. Callers compare this object by identity.
    */
   static final Decision.Undecided MOVED =
       new Decision.Undecided(
-          Cause.UNAVAILABLE, "the slots of its buckets are being moved, or the cluster is down");
+          Cause.UNAVAILABLE, "slots of the check are being moved, or the cluster is down");
 
-  /** Part of the error of a script that accesses a key that this server does not hold. */
+  /** Part of the error of a script that accesses a key which the server does not hold. */
   private static final String NOT_HERE = "cript attempted to access a non local key";
 
   private Failures() {}
@@ -66,8 +66,8 @@ final class Failures {
   }
 
   /**
-   * Returns whether the server is a replica. Its host name may then resolve to another server by
-   * now.
+   * Returns whether the error means that the server is a replica. Its host name may then resolve to
+   * another server now.
    */
   static boolean isReadOnly(Throwable error) {
     return unwrap(error) instanceof RedisCommandExecutionException
@@ -84,15 +84,18 @@ final class Failures {
   }
 
   /**
-   * Returns whether a server of a cluster has rejected a script because of its slots. The script
-   * has then written nothing.
+   * Returns whether the error means that a server of a cluster has rejected a script because of its
+   * slots. The script has then written nothing.
    */
   static boolean isMoved(Throwable error) {
     return unwrap(error) instanceof RedisCommandExecutionException
         && describe(error).contains(NOT_HERE);
   }
 
-  /** Returns whether this is {@link #MOVED} itself: an equal value may have charged. */
+  /**
+   * Returns whether the decision is the object {@link #MOVED}. The check of an equal decision may
+   * have charged buckets.
+   */
   @SuppressWarnings("ReferenceEquality")
   static boolean isMoved(Decision decision) {
     return decision == MOVED;
@@ -112,16 +115,16 @@ final class Failures {
     return new Decision.Undecided(strange ? Cause.CORRUPT : Cause.UNAVAILABLE, detail);
   }
 
-  /** Returns the outcome for a fault of this process, which implies nothing about the server. */
+  /** Returns the decision for an error of this process. The server may work. */
   static Decision.Undecided fault(Throwable fault) {
-    return new Decision.Undecided(Cause.REJECTED, "a fault of this process: " + fault);
+    return new Decision.Undecided(Cause.REJECTED, "an error of this process: " + fault);
   }
 
   static Decision.Undecided unavailable(String detail) {
     return new Decision.Undecided(Cause.UNAVAILABLE, detail);
   }
 
-  /** Returns the outcome for a server that has not replied within the limit. */
+  /** Returns the decision for a server that has not replied within the limit. */
   static Decision.Undecided silent(Duration limit) {
     return new Decision.Undecided(Cause.TIMEOUT, noAnswerWithin(limit));
   }

@@ -18,23 +18,22 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends the queued checks in batches: one script call contains all waiting checks, up to a number
- * of buckets. While the maximum number of calls is in flight, the queue and the next batch grow.
- * Under load, calls therefore become fewer and larger. Thread-safe.
+ * Sends the queued checks in batches. One script call contains all waiting checks, up to a maximum
+ * number of buckets. While the maximum number of calls is in flight, checks wait in the queue.
+ * Under load, the calls therefore become fewer and larger. Thread-safe.
  *
- * <p>Single checks have priority over checks of batch requests, so that long batches do not delay
- * other callers. Every {@link #TURNS}th call begins with checks of batch requests, so that single
- * checks cannot starve them. Each of the two queues is first in, first out.
+ * <p>Single checks have priority over checks of batch requests, so that large batch requests do not
+ * delay other callers. Every {@link #TURNS}th call begins with checks of batch requests, so that
+ * they are not starved. Both queues are first in, first out.
  *
- * <p>The class has no thread of its own: the thread that reads the connection also sends. A check
- * is therefore passed between threads only once. A reply and the next call need no change of
- * thread.
+ * <p>The thread that reads the connection also sends the calls. A check is therefore passed between
+ * threads only once, and a reply and the next call need no change of thread.
  */
 final class Flusher implements AutoCloseable {
-  /** Number of times that callers' timeouts are checked within the length of a timeout. */
+  /** Number of times that the callers' timeouts are checked per length of a timeout. */
   private static final int LOOKS = 20;
 
-  /** Every this many calls, a call begins with checks of batch requests. */
+  /** Number of calls after which a call begins with checks of batch requests. */
   private static final int TURNS = 4;
 
   private static final Duration MIN_LOOK = Duration.ofMillis(1);
@@ -49,20 +48,20 @@ final class Flusher implements AutoCloseable {
   private final BlockingQueue<WaitingCheck> singles;
   private final BlockingQueue<WaitingCheck> batched;
 
-  /** Number of calls built from the queues; guarded by {@code takeLock}. */
+  /** Number of calls that were built from the queues. Guarded by {@code takeLock}. */
   private int turn;
 
   private final Set<ScriptCall> inFlight = ConcurrentHashMap.newKeySet();
   private final AtomicInteger permits;
 
-  /** Whether the sending of waiting checks is scheduled or in progress. */
+  /** Whether sending the waiting checks is scheduled or in progress. */
   private final AtomicBoolean sending = new AtomicBoolean();
 
   private final AtomicBoolean looking = new AtomicBoolean();
 
   /**
-   * Held while checks are taken from the queue, so that {@code poll} returns the check that {@code
-   * peek} returned.
+   * Lock that is held while checks are taken from a queue, so that {@code poll} returns the check
+   * that {@code peek} returned.
    */
   private final ReentrantLock takeLock = new ReentrantLock();
 
@@ -104,12 +103,12 @@ final class Flusher implements AutoCloseable {
     return part.compareTo(MAX_LOOK) > 0 ? MAX_LOOK : part;
   }
 
-  /** Returns the watch of all replies on the connection. */
+  /** Returns the watch for all replies on the connection. */
   ReplyWatch watch() {
     return watch;
   }
 
-  /** Returns the number of checks waiting to be sent. */
+  /** Returns the number of checks that wait to be sent. */
   int checksWaiting() {
     return singles.size() + batched.size();
   }
@@ -119,7 +118,8 @@ final class Flusher implements AutoCloseable {
   }
 
   /**
-   * Adds a check to the queue. Returns false if the queue is full; the check is then not completed.
+   * Adds a check to its queue. Returns false if the queue is full; the caller must then complete
+   * the check.
    */
   boolean offer(WaitingCheck check) {
     boolean queued = (check.isInBatch() ? batched : singles).offer(check);
@@ -139,7 +139,7 @@ final class Flusher implements AutoCloseable {
       try {
         link.reader().execute(this::send);
       } catch (RejectedExecutionException closing) {
-        // the thread ends only with the link, after close()
+        // the thread ends only when the link is closed, after close()
         sending.set(false);
       } catch (RuntimeException | Error fault) {
         // the thread could not be started: the next check retries
@@ -158,7 +158,7 @@ final class Flusher implements AutoCloseable {
     } finally {
       sending.set(false);
     }
-    // a check that arrived meanwhile relied on the sending in progress
+    // the thread of a check that arrived meanwhile did not send, because sending was in progress
     if (!closed && !isEmpty() && permits.get() > 0) {
       sendSoon();
     }
@@ -172,7 +172,7 @@ final class Flusher implements AutoCloseable {
     return false;
   }
 
-  /** Releases the permit of a call, and sends waiting checks immediately if possible. */
+  /** Releases the permit of a call, and immediately sends waiting checks if possible. */
   private void ended(ScriptCall call) {
     inFlight.remove(call);
     permits.incrementAndGet();
@@ -187,8 +187,8 @@ final class Flusher implements AutoCloseable {
   }
 
   /**
-   * Sends one batch. The caller holds the permit. The end of the call releases it, or this method
-   * if there is no call.
+   * Sends one batch. The caller holds a permit. The end of the call releases the permit; without a
+   * call, this method releases it.
    */
   private void sendOne() {
     List<WaitingCheck> batch = new ArrayList<>();
@@ -205,7 +205,7 @@ final class Flusher implements AutoCloseable {
         call.send();
       }
     } catch (RuntimeException | Error fault) {
-      // the thread must continue after any exception
+      // the thread must continue after every exception
       statistics.faultsOf().note("sending", fault);
       answer(batch, Failures.fault(fault));
     } finally {
@@ -221,7 +221,9 @@ final class Flusher implements AutoCloseable {
     }
   }
 
-  /** Fails the waiting checks while the server does not reply to earlier calls. */
+  /**
+   * Completes the waiting checks as undecided, because the server does not reply to earlier calls.
+   */
   private void failWaiting() {
     List<WaitingCheck> waiting = takeAll();
     answer(waiting, Failures.silent(config.deadline()));
@@ -240,7 +242,8 @@ final class Flusher implements AutoCloseable {
   }
 
   /**
-   * Moves checks from a queue to the batch while they fit; returns the number of keys of the batch.
+   * Moves checks from a queue to the batch while they fit into the batch. Returns the number of
+   * keys of the batch.
    */
   private int take(BlockingQueue<WaitingCheck> queue, List<WaitingCheck> batch, int keysBefore) {
     int keys = keysBefore;
@@ -295,9 +298,10 @@ final class Flusher implements AutoCloseable {
   }
 
   /**
-   * Rejects the checks whose callers' timeouts have passed, at the second look that finds them so.
-   * After a pause of this process, the thread that reads the connection can thus read their replies
-   * first. Runs on another thread, since the checks may wait for the reading thread.
+   * Rejects checks whose callers' timeouts have elapsed. A check is rejected when the second look
+   * in a row finds that its timeout has elapsed. After a pause of this process, the thread that
+   * reads the connection can therefore first read the replies. The method runs on another thread,
+   * because the checks may be waiting for the reading thread.
    */
   private void look() {
     try {
@@ -310,7 +314,7 @@ final class Flusher implements AutoCloseable {
       return;
     }
     looking.set(false);
-    // a check that arrived meanwhile relied on the look in progress
+    // the thread of a check that arrived meanwhile started no look, because a look was in progress
     if (anyWait()) {
       lookSoon();
     }
@@ -331,7 +335,7 @@ final class Flusher implements AutoCloseable {
   private static void rejectOverdue(Iterable<WaitingCheck> queue, long nowNanos) {
     for (WaitingCheck check : queue) {
       if (!check.lookIfOverdue(nowNanos)) {
-        break; // those behind it came later
+        break; // the checks after it arrived later
       }
     }
   }
@@ -342,14 +346,20 @@ final class Flusher implements AutoCloseable {
     answer(takeAll(), notSent());
   }
 
-  /** Returns the outcome of an unsent check: in a cluster another server may hold its buckets. */
+  /**
+   * Returns the decision on a check that was not sent. In a cluster, another server may hold its
+   * buckets.
+   */
   private Decision.Undecided notSent() {
     return environment.script().kind() == ServerKind.OF_CLUSTER
         ? Failures.MOVED
         : Failures.unavailable("the cache is closed");
   }
 
-  /** Completes the checks in flight after the connection was closed and no reply can arrive. */
+  /**
+   * Completes the checks in flight as undecided, because the connection was closed and no reply can
+   * arrive.
+   */
   void failInFlight() {
     for (ScriptCall call : inFlight) {
       call.fail(Failures.unavailable("the cache is closed"));

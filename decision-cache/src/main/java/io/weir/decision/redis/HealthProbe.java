@@ -11,12 +11,13 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Probes the server once a second, independently of the number of health checks. One request per
- * health check would share the connection with the decisions, and many of them would delay
- * decisions. Also requests the server's time if there is a consumer for it. Thread-safe.
+ * A probe that sends a request to the server once per second, however many health checks arrive.
+ * Requests of health checks would use the connection of the decisions, so many health checks would
+ * delay decisions. The probe also requests the server's time if the time has a consumer.
+ * Thread-safe.
  */
 final class HealthProbe {
-  /** Maximum age of a reply. */
+  /** Time between two probes, and therefore the maximum age of a reply. */
   static final Duration PAUSE = Duration.ofSeconds(1);
 
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -32,17 +33,19 @@ final class HealthProbe {
     this.watch = watch;
   }
 
-  /** Returns the failure of the last completed probe; empty if the server replied. */
+  /** Returns the failure of the last completed probe; empty if the server has replied. */
   String failure() {
     return failure;
   }
 
-  /** Sets the consumer of the server's time, in microseconds since 1970, called at each reply. */
+  /**
+   * Sets the consumer of the server's time, in microseconds since 1970. It is called at each reply.
+   */
   void onServerTime(LongConsumer consumer) {
     onServerTime = consumer;
   }
 
-  /** Sends a probe, unless the last probe has no reply yet. Does not wait. */
+  /** Sends a probe unless the last probe has no reply yet. Does not wait. */
   void probe() {
     @Nullable StatefulRedisConnection<byte[], byte[]> connection = link.current();
     if (connection == null || !underWay.compareAndSet(false, true)) {
