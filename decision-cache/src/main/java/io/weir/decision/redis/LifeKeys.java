@@ -5,21 +5,21 @@ import io.weir.limits.BucketKey;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Keys of the warm or cold state of the cache, and the name of its channel. No bucket's key has the
- * same prefix.
+ * The keys that store whether the cache is restored, and the name of the channel. No bucket key has
+ * the same prefix.
  */
 final class LifeKeys {
   private static final String PREFIX = BucketKey.VERSION + ":@";
 
-  /** Key of the marker, which contains the {@code run_id} of the server whose state is complete. */
+  /** Key of the marker. Its value is the {@code run_id} of the server whose state is complete. */
   private static final byte[] MARKER = bytes("warm");
 
-  /** Key of the generation being restored. */
+  /** Key of the generation that is being restored. */
   private static final byte[] RESTORING = bytes("restoring");
 
   /**
-   * The channel on which {@code correct_buckets.lua} publishes the keys of buckets to which it has
-   * added tokens.
+   * Name of the channel on which {@code correct_buckets.lua} publishes the keys of buckets to which
+   * it has added tokens.
    */
   private static final byte[] RAISED = bytes("raised");
 
@@ -29,7 +29,7 @@ final class LifeKeys {
     return MARKER.clone();
   }
 
-  /** Returns the key of a slot's marker in a cluster; the key is in that slot. */
+  /** Returns the key of a slot's marker in a cluster. The key is in the same slot. */
   static byte[] marker(int slot) {
     return bytes("warm" + tag(slot));
   }
@@ -38,7 +38,7 @@ final class LifeKeys {
     return RESTORING.clone();
   }
 
-  /** Returns the key of the generation being restored on the server that holds a slot. */
+  /** Returns the key of the generation that is being restored on the server that holds the slot. */
   static byte[] restoring(int slot) {
     return bytes("restoring" + tag(slot));
   }
@@ -47,19 +47,21 @@ final class LifeKeys {
     return RAISED.clone();
   }
 
-  /** Returns the key of the set of partitions restored for a generation. */
+  /** Returns the key of the set of partitions that are restored for a generation. */
   static byte[] restored(String generation) {
     return bytes("restored:" + generation);
   }
 
-  /** Returns the key of the set of partitions restored on the server that holds a slot. */
+  /**
+   * Returns the key of the set of partitions that are restored on the server that holds the slot.
+   */
   static byte[] restored(int slot, String generation) {
     return bytes("restored" + tag(slot) + ":" + generation);
   }
 
   /**
-   * Returns the key of the slots that a server held at the beginning of its restoration; the server
-   * holds the given slot.
+   * Returns the key of the slots that a server held when its restoration began. The server holds
+   * the given slot.
    */
   static byte[] restoredSlots(int slot, String generation) {
     return bytes("slots" + tag(slot) + ":" + generation);

@@ -6,8 +6,8 @@ import java.util.BitSet;
 import java.util.List;
 
 /**
- * The kinds of markers of a warm server: one marker for a single server, or in a cluster one per
- * slot, which moves with the slot.
+ * The kinds of markers. A single server has one marker. In a cluster, each slot has a marker, which
+ * moves with the slot.
  */
 enum LifeMarkers {
   /** One marker for the whole server. */

@@ -6,12 +6,12 @@ import io.lettuce.core.RedisURI;
 /**
  * The server to which a {@link RedisLink} connects.
  *
- * @param uri its address and credentials
- * @param shown its address without credentials
+ * @param uri the server's address and credentials
+ * @param shown the server's address without credentials
  * @param kind the kind of server
  */
 record LinkTarget(RedisURI uri, String shown, ServerKind kind) {
-  /** Returns the single server of the settings. */
+  /** Returns the single server that the settings name. */
   static LinkTarget of(RedisCacheConfig config) {
     RedisAddress address = RedisAddress.of(config.uri());
     return new LinkTarget(

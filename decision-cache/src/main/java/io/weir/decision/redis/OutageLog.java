@@ -9,21 +9,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs once per outage that a server is unavailable, and that it is available again. A process has
- * several links to a server. Each link retries continually and fails for changing reasons. Only the
- * first failure and the reconnection of the last link are logged. Outages are stored by server
- * address for the whole process, since links do not share state. Thread-safe.
+ * Logs once per outage that a server is unavailable, and once that it is available again. A process
+ * has several links to a server. Each link retries continually, and the reasons of its failures
+ * change. Only the first failure and the connection of the last link are logged. Outages are stored
+ * in a static map by server address, because links share no state. Thread-safe.
  */
 final class OutageLog {
   private static final Logger LOG = LoggerFactory.getLogger(OutageLog.class);
 
-  /** Outages by server address; also the lock. An entry is removed when its outage ends. */
+  /**
+   * Outages by server address. The map is also the lock. An entry is removed when the outage ends.
+   */
   private static final Map<String, Outage> OUTAGES = new HashMap<>();
 
   private final String server;
   private boolean isClosed;
 
-  /** The links without a connection, and the reasons why a reached server was not used. */
+  /**
+   * The links without a connection, and the reasons for which a server that replied is not used.
+   */
   private static final class Outage {
     private final Set<OutageLog> links = new HashSet<>();
     private final Set<String> refusals = new HashSet<>();
@@ -32,13 +36,13 @@ final class OutageLog {
   /**
    * Creates the log of one link.
    *
-   * @param server address without user and password
+   * @param server address of the server, without user and password
    */
   OutageLog(String server) {
     this.server = server;
   }
 
-  /** Records that the link lost its connection or could not connect. */
+  /** Records that the link has lost its connection, or could not connect. */
   void away(String why) {
     synchronized (OUTAGES) {
       if (isClosed) {
@@ -55,7 +59,7 @@ final class OutageLog {
     }
   }
 
-  /** Records that the link reached a server that must not be used until an operator changes it. */
+  /** Records that a server replied, but must not be used until an operator changes it. */
   void refused(String why) {
     synchronized (OUTAGES) {
       if (isClosed) {
@@ -77,13 +81,13 @@ final class OutageLog {
         LOG.info("redis_connected server={}", server);
       } else if (outage.links.isEmpty()) {
         OUTAGES.remove(server);
-        // the level is that of the loss, so that a log with the loss also shows its end
+        // the same level as the loss, so that a log with the loss also contains its end
         LOG.warn("redis_available_again server={}", server);
       }
     }
   }
 
-  /** Records that the link is closed: it no longer waits for the server and logs nothing more. */
+  /** Records that the link is closed. It no longer waits for the server, and logs nothing more. */
   void close() {
     synchronized (OUTAGES) {
       isClosed = true;

@@ -5,17 +5,18 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * TLS certificates and sentinel credentials for connections to Redis. The sentinels' credentials
- * differ from those of the servers that they monitor. The files are read for each connection, so a
- * certificate may be replaced while connections are open. Immutable.
+ * TLS certificates for connections to Redis, and the credentials of sentinels. The sentinels'
+ * credentials may differ from the credentials of the servers that they monitor. The files are read
+ * for each connection, so a certificate may be replaced while connections are open. Immutable.
  *
- * @param authorities certificates of the trusted authorities, in PEM; null for those of the Java
- *     platform
- * @param certificate this client's certificate, followed by those of its issuers, in PEM; null for
- *     none
- * @param key the certificate's private key, in PEM (PKCS #8), without a password; null for none
- * @param sentinelUser the sentinels' user; empty for the default user
- * @param sentinelPassword the sentinels' password; empty for none
+ * @param authorities certificates of the trusted authorities, in PEM; null for the authorities of
+ *     the Java platform
+ * @param certificate this client's certificate, followed by the certificates of its issuers, in
+ *     PEM; null without a client certificate
+ * @param key the private key of the certificate, in PEM (PKCS #8), without a password; null without
+ *     a client certificate
+ * @param sentinelUser user for the sentinels; empty for the default user
+ * @param sentinelPassword password for the sentinels; empty for no password
  */
 public record RedisAccess(
     @Nullable Path authorities,
@@ -32,12 +33,12 @@ public record RedisAccess(
     }
   }
 
-  /** Returns whether any file is set. */
+  /** Returns whether a file is set. */
   boolean hasFiles() {
     return authorities != null || certificate != null;
   }
 
-  /** Returns the names of the files, without the password. */
+  /** Returns the names of the files. The text does not contain the password. */
   @Override
   public String toString() {
     return "tls_ca="

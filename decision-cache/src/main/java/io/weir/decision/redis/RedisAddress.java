@@ -13,18 +13,18 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The address of a Redis server, or of servers of a Redis Cluster, and the credentials, parsed from
- * {@code redis://[user:password@]host[:port][/database][?options]} or {@code rediss://}. Several
- * servers, separated by commas, or the scheme {@code redis-cluster://} or {@code
- * rediss-cluster://}, denote a cluster. A cluster has only database 0. The scheme {@code
+ * The address of a Redis server, of servers of a Redis Cluster, or of sentinels, with the
+ * credentials. The text form is {@code redis://[user:password@]host[:port][/database][?options]} or
+ * {@code rediss://}. Several servers, separated by commas, or the scheme {@code redis-cluster://}
+ * or {@code rediss-cluster://}, denote a cluster. A cluster has only database 0. The scheme {@code
  * redis-sentinel://} or {@code rediss-sentinel://} denotes sentinels. The name under which they
- * monitor the server follows {@code #}. Everything before the last {@code @} belongs to the
- * credentials. A password may therefore contain {@code /}, {@code @}, {@code #}, {@code ,} and
- * {@code ?} unencoded. A {@code %} begins an encoded character. Immutable.
+ * monitor the server follows {@code #}. The text before the last {@code @} is the user and the
+ * password. A password may therefore contain {@code /}, {@code @}, {@code #}, {@code ,} and {@code
+ * ?} unencoded. A {@code %} begins an encoded character. Immutable.
  *
- * <p>Neither {@link #toString} nor a message of this class contains any part of the credentials.
- * They also contain no part of an address that cannot be parsed, since the position of its password
- * is unknown.
+ * <p>{@link #toString} and the messages of this class never contain a part of the credentials. They
+ * also contain no part of an address that cannot be parsed, because the position of its password is
+ * unknown.
  */
 final class RedisAddress {
   private static final int DEFAULT_PORT = 6379;
@@ -45,7 +45,7 @@ final class RedisAddress {
               + ")*)(?:/([0-9]{0,5}))?(\\?[^#]*)?(?:#(.*))?",
           Pattern.DOTALL);
 
-  /** A percent sign that is not followed by two hexadecimal digits. */
+  /** A percent sign without two hexadecimal digits after it. */
   private static final Pattern BARE_PERCENT = Pattern.compile("%(?![0-9A-Fa-f]{2})");
 
   private final String scheme;
@@ -82,7 +82,7 @@ final class RedisAddress {
       int port = server.group(2) == null ? defaultPort : Integer.parseInt(server.group(2));
       if (port < 1 || port > MAX_PORT) {
         throw new IllegalArgumentException(
-            "must have a port from 1 to " + MAX_PORT + ", has " + port);
+            "must have a port between 1 and " + MAX_PORT + ", but has " + port);
       }
       servers.add(new Server(server.group(1), port));
     }
@@ -93,7 +93,7 @@ final class RedisAddress {
    * Parses an address.
    *
    * @throws IllegalArgumentException if the address violates a rule; the message states the rule,
-   *     without the text
+   *     and does not contain the text
    */
   static RedisAddress of(String uri) {
     Matcher form = FORM.matcher(uri);
@@ -106,13 +106,14 @@ final class RedisAddress {
     if (!rest.matches()) {
       throw new IllegalArgumentException(
           "must be redis://[user:password@]host[:port][/database], with several host:port separated"
-              + " by commas for a cluster; the part after the last @, or after // if there is"
-              + " no @, is not a host with a port and a database");
+              + " by commas for a cluster, but the part after the last @ (or after // without an @)"
+              + " is not a host with a port and a database");
     }
     String credentials = form.group(3);
     if (credentials != null && BARE_PERCENT.matcher(credentials).find()) {
       throw new IllegalArgumentException(
-          "has a % in its user or password that does not begin an encoded character; write it as %25");
+          "must not have a % in its user or password that does not begin an encoded character;"
+              + " write it as %25");
     }
     RedisAddress address = new RedisAddress(form, rest);
     if (address.isCluster && !address.database.isEmpty() && !address.database.equals("0")) {
@@ -124,7 +125,7 @@ final class RedisAddress {
           "must end with # and the name under which the sentinels monitor the server");
     }
     if (!hasSentinels && rest.group(4) != null) {
-      throw new IllegalArgumentException("must have a # only after sentinels");
+      throw new IllegalArgumentException("must not have a # unless it is an address of sentinels");
     }
     RedisURI unused = address.toLettuce();
     return address;
@@ -140,19 +141,19 @@ final class RedisAddress {
     return scheme.equals("rediss");
   }
 
-  /** Returns the servers, or sentinels, at least one. */
+  /** Returns the servers or sentinels, at least one. */
   List<Server> servers() {
     return servers;
   }
 
-  /** Returns the address of the first server for the client library, or that of the sentinels. */
+  /** Returns the address of the first server or of the sentinels, for the client library. */
   RedisURI toLettuce() {
     return toLettuce(RedisAccess.NONE);
   }
 
   /**
-   * Returns the address of the first server for the client library, or that of the sentinels. The
-   * library queries the sentinels for the server at each connection.
+   * Returns the address of the first server or of the sentinels, for the client library. At each
+   * connection, the library queries the sentinels for the server.
    */
   RedisURI toLettuce(RedisAccess access) {
     RedisURI uri = toLettuce(servers.get(0));
@@ -175,14 +176,17 @@ final class RedisAddress {
     return uri;
   }
 
-  /** Returns the address of a server with the credentials and options of this address. */
+  /**
+   * Returns the address of a server with the credentials and options of this address, for the
+   * client library.
+   */
   RedisURI toLettuce(Server server) {
-    // without credentials, since the exceptions of the library's parser quote their input
+    // without credentials, because exceptions of the library's parser contain the input
     RedisURI uri;
     try {
       uri = RedisURI.create(scheme + "://localhost/" + database + options);
     } catch (IllegalArgumentException refused) {
-      throw new IllegalArgumentException("has an unknown database or option");
+      throw new IllegalArgumentException("must have a valid database and valid options");
     }
     uri.setHost(server.host());
     uri.setPort(server.port());
@@ -195,7 +199,7 @@ final class RedisAddress {
     return uri;
   }
 
-  /** Decodes percent-encoded characters. Unlike in a form, a plus sign is not decoded. */
+  /** Decodes percent-encoded characters. A plus sign is not decoded, unlike in a form. */
   private static String decoded(String text) {
     return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
   }

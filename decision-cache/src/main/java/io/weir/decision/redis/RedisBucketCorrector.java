@@ -20,10 +20,11 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Corrects the buckets of a decision cache on a Redis server, by one call of {@code
- * correct_buckets.lua} for all given corrections. It uses its own connection, so that no decision
- * waits for corrections. A lost connection is re-established in the background. A call waits for
- * each reply at most for the stall timeout. Times are by the server's clock. Thread-safe.
+ * Corrector of the buckets of a decision cache on a Redis server. One call of {@code
+ * correct_buckets.lua} applies all given corrections. The corrector uses its own connection, so
+ * decisions do not wait for corrections. It re-establishes a lost connection in the background. A
+ * call waits for each reply at most for the stall timeout. Times are by the server's clock.
+ * Thread-safe.
  */
 public final class RedisBucketCorrector implements BucketCorrector {
   private static final int NUMBERS_BYTES = 7 * Long.BYTES;
@@ -42,7 +43,7 @@ public final class RedisBucketCorrector implements BucketCorrector {
   }
 
   /**
-   * Starts a corrector. Waits for the first attempt to connect, not for its success.
+   * Starts a corrector. Waits until the first attempt to connect has ended, even if it has failed.
    *
    * @param config settings of the cache; the corrector uses its server and timeouts
    * @throws IllegalArgumentException if the URI is not valid
@@ -81,7 +82,7 @@ public final class RedisBucketCorrector implements BucketCorrector {
     if (reply == null || reply.length != count * OUTCOME_BYTES) {
       int bytes = reply == null ? 0 : reply.length;
       throw new CacheUnavailableException(
-          "the reply has " + bytes + " bytes, not " + count * OUTCOME_BYTES);
+          "the reply must have " + count * OUTCOME_BYTES + " bytes, but has " + bytes);
     }
     List<@Nullable CorrectionOutcome> outcomes = unpack(reply, count);
     if (outcomes.contains(null)) {
@@ -120,7 +121,7 @@ public final class RedisBucketCorrector implements BucketCorrector {
     return outcomes;
   }
 
-  /** Closes the connection; later calls fail. */
+  /** Closes the connection. Later calls fail. */
   @Override
   public void close() {
     link.close();

@@ -8,15 +8,16 @@ import io.weir.decision.correction.CacheLife;
 import java.util.function.ObjLongConsumer;
 
 /**
- * A decision cache in Redis: on one server ({@link RedisDecisionCache}) or on the servers of a
- * cluster ({@link ClusterDecisionCache}). Thread-safe.
+ * A decision cache in Redis, either on one server ({@link RedisDecisionCache}) or on the servers of
+ * a cluster ({@link ClusterDecisionCache}). Thread-safe.
  */
 public sealed interface RedisCache extends DecisionCache
     permits RedisDecisionCache, ClusterDecisionCache {
   /**
-   * Starts the cache of the settings. Waits for the first attempt to connect, not for its success.
+   * Starts the cache that the settings specify. Waits until the first attempt to connect has ended,
+   * even if it has failed.
    *
-   * @param registry receives the metrics of the cache
+   * @param registry registry for the metrics of the cache
    * @throws IllegalArgumentException if the URI is not valid
    */
   static RedisCache start(RedisCacheConfig config, MeterRegistry registry) {
@@ -26,29 +27,31 @@ public sealed interface RedisCache extends DecisionCache
   }
 
   /**
-   * Sets the consumer of the servers' clocks. The cache calls it about once a second for each
-   * server, even without decisions. The consumer must not block the thread. The time has already
-   * passed at the call.
+   * Sets the consumer of the servers' times. The cache calls it about once per second for each
+   * server, even without decisions. The consumer must not block the thread. The server read the
+   * time before the call.
    *
-   * @param consumer receives a server's name and its time in microseconds since 1970
+   * @param consumer consumer of a server's name and its time in microseconds since 1970
    */
   void onServerTime(ObjLongConsumer<String> consumer);
 
   /**
-   * Returns why a reached server is not used: its mode, its version, or possible eviction. Empty if
-   * all reached servers are used.
+   * Returns the reason why a server that replied is not used: its mode, its version, or its
+   * eviction policy. Empty if all servers that replied are used.
    */
   String refusal();
 
   /** Returns whether a server may evict buckets, as of the last connection. */
   EvictionCheck evictionCheck();
 
-  /** Returns the tracker of this cache's state. It must not be used after this cache is closed. */
+  /**
+   * Returns the {@link CacheLife} of this cache. It must not be used after this cache is closed.
+   */
   CacheLife life();
 
   /**
-   * Starts a corrector of this cache's buckets with its own connections. The corrector must be
-   * closed before this cache.
+   * Starts a corrector of this cache's buckets with its own connections. The caller must close the
+   * corrector before this cache.
    */
   BucketCorrector startCorrector();
 }

@@ -5,30 +5,31 @@ import io.weir.limits.check.Check;
 import java.time.Duration;
 
 /**
- * Settings of a {@link RedisDecisionCache}. Immutable.
+ * Settings of a {@link RedisCache}. Immutable.
  *
- * @param uri the server, {@code redis://[user:password@]host[:port][/database]} or {@code
- *     rediss://}; or servers of a cluster, separated by commas, or {@code redis-cluster://}; or
- *     sentinels, {@code redis-sentinel://[user:password@]host[:port],…[/database]#name}. Must never
- *     be shown; see {@link #shownUri}
- * @param deadline maximum time for the server's reply to a call; 1 ms to 1 min. Time in which this
- *     process could not read the reply does not count
- * @param callerTimeout timeout of the caller: maximum total time, including delays of this process,
- *     before the check is rejected. At least the deadline, at most 1 h
- * @param queueCapacity maximum number of waiting single checks, and of waiting checks of batch
- *     requests; further checks are rejected. 1 to 1,000,000
- * @param maxBatchBuckets maximum number of buckets in the checks of one script call, which bounds
- *     how long a call occupies the server; a check with more buckets has its own call. 1 to {@value
- *     #MAX_BATCH_BUCKETS}
- * @param maxInFlight maximum number of script calls without a reply; 1 to 64. It also bounds the
- *     checks that a hung server may charge after their timeouts: maxInFlight × maxBatchBuckets
+ * @param uri address of the server, {@code redis://[user:password@]host[:port][/database]} or
+ *     {@code rediss://}; or of servers of a cluster, separated by commas, or {@code
+ *     redis-cluster://}; or of sentinels, {@code
+ *     redis-sentinel://[user:password@]host[:port],…[/database]#name}. It may contain a password
+ *     and must not be displayed; see {@link #shownUri}
+ * @param deadline maximum time for the server's reply to a call, without the time in which this
+ *     process could not read the reply; 1 ms to 1 min
+ * @param callerTimeout maximum total time of a check, including delays of this process, before the
+ *     check is rejected; at least the deadline, at most 1 h
+ * @param queueCapacity maximum number of waiting single checks, and maximum number of waiting
+ *     checks of batch requests. More checks are rejected. 1 to 1,000,000
+ * @param maxBatchBuckets maximum number of buckets in one script call, which bounds the run time of
+ *     the call. A check with more buckets has its own call. 1 to {@value #MAX_BATCH_BUCKETS}
+ * @param maxInFlight maximum number of script calls without a reply; 1 to 64. A hung server may
+ *     charge at most maxInFlight × maxBatchBuckets checks after their timeouts
  * @param stallTimeout time without a reply after which a connection is closed and replaced; longer
  *     than the deadline
- * @param connectTimeout maximum time to connect, and for a start to wait for the first connection
+ * @param connectTimeout maximum time to connect, and maximum time that a start waits for the first
+ *     connection
  * @param onEviction handling of a server that may evict buckets
- * @param denyCacheAge maximum time for which a denial is repeated without a request to the server,
- *     see {@link io.weir.decision.deny.DenyCache}; zero for never, at most 1 min
- * @param access certificates and passwords that the URI does not contain
+ * @param denyCacheAge maximum time for which calls are denied without a request to the server; see
+ *     {@link io.weir.decision.deny.DenyCache}. Zero for no such denials, at most 1 min
+ * @param access certificates and passwords in addition to the URI
  */
 public record RedisCacheConfig(
     String uri,
@@ -43,9 +44,9 @@ public record RedisCacheConfig(
     Duration denyCacheAge,
     RedisAccess access) {
   /**
-   * Upper bound of {@code maxBatchBuckets}. A bucket takes a server about 10 to 20 µs, however
-   * buckets are spread over checks. A script call must take at most 2 ms, since all other calls
-   * wait for it.
+   * Maximum value of {@code maxBatchBuckets}. A bucket takes a server about 10 to 20 µs, however
+   * the buckets are spread over checks. A script call must take at most 2 ms, because all other
+   * calls wait for it.
    */
   public static final int MAX_BATCH_BUCKETS = 64;
 
@@ -54,15 +55,15 @@ public record RedisCacheConfig(
 
   /** Handling of a server whose {@code maxmemory-policy} may evict buckets. */
   public enum OnEviction {
-    /** Do not use the server: an evicted bucket is full again, and Weir would not notice it. */
+    /** Do not use the server. An evicted bucket is full again, and Weir could not detect it. */
     REFUSE,
-    /** Use the server, and log a warning at every connection. */
+    /** Use the server, and log a warning for each connection. */
     WARN
   }
 
   public RedisCacheConfig {
     if (access.hasFiles() && !RedisAddress.of(uri).isTls()) {
-      throw new IllegalArgumentException("must begin with rediss if certificates are set");
+      throw new IllegalArgumentException("must begin with rediss because certificates are set");
     }
     RedisAddress.of(uri);
     requireRange("deadline", deadline, Duration.ofMillis(1), Duration.ofMinutes(1));
@@ -77,9 +78,9 @@ public record RedisCacheConfig(
   }
 
   /**
-   * Returns the defaults: deadline 250 ms, timeout of the caller 1 s, queue of 4,096 checks,
-   * batches of 64 buckets, 3 calls in flight, stall timeout 1 s, connect timeout 2 s, no server
-   * that may evict, no deny cache.
+   * Returns the default settings: deadline 250 ms, caller timeout 1 s, 4,096 waiting checks, 64
+   * buckets per call, 3 calls in flight, stall timeout 1 s, connect timeout 2 s, no server that may
+   * evict, and no deny cache.
    */
   public static RedisCacheConfig of(String uri) {
     return new RedisCacheConfig(
@@ -120,7 +121,7 @@ public record RedisCacheConfig(
     return one.compareTo(other) < 0 ? other : one;
   }
 
-  /** Returns these settings with another timeout of the caller. */
+  /** Returns these settings with another caller timeout. */
   public RedisCacheConfig withCallerTimeout(Duration other) {
     return new RedisCacheConfig(
         uri,
@@ -137,7 +138,8 @@ public record RedisCacheConfig(
   }
 
   /**
-   * Returns these settings with another queue capacity, batch size and number of calls in flight.
+   * Returns these settings with another queue capacity, number of buckets per call and number of
+   * calls in flight.
    */
   public RedisCacheConfig withQueue(int capacity, int batch, int inFlight) {
     return new RedisCacheConfig(
@@ -154,7 +156,7 @@ public record RedisCacheConfig(
         access);
   }
 
-  /** Returns these settings with other timeouts of the connection. */
+  /** Returns these settings with another stall timeout and connect timeout. */
   public RedisCacheConfig withConnectionTimeouts(Duration stall, Duration connect) {
     return new RedisCacheConfig(
         uri,
@@ -186,7 +188,7 @@ public record RedisCacheConfig(
         access);
   }
 
-  /** Returns these settings with another maximum age of a repeated denial. */
+  /** Returns these settings with another maximum age of denials. */
   public RedisCacheConfig withDenyCacheAge(Duration other) {
     return new RedisCacheConfig(
         uri,
@@ -227,8 +229,9 @@ public record RedisCacheConfig(
   @Override
   public String toString() {
     return String.format(
-        "uri=%s deadline_ms=%d caller_timeout_ms=%d queue_capacity=%d max_batch_buckets=%d max_in_flight=%d stall_timeout_ms=%d"
-            + " connect_timeout_ms=%d on_eviction=%s deny_cache_ms=%d max_buckets=%d %s",
+        "uri=%s deadline_ms=%d caller_timeout_ms=%d queue_capacity=%d max_batch_buckets=%d"
+            + " max_in_flight=%d stall_timeout_ms=%d connect_timeout_ms=%d on_eviction=%s"
+            + " deny_cache_ms=%d max_buckets=%d %s",
         shownUri(),
         deadline.toMillis(),
         callerTimeout.toMillis(),
@@ -245,13 +248,15 @@ public record RedisCacheConfig(
 
   private static void requireRange(String what, int value, int max) {
     if (value < 1 || value > max) {
-      throw new IllegalArgumentException(what + " must be 1 to " + max + ", is " + value);
+      throw new IllegalArgumentException(
+          what + " must be between 1 and " + max + ", but is " + value);
     }
   }
 
   private static void requireRange(String what, Duration value, Duration min, Duration max) {
     if (value.compareTo(min) < 0 || value.compareTo(max) > 0) {
-      throw new IllegalArgumentException(what + " must be " + min + " to " + max + ", is " + value);
+      throw new IllegalArgumentException(
+          what + " must be between " + min + " and " + max + ", but is " + value);
     }
   }
 }

@@ -10,19 +10,23 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tracks whether a decision cache on a Redis server is warm. The server's {@code run_id} changes at
- * a restart and at a failover. A flush deletes the marker that contains it. A generation is the run
- * ID that it restores, a dash, and a random name. Thread-safe.
+ * Determines whether a decision cache on a Redis server is warm. The marker contains the server's
+ * {@code run_id}. A restart or a failover changes the {@code run_id}, and a flush deletes the
+ * marker. The name of a generation is the run ID of the server that is being restored, a dash, and
+ * a random text. Thread-safe.
  *
- * <p>It uses the connection of the cache, so that both refer to the same server. Each call waits at
- * most for the stall timeout of the cache. A server that does not report its run ID has the run ID
- * {@code unknown}. Weir then notices a flush, but not a restart.
+ * <p>It uses the connection of the cache, so that both use the same server. Each call waits at most
+ * for the stall timeout of the cache. A server that does not report its run ID has the run ID
+ * {@code unknown}. Weir then detects a flush, but not a restart.
  */
 public final class RedisCacheLife implements CacheLife {
-  /** How long the marker is kept while no node runs; after that the cache is cold. */
+  /** Time to live of the marker. If no node runs for this time, the cache becomes cold. */
   private static final Duration MARKER_TTL = Duration.ofHours(1);
 
-  /** How long a restoration may make no progress; after that any node may begin another. */
+  /**
+   * Maximum time for which a restoration may make no progress. After it, any node may begin another
+   * restoration.
+   */
   private static final Duration RESTORATION_TTL = Duration.ofMinutes(1);
 
   private final RedisLink link;
@@ -41,15 +45,15 @@ public final class RedisCacheLife implements CacheLife {
     this.note = script("note_restored.lua", cache, timeout);
   }
 
-  /** Creates the tracker of a cache, which must not be used after the cache is closed. */
+  /** Creates an instance for a cache. It must not be used after the cache is closed. */
   public static RedisCacheLife of(RedisDecisionCache cache) {
     return of(cache, cache.stallTimeout());
   }
 
   /**
-   * Creates the tracker of a cache.
+   * Creates an instance for a cache, with another timeout.
    *
-   * @param timeout maximum wait of each call
+   * @param timeout maximum time that each call waits
    */
   static RedisCacheLife of(RedisDecisionCache cache, Duration timeout) {
     return new RedisCacheLife(cache, timeout);
@@ -95,7 +99,7 @@ public final class RedisCacheLife implements CacheLife {
 
   @Override
   public void abandonRestoration(String generation) throws CacheUnavailableException {
-    // another node may have begun a restoration meanwhile; then there is nothing to abandon
+    // if another node has begun a restoration meanwhile, this call has no effect
     var unused =
         abandon.call(keys(LifeKeys.restoring(), LifeKeys.restored(generation)), bytes(generation));
   }
@@ -135,7 +139,7 @@ public final class RedisCacheLife implements CacheLife {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
-  /** Does nothing: the cache closes its connection. */
+  /** Does nothing, because the cache closes its connection. */
   @Override
   public void close() {}
 }

@@ -22,22 +22,22 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A decision cache on a Redis server. Callers add their checks to a bounded queue. The thread that
- * reads the connection sends all waiting checks as one script call, and completes the decisions
+ * reads the connection sends all waiting checks in one script call, and completes the decisions
  * when the reply arrives. Several calls may be in flight. Thread-safe.
  *
- * <p>If the server has not replied to a call within the deadline, its checks are undecided with
- * {@link Cause#TIMEOUT}. It is then unknown whether they were charged. Until the next reply, all
- * other checks get this outcome immediately. Time in which this process could not read does not
- * count ({@link ReplyWatch}). Without a connection the outcome is {@link Cause#UNAVAILABLE}
- * immediately. The connection is re-established in the background, so a start does not need a
+ * <p>If the server does not reply to a call within the deadline, the checks of the call are
+ * undecided with {@link Cause#TIMEOUT}. The server may have charged them. Until the next reply, all
+ * other checks are also undecided, immediately. The time in which this process could not read the
+ * reply does not count ({@link ReplyWatch}). Without a connection, checks are immediately undecided
+ * with {@link Cause#UNAVAILABLE}. The cache connects in the background, so it can start without a
  * running server.
  *
- * <p>If the settings have a maximum age of denials, a denial is repeated without a request to the
- * server as long as it is certainly valid ({@link DenyCache}, {@link Decision.StillDenied}).
+ * <p>If the settings have a maximum age of denials, the cache denies calls without a request to the
+ * server while an earlier denial is still valid ({@link DenyCache}, {@link Decision.StillDenied}).
  *
- * <p>If this process itself could not send the check or read the reply within the caller's timeout,
- * the outcome is {@link Cause#REJECTED}. That implies nothing about the server, and is no reason to
- * admit a call.
+ * <p>If this process could not send the check or read the reply within the caller's timeout, the
+ * check is undecided with {@link Cause#REJECTED}. The server may work, so this cause is no reason
+ * to admit a call.
  */
 public final class RedisDecisionCache implements RedisCache {
   private final RedisCacheConfig config;
@@ -85,17 +85,18 @@ public final class RedisDecisionCache implements RedisCache {
   }
 
   /**
-   * Starts a cache without published metrics; see {@link #start(RedisCacheConfig, MeterRegistry)}.
+   * Starts a cache without a registry for its metrics; see {@link #start(RedisCacheConfig,
+   * MeterRegistry)}.
    */
   public static RedisDecisionCache start(RedisCacheConfig config) {
     return start(config, new SimpleMeterRegistry());
   }
 
   /**
-   * Starts a cache. Waits for the first attempt to connect, not for its success. {@link #check} and
-   * {@link #evictionCheck} report the result.
+   * Starts a cache. Waits until the first attempt to connect has ended, even if it has failed.
+   * {@link #check} and {@link #evictionCheck} report the result.
    *
-   * @param registry receives the metrics of the cache
+   * @param registry registry for the metrics of the cache
    * @throws IllegalArgumentException if the URI is not valid
    */
   public static RedisDecisionCache start(RedisCacheConfig config, MeterRegistry registry) {
@@ -124,10 +125,10 @@ public final class RedisDecisionCache implements RedisCache {
   }
 
   /**
-   * Creates the part of a cluster's cache for one of its servers, without starting it.
+   * Creates the part of a cluster's cache for one server, without starting it.
    *
-   * @param statistics the statistics of the whole cache; this part does not count decisions in them
-   * @param coldSignal signals that this server has become cold
+   * @param statistics the statistics of the whole cache; this part does not count decisions
+   * @param coldSignal signal that this server has become cold
    */
   static RedisDecisionCache ofServer(
       RedisCacheConfig config,
@@ -145,23 +146,23 @@ public final class RedisDecisionCache implements RedisCache {
         registry);
   }
 
-  /** Connects, and waits for the first attempt. */
+  /** Begins to connect, and waits until the first attempt has ended. */
   void begin() {
     link.start();
     link.every(HealthProbe.PAUSE, probe::probe);
   }
 
-  /** Connects without waiting. */
+  /** Begins to connect, without waiting. */
   void beginSoon() {
     link.startSoon();
     link.every(HealthProbe.PAUSE, probe::probe);
   }
 
   /**
-   * Sets the consumer of the server's clock. The cache calls it about once a second, even without
-   * decisions. The consumer must not block the thread. The time has already passed at the call.
+   * Sets the consumer of the server's time. The cache calls it about once per second, even without
+   * decisions. The consumer must not block the thread. The server read the time before the call.
    *
-   * @param consumer receives the server and microseconds since 1970
+   * @param consumer consumer of the server's name and its time in microseconds since 1970
    */
   @Override
   public void onServerTime(ObjLongConsumer<String> consumer) {
@@ -208,7 +209,8 @@ public final class RedisDecisionCache implements RedisCache {
   }
 
   /**
-   * Returns the denial of a check if it is known without a request to the server, otherwise null.
+   * Returns the denial of a check if the denial is known without a request to the server; otherwise
+   * null.
    */
   Decision.@Nullable StillDenied knownDenial(Check check) {
     StatefulRedisConnection<byte[], byte[]> subscribed = link.subscribed();
@@ -228,9 +230,9 @@ public final class RedisDecisionCache implements RedisCache {
   }
 
   /**
-   * Submits a check to the server, even if its denial is known.
+   * Submits a check to the server, even if its denial is already known.
    *
-   * @param alone whether to send it in its own call
+   * @param alone whether to send the check in its own call
    */
   CompletableFuture<Decision> submit(Check check, Purpose purpose, boolean alone) {
     if (closed && target.kind() == ServerKind.OF_CLUSTER) {
@@ -263,7 +265,8 @@ public final class RedisDecisionCache implements RedisCache {
   }
 
   /**
-   * Returns the health from the last probe, at most a second old. Sends nothing and does not wait.
+   * Returns the health from the last probe, which is at most one second old. Sends no request, and
+   * does not wait.
    */
   @Override
   public Health check() {
@@ -280,7 +283,7 @@ public final class RedisDecisionCache implements RedisCache {
         : new Health(false, failure);
   }
 
-  /** Returns the number of checks waiting to be sent. */
+  /** Returns the number of checks that wait to be sent. */
   int checksWaiting() {
     return flusher.checksWaiting();
   }
@@ -306,8 +309,8 @@ public final class RedisDecisionCache implements RedisCache {
   }
 
   /**
-   * Closes the cache: waiting checks are undecided with {@link Cause#UNAVAILABLE}, and all threads
-   * end.
+   * Closes the cache. Waiting checks become undecided with {@link Cause#UNAVAILABLE}, and all
+   * threads end.
    */
   @Override
   public void close() {

@@ -40,33 +40,35 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Maintains one connection to the server, and re-establishes it when it is lost. Without a
- * connection, calls fail immediately: nothing is buffered for an unavailable server. A connection
- * is used only after the script was loaded and the server passed the checks of its mode, version
- * and eviction policy. Thread-safe.
+ * One connection to the server, which the link re-establishes when it is lost. Without a
+ * connection, calls fail immediately, because the link buffers no calls for an unavailable server.
+ * The link uses a connection only after it has loaded the script, and has checked the mode, the
+ * version and the eviction policy of the server. Thread-safe.
  */
 final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(RedisLink.class);
 
   /**
-   * First pause before another attempt; short, since a restarted server is available within
+   * First pause before another attempt. It is short because a restarted server is available within
    * milliseconds.
    */
   private static final long MIN_PAUSE_MILLIS = 20;
 
-  /** Maximum pause; bounds how long a healthy server remains unused. */
+  /** Maximum pause. It bounds the time for which a healthy server is not used. */
   private static final long MAX_PAUSE_MILLIS = 500;
 
   /**
-   * Duration after which a connection counts as stable; a server that fails immediately does not
-   * reach it.
+   * Time after which a connection counts as stable. A connection to a server that fails immediately
+   * ends earlier.
    */
   private static final long LASTING_NANOS = TimeUnit.MILLISECONDS.toNanos(2 * MAX_PAUSE_MILLIS);
 
-  /** Lettuce requires at least two threads of each kind; one connection uses one of them. */
+  /**
+   * Number of threads of each kind. Lettuce requires at least two; a connection uses one of them.
+   */
   private static final int CLIENT_THREADS = 2;
 
-  /** The test message that shows whether messages can be published. */
+  /** The message that tests whether the client may publish. */
   private static final byte[] NO_BUCKET = {};
 
   private static final Duration SHUTDOWN_TIMEOUT = Duration.ofSeconds(2);
@@ -85,7 +87,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private final SupervisedThread thread = new SupervisedThread("weir-redis-link", this);
   private final CountDownLatch firstTry = new CountDownLatch(1);
 
-  /** Has a permit after a connection was lost. */
+  /** Semaphore that gets a permit when a connection is lost. */
   private final Semaphore losses = new Semaphore(0);
 
   private volatile @Nullable StatefulRedisConnection<byte[], byte[]> current;
@@ -102,15 +104,16 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private volatile LongConsumer onEvicted = keys -> {};
 
   /**
-   * Creates a link that is not started yet.
+   * Creates a link that {@link #start} or {@link #startSoon} starts.
    *
    * @param target the server
-   * @param script loaded before a connection is used
-   * @param onConnected run at every new connection
-   * @param onRaised receives the keys of buckets that have gained tokens by corrections, on the
-   *     thread that reads the connection, in order with the replies; null if they are not needed
-   * @param faults records unexpected exceptions
-   * @param latencies records the duration of each command
+   * @param script script that is loaded before a connection is used
+   * @param onConnected action that runs for each new connection
+   * @param onRaised consumer of the keys of buckets to which corrections have added tokens; it runs
+   *     on the thread that reads the connection, in the order of the replies; null if it is not
+   *     needed
+   * @param faults record of unexpected exceptions
+   * @param latencies recorder of each command's duration
    */
   RedisLink(
       RedisCacheConfig config,
@@ -149,7 +152,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     client.setOptions(options(config));
   }
 
-  /** Returns the options of every connection. Each connection reads the certificates. */
+  /** Returns the options of all connections. Each connection reads the certificates again. */
   static ClientOptions options(RedisCacheConfig config) {
     return ClientOptions.builder()
         .sslOptions(sslOptions(config.access()))
@@ -177,7 +180,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     return options.build();
   }
 
-  /** Begins to connect and waits for the outcome of the first attempt. */
+  /** Begins to connect, and waits until the first attempt has ended. */
   void start() {
     startSoon();
     try {
@@ -187,12 +190,12 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     }
   }
 
-  /** Begins to connect. */
+  /** Begins to connect, without waiting. */
   void startSoon() {
     thread.start();
   }
 
-  /** Waits for the outcome of the first attempt. */
+  /** Waits until the first attempt has ended. */
   void awaitFirstTry() throws InterruptedException {
     if (!firstTry.await(2 * config.connectTimeout().toMillis(), TimeUnit.MILLISECONDS)) {
       LOG.warn("redis_connect_slow server={}", target);
@@ -217,14 +220,14 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
         resources.eventExecutorGroup().schedule(task, pause.toNanos(), TimeUnit.NANOSECONDS);
   }
 
-  /** Sets the non-blocking task to run at every loss of a connection. */
+  /** Sets the non-blocking task that runs when a connection is lost. */
   void onLost(Runnable task) {
     onLost = task;
   }
 
   /**
-   * Sets the consumer of the time of a cluster's server, in microseconds since 1970. It is called
-   * before the first decision over a connection.
+   * Sets the consumer of the time of a cluster's server, in microseconds since 1970. The link calls
+   * it before the first decision over a connection.
    */
   void onServerTime(LongConsumer consumer) {
     onServerTime = consumer;
@@ -235,13 +238,13 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     onEvicted = counted;
   }
 
-  /** Returns the connection; null while there is none. */
+  /** Returns the connection; null without a connection. */
   @Nullable StatefulRedisConnection<byte[], byte[]> current() {
     return current;
   }
 
   /**
-   * Returns the connection if it also receives the keys of buckets that gain tokens by corrections;
+   * Returns the connection if it receives the keys of buckets to which corrections add tokens;
    * otherwise null.
    */
   @Nullable StatefulRedisConnection<byte[], byte[]> subscribed() {
@@ -249,9 +252,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     return now == subscribed ? now : null;
   }
 
-  /**
-   * Returns the thread that reads the connection; before the first connection, some other thread.
-   */
+  /** Returns the thread that reads the connection; before the first connection, another thread. */
   EventExecutor reader() {
     return reader;
   }
@@ -262,10 +263,9 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Returns the name of the server's state: the {@code run_id} of the server of the last
-   * connection, and the number of keys that it has evicted, if any. The name is {@value
-   * ServerInfo#UNKNOWN_LIFE} if the server does not report its run ID, and empty before the first
-   * connection.
+   * Returns the name of the server's state: the {@code run_id} of the last connected server, and
+   * the number of keys that it has evicted, if any. The name is {@value ServerInfo#UNKNOWN_LIFE} if
+   * the server does not report its run ID, and empty before the first connection.
    */
   String life() {
     return life;
@@ -276,16 +276,17 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Returns why the last reached server is not used; empty if it is used or no server was reached.
+   * Returns the reason why the last server that replied is not used; empty if it is used, or if no
+   * server has replied.
    */
   String refusal() {
     return refusal;
   }
 
   /**
-   * Reads the server's information again, since at any time its eviction policy may change and it
-   * may evict keys. Drops the connection if the server must not be used any more. Waits at most for
-   * the connect timeout.
+   * Reads the server's information again, because its eviction policy may change and it may evict
+   * keys. Drops the connection if the server must no longer be used. Waits at most for the connect
+   * timeout.
    *
    * @return whether the connection still exists
    */
@@ -298,12 +299,12 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       ServerInfo found = ServerInfo.of(await(connection.async().info()));
       synchronized (this) {
         if (current != connection) {
-          return false; // another server may have replaced the one that answered
+          return false; // another server may have replaced the server that replied
         }
         note(found);
       }
     } catch (ExecutionException refused) {
-      // the known information remains: the server forbids INFO, or cannot reply to it now
+      // the previous information stays valid: the server forbids INFO, or cannot reply at present
       return !isLoss(refused);
     } catch (TimeoutException | RedisException unanswered) {
       return false;
@@ -334,7 +335,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     refusal = refusalOf(found);
   }
 
-  /** Drops a connection: its calls fail immediately, and the link connects again. */
+  /** Drops a connection. Its calls fail immediately, and the link connects again. */
   void drop(StatefulRedisConnection<byte[], byte[]> connection, String why) {
     lost(connection, why);
     abandon(connection);
@@ -347,12 +348,12 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
 
   private static void abandon(
       CompletableFuture<? extends StatefulRedisConnection<byte[], byte[]>> connecting) {
-    // it may still succeed after the timeout
+    // the connection may still succeed after the timeout
     var unused = connecting.thenAccept(RedisLink::abandon);
   }
 
   private void lost(StatefulRedisConnection<byte[], byte[]> connection, String why) {
-    // two threads may notice the loss: the second report must not hide a new connection
+    // two threads may detect the loss; the second thread must not drop a new connection
     if (current == connection) {
       reason = why;
       current = null;
@@ -362,7 +363,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     }
   }
 
-  /** Tries to connect unless there is a connection, and waits while a connection exists. */
+  /** Connects if there is no connection, and waits while there is a connection. */
   @Override
   public void run() throws InterruptedException {
     long beganNanos = NanoClock.now();
@@ -389,13 +390,15 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     return backoff.failedMillis();
   }
 
-  /** A server that does not answer must not delay the stop. */
+  /**
+   * Cancels waiting for the server, because a server that does not reply must not delay the stop.
+   */
   @Override
   public void wakeUp(Thread worker) {
     worker.interrupt();
   }
 
-  /** Connects; connects again immediately if the server rejects the subscription. */
+  /** Connects. If the server rejects the subscription, connects again immediately without it. */
   private void connect() throws InterruptedException {
     boolean asked = maySubscribe;
     connectOnce();
@@ -429,8 +432,8 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Checks the server, loads the script, and activates the connection. The check is repeated at
-   * each connection, since another server may have taken over the host name.
+   * Checks the server, loads the script, and makes the connection the current connection. The check
+   * is repeated for each connection, because another server may have the host name now.
    */
   private boolean prepare(StatefulRedisConnection<byte[], byte[]> connection)
       throws InterruptedException {
@@ -465,7 +468,8 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
           }
         });
     onConnected.run();
-    // only one connection is opened at a time, so the newest channel belongs to this connection
+    // the link opens only one connection at a time, so the newest channel belongs to this
+    // connection
     reader = newestReader;
     current = connection;
     if (!connection.isOpen()) {
@@ -477,8 +481,8 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Subscribes to the keys of buckets that gain tokens by corrections; returns whether it
-   * succeeded.
+   * Subscribes to the keys of buckets to which corrections add tokens. Returns whether the
+   * subscription succeeded.
    */
   private boolean subscribe(StatefulRedisConnection<byte[], byte[]> connection, ServerInfo found)
       throws InterruptedException, TimeoutException {
@@ -500,7 +504,8 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
         });
     try {
       await(subscribing.async().subscribe(LifeKeys.raised()));
-      // the scripts publish, too; without protocol 3, a subscribed connection cannot send commands
+      // also tests whether the scripts may publish; without protocol 3, a subscribed connection
+      // cannot send commands
       await(subscribing.async().publish(LifeKeys.raised(), NO_BUCKET));
       return true;
     } catch (ExecutionException | RedisException forbidden) {
@@ -508,7 +513,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
         LOG.warn(
             "redis_subscription_refused reason=\"{}\" effect=\"no deny cache\"",
             rootMessage(forbidden));
-        // for later connections; a connection that was lost meanwhile has not rejected the
+        // not set if the connection was lost, because the server then has not rejected the
         // subscription
         maySubscribe = false;
       }
@@ -517,7 +522,7 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Returns whether an error is caused by the loss of the connection, even if the loss has not been
+   * Returns whether the loss of the connection has caused an error, even if the loss is not
    * reported yet.
    */
   static boolean isLoss(Throwable error) {
@@ -531,8 +536,8 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
 
   /**
    * Returns the name of the server's state. A cluster's server that does not report its run ID gets
-   * a name from its address. Evicted keys are lost as in a flush, so their number is part of the
-   * name. Every node sees the same number, even a node that was down meanwhile.
+   * a name from its address. An eviction is a loss of state, so the number of evicted keys is part
+   * of the name. All nodes read the same number, even a node that was down.
    */
   private String lifeOf(ServerInfo found) {
     boolean isShared =
@@ -551,7 +556,8 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
     } catch (ExecutionException forbidden) {
       if (!life.startsWith(ServerInfo.UNKNOWN_LIFE)) {
         LOG.warn(
-            "redis_run_id_unknown reason=\"{}\" effect=\"neither a restart nor eviction is noticed\"",
+            "redis_run_id_unknown reason=\"{}\" effect=\"neither a restart nor eviction is"
+                + " noticed\"",
             rootMessage(forbidden));
       }
       return ServerInfo.NOT_REPORTED;

@@ -14,7 +14,7 @@ import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A script and the digest by which a server identifies it. Immutable.
+ * A Lua script, and the digest by which a server identifies the script. Immutable.
  *
  * @param body the source
  * @param sha1 SHA-1 of the source in hexadecimal
@@ -24,10 +24,10 @@ record RedisScript(String body, String sha1, ServerKind kind) {
   /** The shared part of the scripts on buckets. */
   private static final String BUCKET = "bucket.lua";
 
-  /** The part about slots of the script that takes tokens. */
+  /** The part that implements slots in the script that takes tokens. */
   private static final String SLOTS = "slots.lua";
 
-  /** Precedes every script for a server of a cluster. */
+  /** The part that precedes every script for a server of a cluster. */
   private static final String OF_CLUSTER = "of_cluster.lua";
 
   private static final byte[][] NO_KEYS = {};
@@ -60,10 +60,10 @@ record RedisScript(String body, String sha1, ServerKind kind) {
   }
 
   /**
-   * Sends a call of this script.
+   * Sends a call of this script over a connection.
    *
-   * @param markers number of markers, which are the first keys; at most 1 if the server is not in a
-   *     cluster. The script sees only one of them: a cold marker if there is one
+   * @param markers number of keys at the beginning that are markers; at most 1 if the server is not
+   *     in a cluster. The script gets only one marker: a cold marker if there is one
    */
   RedisFuture<byte @Nullable []> send(
       StatefulRedisConnection<byte[], byte[]> connection,
@@ -88,7 +88,7 @@ record RedisScript(String body, String sha1, ServerKind kind) {
   private static String read(String resource) {
     try (InputStream in = RedisScript.class.getResourceAsStream(resource)) {
       if (in == null) {
-        throw new IllegalStateException("resource is missing: " + resource);
+        throw new IllegalStateException("the resource is missing: " + resource);
       }
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException unreadable) {
@@ -102,7 +102,7 @@ record RedisScript(String body, String sha1, ServerKind kind) {
           MessageDigest.getInstance("SHA-1").digest(body.getBytes(StandardCharsets.UTF_8));
       return new RedisScript(body, HexFormat.of().formatHex(digest), kind);
     } catch (NoSuchAlgorithmException missing) {
-      throw new IllegalStateException("every Java platform has SHA-1", missing);
+      throw new IllegalStateException("this Java platform does not provide SHA-1", missing);
     }
   }
 }

@@ -11,33 +11,30 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Distinguishes a server that does not reply from a process that cannot read its replies.
+ * Distinguishes a server that does not reply from a process that cannot read the replies.
  * Thread-safe.
  *
- * <p>A clock cannot distinguish the two: while other work occupies the processors, the reply may
- * have been waiting for a long time. The thread that reads the connection therefore looks at the
- * calls in flight between two reads, a hundred times within the deadline. A call counts as overdue
- * after that many looks, each after another read, have found no reply. A late look counts once,
- * however late it is. A delayed process therefore gives the server more time. A server on the same
- * machine, delayed by the same work, must run once while this thread runs a hundred times. With six
- * busy loops on two processors, the maximum was 18 times (77 ms).
+ * <p>A clock cannot distinguish these cases. If other work occupies the processors, a reply may
+ * wait for a long time before this process reads it. The thread that reads the connection therefore
+ * looks at the calls in flight between its reads, a hundred times per deadline. A call is overdue
+ * after a hundred looks, each after another read, have found no reply. A late look counts once,
+ * however late it is, so a delayed process gives the server more time. If the same work delays a
+ * server on the same machine, the server needs to run only once while this thread runs a hundred
+ * times. With six busy loops on two processors, this thread ran at most 18 times (77 ms) meanwhile.
  *
- * <p>From the first overdue call until the next reply the server is <i>silent</i>: nothing is sent,
- * and checks complete immediately.
+ * <p>From the first overdue call until the next reply, the server is <i>silent</i>. No calls are
+ * sent, and checks are undecided immediately.
  */
 final class ReplyWatch {
   private static final Logger LOG = LoggerFactory.getLogger(ReplyWatch.class);
 
-  /**
-   * Number of looks within the deadline. Each look wakes the reading thread, which limits the
-   * number.
-   */
+  /** Number of looks per deadline. It is limited because each look wakes up the reading thread. */
   private static final int LOOKS = 100;
 
-  /** Shortest pause between two looks: the resolution of the reading thread's timers. */
+  /** Minimum pause between two looks: the resolution of the reading thread's timers. */
   private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
-  /** Maximum pause between two looks, which bounds the delay in detecting a stall. */
+  /** Maximum pause between two looks. It bounds the delay of detecting a stall. */
   private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final RedisCacheConfig config;
@@ -52,7 +49,7 @@ final class ReplyWatch {
   /**
    * Creates a watch without calls.
    *
-   * @param onSilence run at each look while the server is silent
+   * @param onSilence action that runs at each look while the server is silent
    */
   ReplyWatch(
       RedisCacheConfig config, RedisLink link, CacheStatistics statistics, Runnable onSilence) {
@@ -64,15 +61,16 @@ final class ReplyWatch {
         Math.min(Math.max(config.deadline().toNanos() / LOOKS, MIN_PAUSE_NANOS), MAX_PAUSE_NANOS);
   }
 
-  /** Returns whether a call is overdue and no reply has arrived since. */
+  /** Returns whether a call was overdue and no reply has arrived since then. */
   boolean isSilent() {
     return silent;
   }
 
   /**
-   * Registers a call that is about to be sent; {@link #ended} must follow.
+   * Registers a call before it is sent. The caller must call {@link #ended} when the call ends.
    *
-   * @param onOverdue run once, by the reading thread, if there is no reply within the deadline
+   * @param onOverdue action that the reading thread runs once if there is no reply within the
+   *     deadline
    */
   AwaitedReply begun(StatefulRedisConnection<byte[], byte[]> connection, Runnable onOverdue) {
     AwaitedReply reply = new AwaitedReply(connection, onOverdue);
@@ -81,7 +79,7 @@ final class ReplyWatch {
     return reply;
   }
 
-  /** Removes a call that has a reply or will never have one. */
+  /** Removes a call that has a reply or can no longer get a reply. */
   void ended(AwaitedReply reply) {
     underWay.remove(reply);
     silent = false;
@@ -97,7 +95,7 @@ final class ReplyWatch {
     try {
       var unused = link.reader().schedule(this::look, pauseNanos, TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException closing) {
-      // the reading thread ends only with the link, which ends every call
+      // the reading thread ends only when the link is closed, and the link then ends every call
       looking.set(false);
     }
   }
@@ -112,8 +110,8 @@ final class ReplyWatch {
       lookLater();
       return;
     }
-    // pauses until the next call; a call that has just begun still saw looking == true, hence the
-    // second check
+    // stops until the next call; a call that has just begun may have read looking == true, so the
+    // calls are checked again
     looking.set(false);
     if (!underWay.isEmpty()) {
       wake();

@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One script call for the checks of many callers. It completes every check. */
+/** One script call for the checks of many callers. It completes the decisions of all its checks. */
 final class ScriptCall {
   private final Environment environment;
   private final StatefulRedisConnection<byte[], byte[]> connection;
@@ -25,10 +25,10 @@ final class ScriptCall {
    * The objects that all calls of a cache share.
    *
    * @param script the script
-   * @param markers the markers that show whether the server is warm for a call
-   * @param denyCache receives denials, in the order of the server
-   * @param watch detects calls without a reply
-   * @param onEnd receives each call once, when it has a reply or will never have one
+   * @param markers the kind of markers that state whether the server is warm
+   * @param denyCache cache of denials; gets them in the order of the server
+   * @param watch watch that detects calls without a reply
+   * @param onEnd consumer of each call that has ended; it runs once per call
    */
   record Environment(
       RedisCacheConfig config,
@@ -44,7 +44,7 @@ final class ScriptCall {
   /**
    * Creates a call.
    *
-   * @param connection the connection over which it is sent
+   * @param connection the connection over which the call is sent
    * @param batch the checks, at least one
    */
   ScriptCall(
@@ -57,12 +57,12 @@ final class ScriptCall {
     this.reply = environment.watch.begun(connection, this::reportOverdue);
   }
 
-  /** Sends the call. It ends exactly once, whatever its outcome. */
+  /** Sends the call. The call ends exactly once, with or without a reply. */
   void send() {
     guarded(() -> send(true));
   }
 
-  /** Runs a step. An exception fails the checks and ends the call. */
+  /** Runs a step. If it throws an exception, the checks become undecided and the call ends. */
   private void guarded(Runnable step) {
     try {
       step.run();
@@ -107,7 +107,8 @@ final class ScriptCall {
       if (Failures.isReadOnly(error)) {
         environment.link.drop(connection, "the server is a read-only replica");
         if (environment.script.kind() == ServerKind.OF_CLUSTER) {
-          fail(Failures.MOVED); // it has written nothing, and another server has taken over
+          fail(
+              Failures.MOVED); // the replica has written nothing, and another server has taken over
           return;
         }
       } else if (Failures.isClusterMode(error)) {
@@ -118,8 +119,8 @@ final class ScriptCall {
   }
 
   /**
-   * Loads the script and sends the call again. A server without the script (restarted, or scripts
-   * flushed) has charged nothing yet.
+   * Loads the script and sends the call again. The server has charged nothing, because it did not
+   * have the script after a restart or SCRIPT FLUSH.
    */
   private void loadAndSendAgain() {
     environment.statistics.scriptLoads.increment();
@@ -147,13 +148,16 @@ final class ScriptCall {
     }
     if (bytes == null || bytes.length != expectedBytes) {
       int length = bytes == null ? 0 : bytes.length;
-      fail(ScriptReply.corrupt("the reply has " + length + " bytes, not " + expectedBytes));
+      fail(
+          ScriptReply.corrupt(
+              "the reply must have " + expectedBytes + " bytes, but has " + length));
       return;
     }
     ScriptReply read = new ScriptReply(bytes);
     environment.coldSignal.seen(read.warm());
     environment.denyCache.seen(read.warm());
-    // the server processes the next call while the checks of this call are completed
+    // first sends the next call, so that the server processes it while this thread completes the
+    // checks
     end();
     int offset = ScriptReply.HEAD_BYTES;
     for (WaitingCheck check : batch) {
@@ -169,7 +173,7 @@ final class ScriptCall {
   }
 
   private void noteDenial(WaitingCheck check, Decision.Denied denied) {
-    // not on another thread, where a later published message could overtake this reply
+    // on this thread, because on another thread a later published message could be processed first
     if (environment.denyCache.isOn()
         && environment.link.reader().inEventLoop()
         && connection == environment.link.subscribed()) {
@@ -177,14 +181,14 @@ final class ScriptCall {
     }
   }
 
-  /** Rejects the checks whose callers have waited for too long. */
+  /** Rejects the checks whose callers' timeouts have elapsed. */
   void rejectOverdue(long nowNanos) {
     for (WaitingCheck check : batch) {
       boolean unused = check.lookIfOverdue(nowNanos);
     }
   }
 
-  /** Ends the call without a reply of the server. */
+  /** Ends the call without a reply. All checks get the given decision. */
   void fail(Decision.Undecided undecided) {
     answerAll(undecided);
     end();

@@ -32,7 +32,7 @@ final class ScriptReply {
   /**
    * Creates a reply.
    *
-   * @param bytes the bytes received, which must not be modified; at least {@link #HEAD_BYTES}
+   * @param bytes the received bytes, at least {@link #HEAD_BYTES}; must not be modified
    */
   ScriptReply(byte[] bytes) {
     this.bytes = bytes;
@@ -51,7 +51,7 @@ final class ScriptReply {
   /**
    * Decodes the reply to one check.
    *
-   * @param offset start of the check's reply, which is complete
+   * @param offset start of the reply to the check; the reply must be complete
    * @param buckets number of buckets of the check
    */
   Decision decode(int offset, int buckets) {
@@ -61,7 +61,7 @@ final class ScriptReply {
     int verdict = Byte.toUnsignedInt(buffer.get());
     int deciding = Byte.toUnsignedInt(buffer.get());
     if (verdict == CORRUPT) {
-      return corrupt("the stored value of a bucket of the check is not a bucket's state");
+      return corrupt("the stored value of a bucket must be the state of a bucket, but is not");
     }
     if (verdict == COLD) {
       return new Decision.Undecided(Cause.COLD, CheckDecider.COLD_DETAIL);
@@ -77,7 +77,11 @@ final class ScriptReply {
       return new Decision.Denied(
           nowEpochMicros, replies, deciding, verdict == COST_EXCEEDS_CAPACITY);
     }
-    return corrupt("the server replied with verdict " + verdict + ", deciding bucket " + deciding);
+    return corrupt(
+        "the reply must have a valid verdict and deciding bucket, but has verdict "
+            + verdict
+            + " and deciding bucket "
+            + deciding);
   }
 
   private static BucketReply bucket(ByteBuffer buffer) {

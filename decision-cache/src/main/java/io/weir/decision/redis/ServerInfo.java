@@ -5,28 +5,26 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The server's reply to {@code INFO}. A server is used even if some fields are unknown: if it is
- * unavailable, its replies show it. Immutable.
+ * The server's reply to {@code INFO}. A server is used even if some fields are unknown. Immutable.
  *
  * @param life the server's {@code run_id}; {@value #UNKNOWN_LIFE} if it is not reported
  * @param version the server's {@code redis_version}; empty if it is not reported
  * @param mode the server's {@code redis_mode}; empty if it is not reported
  * @param eviction whether the server may evict keys
- * @param evictedKeys the server's {@code evicted_keys}, counted since its start; 0 if it is not
- *     reported
+ * @param evictedKeys the server's {@code evicted_keys} since its start; 0 if it is not reported
  */
 record ServerInfo(
     String life, String version, String mode, EvictionCheck eviction, long evictedKeys) {
-  /** Replaces the run ID of a server that does not report it. */
+  /** Run ID of a server that does not report its run ID. */
   static final String UNKNOWN_LIFE = "unknown";
 
-  /** The information of a server that reports nothing. */
+  /** Information of a server that reports no fields. */
   static final ServerInfo NOT_REPORTED =
       new ServerInfo(UNKNOWN_LIFE, "", "", EvictionCheck.NOT_KNOWN, 0);
 
   /**
-   * Lowest supported version: the scripts read the time before they write, which earlier versions
-   * reject.
+   * Minimum version. Earlier versions reject the scripts, because they read the time before they
+   * write.
    */
   private static final int LEAST_VERSION = 5;
 
@@ -40,7 +38,7 @@ record ServerInfo(
               + ":(\\S+)\\s*$");
   private static final Pattern MAJOR_VERSION = Pattern.compile("^(\\d{1,9})");
 
-  /** Parses the text of the reply. */
+  /** Parses a reply to {@code INFO}. */
   static ServerInfo of(String text) {
     String life = UNKNOWN_LIFE;
     String version = "";
@@ -68,8 +66,8 @@ record ServerInfo(
   }
 
   /**
-   * Returns whether the server supports protocol 3, in which a connection receives messages between
-   * the replies to its commands.
+   * Returns whether the server supports protocol 3, in which a subscribed connection can also send
+   * commands.
    */
   boolean hasMessages() {
     return majorVersion() >= LEAST_VERSION_WITH_MESSAGES;
@@ -80,7 +78,7 @@ record ServerInfo(
     return major.find() ? Integer.parseInt(major.group(1)) : UNKNOWN_VERSION;
   }
 
-  /** Returns why the server cannot be used; empty if no reason is known. */
+  /** Returns the reason why the server cannot be used; empty without a known reason. */
   String refusal(ServerKind kind) {
     boolean inCluster = mode.equals("cluster");
     if (inCluster && kind == ServerKind.SINGLE) {
@@ -91,7 +89,10 @@ record ServerInfo(
     }
     int major = majorVersion();
     if (major != UNKNOWN_VERSION && major < LEAST_VERSION) {
-      return "the server has version " + version + ", but must have " + LEAST_VERSION + " or later";
+      return "the server must have version "
+          + LEAST_VERSION
+          + " or later, but has version "
+          + version;
     }
     return "";
   }

@@ -6,8 +6,8 @@ enum ServerKind {
   /** A server that holds all keys, alone or with replicas. */
   SINGLE,
   /**
-   * A primary of a Redis Cluster. It holds the keys of its slots. It rejects a command with keys of
-   * several slots, so scripts receive the keys as arguments.
+   * A primary of a Redis Cluster, which holds the keys of its slots. It rejects a command with keys
+   * of several slots, so scripts receive the keys as arguments.
    */
   OF_CLUSTER
 }

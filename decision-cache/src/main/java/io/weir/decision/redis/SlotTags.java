@@ -3,7 +3,10 @@ package io.weir.decision.redis;
 
 import io.lettuce.core.cluster.SlotHash;
 
-/** Hash tags: for each slot of a cluster, a fixed short text that hashes to that slot. */
+/**
+ * Hash tags for the slots of a cluster. The hash tag of a slot is a fixed short text that hashes to
+ * the slot.
+ */
 final class SlotTags {
   private static final String[] TAGS = tags();
 

@@ -16,11 +16,11 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A check of buckets on several servers, split into one part per server. It merges the decisions of
- * the parts. Immutable.
+ * A check with buckets on several servers, split into one part per server. It also merges the
+ * decisions on the parts. Immutable.
  *
  * @param whole the check
- * @param parts the parts; the last one has the client's own, recorded buckets
+ * @param parts the parts; the last part has the client's own buckets, which are recorded
  */
 record SplitCheck(Check whole, List<Part> parts) {
 
@@ -28,7 +28,7 @@ record SplitCheck(Check whole, List<Part> parts) {
    * The part of a check that one server decides.
    *
    * @param server the server
-   * @param check the buckets that it holds
+   * @param check the check with the buckets that the server holds
    * @param indexes the indexes of these buckets in the whole check
    */
   record Part(RedisDecisionCache server, Check check, List<Integer> indexes) {
@@ -46,7 +46,9 @@ record SplitCheck(Check whole, List<Part> parts) {
     parts = List.copyOf(parts);
   }
 
-  /** Returns the part with the client's own buckets; any part if all buckets are shared. */
+  /**
+   * Returns the part with the client's own buckets. If all buckets are shared, returns any part.
+   */
   Part last() {
     return parts.get(parts.size() - 1);
   }
@@ -86,16 +88,16 @@ record SplitCheck(Check whole, List<Part> parts) {
   }
 
   /**
-   * Returns the decision of the whole check.
+   * Returns the decision on the whole check.
    *
-   * @param decisions those of the parts, in their order
+   * @param decisions the decisions on the parts, in the order of the parts
    */
   Decision merge(List<Decision> decisions) {
     Decision.Undecided undecided = null;
     for (Decision each : decisions) {
       if (each instanceof Decision.Undecided none
           && (undecided == null || !Failures.isMoved(none))) {
-        undecided = none; // only if all others have taken nothing may it be asked again
+        undecided = none; // the check may be retried only if all other parts have taken nothing
       }
     }
     if (undecided != null) {
@@ -113,7 +115,8 @@ record SplitCheck(Check whole, List<Part> parts) {
           shortages.add(new Shortage(indexes.get(shortage.bucket()), shortage.reply()));
         }
       } else if (decision instanceof Decision.Decided decided) {
-        // the last part is the client's; the server's clock dates the client's records
+        // the last part has the client's buckets; the clock of its server dates the client's
+        // records
         decidedAtEpochMicros = decided.decidedAtEpochMicros();
         denied |= decided instanceof Decision.Denied;
         for (int bucket = 0; bucket < indexes.size(); bucket++) {
@@ -131,8 +134,8 @@ record SplitCheck(Check whole, List<Part> parts) {
   }
 
   /**
-   * Returns the denial of a part although another part is undecided. The tokens that the undecided
-   * part has taken or not returned are unknown.
+   * Returns the denial of a part although another part is undecided. The undecided part may have
+   * taken tokens, or may not have given them back.
    */
   private Decision denialDespite(List<Decision> decisions, Decision.Undecided undecided) {
     List<Shortage> shortages = new ArrayList<>();

@@ -6,12 +6,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Records unexpected exceptions in threads that must not end. The thread continues with its next
- * task. The fault is counted and logged here, and the health check reports it for a while.
+ * A record of unexpected exceptions in threads that must not end. It counts and logs each
+ * exception, and the health check reports it for 30 s. The thread continues with its next task.
  * Thread-safe.
  */
 final class ThreadFaults {
-  /** How long the health check reports a fault: longer than the pause between two health probes. */
+  /**
+   * Time for which the health check reports an exception. It is longer than the pause between two
+   * health probes.
+   */
   private static final long STANDS_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   private static final Logger LOG = LoggerFactory.getLogger(ThreadFaults.class);
@@ -24,13 +27,13 @@ final class ThreadFaults {
   /**
    * Creates an empty record.
    *
-   * @param onFault run at each fault, to count it
+   * @param onFault action that counts an exception
    */
   ThreadFaults(Runnable onFault) {
     this.onFault = onFault;
   }
 
-  /** Records a fault. */
+  /** Records an exception. */
   void note(String part, Throwable fault) {
     onFault.run();
     boolean repeated = !recent().isEmpty();
@@ -42,7 +45,7 @@ final class ThreadFaults {
     }
   }
 
-  /** Returns the last fault; empty if there was none recently. */
+  /** Returns the last exception; empty if there was no exception in the last 30 s. */
   String recent() {
     Fault fault = last;
     return !fault.text.isEmpty() && NanoClock.now() - fault.nanos < STANDS_NANOS ? fault.text : "";

@@ -13,12 +13,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 /**
- * A submitted check and its future decision. The caller encodes the check before it submits it.
- * Thread-safe.
+ * A submitted check and the future of its decision. The caller encodes the check before it submits
+ * the check. Thread-safe.
  *
- * <p>{@link ReplyWatch} judges whether the server replies. The caller cannot, since its own thread
- * may have waited for a processor. The caller's timeout only ends a check that nothing else has
- * ended. The cause is then this process, not the server.
+ * <p>{@link ReplyWatch} determines whether the server replies. The caller cannot determine it,
+ * because its own thread may have waited for a processor. The caller's timeout ends a check only if
+ * no other event has ended it. The cause is then this process, not the server.
  */
 final class WaitingCheck {
   private final Check check;
@@ -36,7 +36,7 @@ final class WaitingCheck {
   private enum Stage {
     /** The check waits to be sent. */
     WAITING,
-    /** The check has been passed to the connection; from now on it may be charged. */
+    /** The check was passed to the connection. The server may charge it from now on. */
     SENT,
     /** The caller has received the decision. */
     ANSWERED
@@ -47,9 +47,9 @@ final class WaitingCheck {
    *
    * @param argument the check as encoded by {@link CheckEncoder}
    * @param alone whether the check must be sent in its own call
-   * @param askedNanos now, by {@link NanoClock}
+   * @param askedNanos current time, by {@link NanoClock}
    * @param callerDeadlineNanos the caller's deadline, by {@link NanoClock}
-   * @param count receives the decision before the caller does
+   * @param count consumer that gets the decision before the caller
    */
   WaitingCheck(
       Check check,
@@ -85,14 +85,14 @@ final class WaitingCheck {
   }
 
   /**
-   * Returns the keys to read: each bucket's key, followed by those of the other buckets on which it
-   * depends.
+   * Returns the keys that the script reads: the key of each bucket, followed by the keys of the
+   * other buckets on which its decision depends.
    */
   byte[][] keys() {
     return keys;
   }
 
-  /** Returns the number of buckets, which is the number of bucket replies. */
+  /** Returns the number of buckets, which equals the number of bucket replies. */
   int buckets() {
     return check.buckets().size();
   }
@@ -101,7 +101,10 @@ final class WaitingCheck {
     return argument;
   }
 
-  /** Returns whether the check belongs to a batch request; single checks have priority over it. */
+  /**
+   * Returns whether the check belongs to a batch request. Single checks have priority over such
+   * checks.
+   */
   boolean isInBatch() {
     return check.inBatch();
   }
@@ -111,7 +114,7 @@ final class WaitingCheck {
     return alone;
   }
 
-  /** Returns the future decision. */
+  /** Returns the future of the decision. */
   CompletableFuture<Decision> decision() {
     return decision;
   }
@@ -121,7 +124,7 @@ final class WaitingCheck {
     return stage.compareAndSet(Stage.WAITING, Stage.SENT);
   }
 
-  /** Completes the check with a decision. Returns false if it already has one. */
+  /** Completes the check with a decision. Returns false if the check already has a decision. */
   boolean answer(Decision known) {
     if (stage.getAndSet(Stage.ANSWERED) == Stage.ANSWERED) {
       return false;
@@ -136,8 +139,8 @@ final class WaitingCheck {
   }
 
   /**
-   * Rejects the check if the caller's deadline had also passed at the previous call. Called by one
-   * thread.
+   * Rejects the check if the caller's deadline had already passed at the previous call. Only one
+   * thread may call this method.
    *
    * @return whether the deadline has passed, or the check has a decision
    */
@@ -148,9 +151,13 @@ final class WaitingCheck {
     if (!seenOverdue) {
       seenOverdue = true;
     } else if (stage.compareAndSet(Stage.WAITING, Stage.ANSWERED)) {
-      complete(rejected("this process did not send the check to the server in time"));
+      complete(
+          rejected(
+              "this process did not send the check to the server before the caller's timeout"));
     } else {
-      boolean unused = answer(rejected("this process did not read the server's reply in time"));
+      boolean unused =
+          answer(
+              rejected("this process did not read the server's reply before the caller's timeout"));
     }
     return true;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The decision cache in Redis: one script call decides the checks of many callers. The package may
+ * The decision cache in Redis. One script call decides the checks of many callers. The package may
  * depend on Lettuce and Micrometer.
  *
  * <p>Keys in Redis:
@@ -18,18 +18,19 @@
  *       and the generation: the number of partitions that have been restored.
  * </ul>
  *
- * <p>What callers see of a failure:
+ * <p>The decision on a check if the cache fails:
  *
  * <ul>
- *   <li>No connection, a server that loads its data, a read-only replica, out of memory, or a
- *       server that may evict: {@code UNAVAILABLE} at once.
- *   <li>A server that does not answer: {@code TIMEOUT} at the deadline, then at once; whether the
- *       call was charged is unknown. After the stall timeout the connection is replaced.
- *   <li>A full queue, or a process without processor time: {@code REJECTED}; nothing was charged if
- *       the check was not sent.
- *   <li>Lost state: {@code COLD}, only for checks with an enforced bucket that is held.
- *   <li>A value that is not the state of a bucket: {@code CORRUPT}, only for the checks of that
- *       key. Delete the key; the bucket is then full.
+ *   <li>{@code UNAVAILABLE}, immediately: there is no connection, or the server loads its data, is
+ *       a read-only replica, is out of memory, or may evict buckets.
+ *   <li>{@code TIMEOUT}, at the deadline: the server does not reply. The server may have charged
+ *       the call. Until the next reply, other checks get {@code TIMEOUT} immediately. After the
+ *       stall timeout, the connection is replaced.
+ *   <li>{@code REJECTED}: the queue is full, or the process gets no processor time. If the check
+ *       was not sent, it charged nothing.
+ *   <li>{@code COLD}: the cache is not restored, and the check has an enforced bucket that is held.
+ *   <li>{@code CORRUPT}: the value of a key of the check is not the state of a bucket. To repair
+ *       it, delete the key; the bucket is then full.
  * </ul>
  */
 @NullMarked

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The shared part of the scripts on buckets; precedes each of them. Mirrors BucketArithmetic: whole
--- tokens, units, ticks and microseconds, all integers below 2^53.
+-- The common part of the scripts on buckets. It precedes each of them. It implements BucketArithmetic with
+-- whole tokens, units, ticks and microseconds, which are integers below 2^53.
 -- Limit    tickMicros, unitsPerTick, unitsPerToken, capacityUnits. A quota has unitsPerTick 0 (it
 --          never refills), tickMicros its end in microseconds since 1970, unitsPerToken 1.
 -- State    form 4, 28 bytes, little-endian, for an uncorrected bucket with small numbers, which is nearly
@@ -28,7 +28,8 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local charged_views, restarted = {}, {}
 
--- Returns a limit. The content of a bucket is its stored units plus base: a quota stores minus the tokens used.
+-- Returns a limit. The content of a bucket is its stored units plus base, because a quota stores the negated
+-- number of tokens used.
 local function limit_of(tick, per_tick, per_token, capacity)
   local quota = per_tick == 0
   return { tick = tick, per_tick = per_tick, per_token = per_token, capacity = capacity,
@@ -99,12 +100,13 @@ local function time_to_full(view)
   return wait(view, limit.per_tick == 0 and 1 or limit.capacity - view.units)
 end
 
--- Returns whether a time this far ahead of the clock counts as now.
+-- Returns whether a time that is ahead of the clock by this much counts as now.
 local function is_far(limit, ahead)
   return ahead > MAX_WAIT or ahead > ceil(limit.capacity / limit.per_tick) * limit.tick
 end
 
--- Refills a bucket. Returns whether its stored time counts as now and must be written, since refill accrues from it.
+-- Refills a bucket. Returns whether its stored time counts as now. The time must then be written, because the
+-- refill is computed from it.
 local function refill(view)
   local limit, ahead = view.limit, view.last - now
   if ahead == 0 or limit.per_tick == 0 then return end
@@ -130,12 +132,12 @@ local function bytes(view)
   return pack(STATE, FORM, units, kind, last, epoch, view.corrected, view.version, charged)
 end
 
--- Stores a bucket with a known reset, until it is full plus a margin.
+-- Stores a bucket whose reset is known. The key expires when the bucket is full, plus a margin.
 local function store(key, view)
   call('SET', key, bytes(view), 'PX', ceil(view.reset / 1000) + TTL_MARGIN_MILLIS)
 end
 
--- Stores the current time as the time of a bucket. Leaves its other fields and its expiry unchanged.
+-- Stores the current time as the time of a bucket. Does not change the other fields and the expiry.
 local function restart(key)
   local value, left = call('GET', key), call('PTTL', key)
   local units, kind, last, epoch, corrected, version, charged, _ = 0, 0, 0, 0, 0, 0, 0, nil

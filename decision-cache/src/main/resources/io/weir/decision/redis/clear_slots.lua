@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Deletes the markers of cold slots. They have arrived by replication from a server that this server
--- has replaced, and would become valid again if that server returned.
+-- Deletes the markers of cold slots. They have arrived by replication from the server that this server
+-- has replaced. They would be valid again if that server returned.
 -- KEYS     markers of slots.
 -- ARGV     run ID of this server.
 -- Reply    1. Complexity: O(slots).

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Corrects buckets, in order, each correction at most once. Mirrors CorrectionRule.apply (decision
+-- Applies corrections in their order, each at most once. Implements CorrectionRule.apply (decision
 -- record 0005). Preceded by bucket.lua.
 -- KEYS[n]  bucket of correction n.
 -- ARGV[n]  correction n, little-endian, 11 i64: the bucket's limit (4), debt cap in tokens (>= 0),
@@ -10,8 +10,8 @@
 -- Reply    one string, little-endian; per correction: kind u8 (0 applied, 1 created, 2 stale, 3
 --          full, 4 corrupt, 5 not on this server of a cluster), clamped u8 (0, 1), change in tokens
 --          i64, rounded toward zero.
--- Messages one on the channel RAISED for each bucket that gains units: its key.
--- Complexity: O(corrections). A stored value that is not a bucket's state is left unchanged.
+-- Messages the key of each bucket that gains units, on the channel RAISED.
+-- Complexity: O(corrections). The script does not change a value that is not a bucket's state.
 local CORRECTION, REPLY = '<i8i8i8i8i8i8i8i8i8i8i8', '<BBi8'
 local RAISED = 'w1:@raised'
 local APPLIED, CREATED, STALE, FULL, CORRUPT, ELSEWHERE = 0, 1, 2, 3, 4, 5
@@ -35,25 +35,25 @@ local function correct(key, view, debt_cap, epoch, version, charged, truth, take
   -- the missing units are between these bounds: the later charges were made between the records
   -- and now
   local low, own = max(high - refilled, 0), limit.capacity - view.units
-  -- carried over to another limit, under which the later charges may have been refilled
+  -- the correction was computed for another limit, and the bucket may have gained the tokens of later charges
   if takes_only == 1 then low = max(lacking, 0) end
-  -- the correction includes no charge of the cache: the stamps of the current epoch may still be in
-  -- flight, and the cache may only seem to have reverted or to be in a newer epoch
+  -- the correction includes no charge of the cache, so stamps of the current epoch may still be on the
+  -- way; the cache may not have reverted, although its counter suggests it
   if takes_only == 1 or (behind or younger) and charged == 0 and not quota then high = EXACT end
   local missing = max(low, min(own, high))
-  -- a bucket with a greater debt, because its limit was lowered, gains nothing
+  -- if a lowered limit has caused a debt above the cap, the correction adds no tokens
   local most = min(max(limit.capacity + debt_cap * limit.per_token, own), EXACT - 1)
   local units = limit.capacity - min(missing, most)
   local change = (units - view.units) / limit.per_token
   if change ~= 0 or low == high then view.units, view.last = units, now end
-  -- no correction could replace the greatest version in its epoch
+  -- no correction could replace the maximum version in its epoch
   if version >= EXACT - 1 and not behind then
     view.epoch, view.charged = min(max(now, view.epoch + 1, epoch + 1), EXACT - 1), 0
   end
   view.corrected, view.version = epoch, version
   view.reset = time_to_full(view)
   store(key, view)
-  -- a user without the permission to publish cannot subscribe either
+  -- fails without the permission to publish; such a user cannot subscribe either
   if change > 0 then redis.pcall('PUBLISH', RAISED, key) end
   return gone and CREATED or APPLIED, missing > most and 1 or 0, change < 0 and ceil(change) or floor(change)
 end

@@ -1,21 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Slots that calls hold, each for a lease; precedes take_tokens.lua. Mirrors SlotBucket.
--- State    a sorted set: a member for each holder; its score is the end of its lease, exclusive, in
---          microseconds since 1970 by this server's clock. A lease that ends later than twice the
---          longest lease from now was not written by Weir and does not count. Leases that do not count
---          are removed when the set is written. The score of the member WRITTEN is the time of the
---          write. If it is ahead, the clock has stepped back since, and it counts as now: each lease
---          runs for its remaining time at the write.
--- Set      of a key in this call. back: by how much WRITTEN, and therefore every score, is ahead;
---          restarts: whether the set is written only for that reason; held: number of running leases;
---          low to high: the ranks of the stored leases that may be unchanged; changed: the new end of
---          each holder's lease, or false after its release; latest: the last end in changed, nil if
---          unknown.
+-- The slots that calls hold, each for a lease. The part precedes take_tokens.lua, and implements SlotBucket.
+-- State    a sorted set with a member for each holder. Its score is the exclusive end of the lease, in
+--          microseconds since 1970 by this server's clock. A lease that ends more than twice the
+--          longest lease from now does not count, because Weir never writes such a lease. Leases that
+--          do not count are removed when the set is written. The score of the member WRITTEN is the
+--          time of the last write. If it is ahead of the clock, the clock has stepped back, and it counts
+--          as now. Each lease then has the same remaining time as at the write.
+-- Set      the set of a key in this call. back: time by which WRITTEN, and therefore every score, is ahead of
+--          the clock. restarts: whether the set is written only because of a step of the clock. held:
+--          number of running leases. low to high: ranks of the stored leases that may be unchanged.
+--          changed: the new end of each holder's lease, false after its release. latest: the last end in
+--          changed, nil if unknown.
 -- Limit    has slots = { lease, until_time, holder } in addition to the fields of every limit.
 local SLOTS, MAX_AHEAD, WRITTEN = 62, 172800000000, '@'
 local slot_sets = {}
 
--- Returns all digits of a number; concatenation would lose some.
+-- Returns all digits of a number. Concatenation would lose digits.
 local function digits(number) return string.format('%.0f', number) end
 
 local function slot_set(key)
@@ -34,7 +34,7 @@ local function slot_set(key)
   return slot_sets[key]
 end
 
--- Returns when the lease of a holder ends; nil if none runs.
+-- Returns when the lease of a holder ends; nil without a running lease.
 local function lease_end(set, holder)
   local ends = set.changed[holder]
   if ends == nil and set.held > 0 then ends = tonumber(call('ZSCORE', set.key, holder) or 0) - set.back end
@@ -68,13 +68,13 @@ local function slots_wait(set)
   return first and first - now or 1
 end
 
--- Returns a view of slots, like load for other buckets; nil if the value of the key is not slots.
+-- Returns a view of slots, as load returns for other buckets; nil if the value of the key is not slots.
 local function load_slots(key, limit)
   local set = slot_set(key)
   return set and { limit = limit, set = set, units = limit.capacity - set.held, epoch = 0, charged = 0 }
 end
 
--- Returns how many slots the holder lacks: 0 if it has a slot or may take one.
+-- Returns the number of slots that the holder lacks: 0 if it has a slot or may take a slot.
 local function missing_slots(view)
   local slots = view.limit.slots
   if lease_end(view.set, slots.holder) then return 0 end

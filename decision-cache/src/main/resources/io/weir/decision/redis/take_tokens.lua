@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Decides checks in order: each takes its cost from all of its buckets or from none. A denial and a
--- peek write nothing, except that a denial restarts a bucket whose stored time counts as now. Mirrors
--- CheckDecider.decide. Preceded by bucket.lua and slots.lua.
--- KEYS     the marker of a warm cache, then the buckets' keys, check after check. The key of a sliding window
---          is followed by those of its earlier sub-windows, the oldest first, and of the next one.
--- ARGV[1]  the run ID known to the caller: the cache is warm if the marker contains exactly this value.
+-- Decides checks in their order. Each check takes its cost from all of its buckets or from none. A denial and
+-- a peek write nothing, except that a denial writes the time of a bucket whose stored time counts as now.
+-- Implements CheckDecider.decide. Preceded by bucket.lua and slots.lua.
+-- KEYS     the marker, then the buckets' keys, check after check. After the key of a sliding window come the
+--          keys of its earlier sub-windows, the oldest first, and the key of the next sub-window.
+-- ARGV[1]  the run ID that the caller knows. The cache is warm if the marker contains exactly this value.
 -- ARGV[n]  check n - 1, little-endian: purpose u8 (0 take, 1 peek, 2 give back the cost of a call
---          that another server has denied, 3 the same and publish it), buckets u8 (1 to 16), cost i64
+--          that another server has denied, 3 the same, and publish its key), buckets u8 (1 to 16), cost i64
 --          (>= 1); then per bucket: mode u8 (0 shadow, 1 enforced, 2 enforced and not to be used while the cache is
 --          cold; plus 4 times the number of earlier sub-windows, or plus 252 for a sliding log, or
 --          plus 248 for slots), its limit 4 i64. A sliding window adds the length of a
@@ -19,18 +19,17 @@
 --          a new slot was taken, or a held slot was released),
 --          remaining tokens, reset micros, retry-after micros (-1 never), epoch, version, charged
 --          tokens i64 (all 0 if corrupt or cold).
--- Messages one on the channel RAISED for each bucket to which the cost is given back, with purpose 3:
---          its key.
--- Complexity: O(keys), for a sliding log O(log calls). A stored value that is not a bucket's state makes its
--- check corrupt and is left unchanged. A key charged twice is written once. One command reads many
--- keys if the user may use it: a call has fewer than 2,000 keys, which fit on Lua's stack.
+-- Messages with purpose 3, the key of each bucket to which the cost is given back, on the channel RAISED.
+-- Complexity: O(keys), for a sliding log O(log calls). If a stored value is not a bucket's state, its check is
+-- corrupt, and the value is not changed. A key that is charged twice is written once. One command reads
+-- many keys, if the user may use the command. A call has fewer than 2,000 keys, which fit on Lua's stack.
 local CHECK, BUCKET, SLIDING, LOG, LEASE = '<BBi8', '<Bi8i8i8i8', '<i8i8', 63, '<i8i8c32'
 local REPLY, FIRST_REPLY = '<Bi8i8i8i8i8i8', '<BBBi8i8i8i8i8i8'
 local RAISED = 'w1:@raised'
 local NO_REPLY = pack(REPLY, 0, 0, 0, 0, 0, 0, 0)
 local values = {}
 if #KEYS > 5 then
-  -- Keys of slots and logs are not read here: a string there was not written by Weir and may be large.
+  -- keys of slots and logs are not read here, because a string that Weir has not written may be large
   local keys, others = {}, {}
   for n = 1, #KEYS do
     keys[n] = KEYS[n]
@@ -44,7 +43,7 @@ end
 local warm = ARGV[1] ~= '' and (values[1] or redis.pcall('GET', KEYS[1])) == ARGV[1]
 local known_checks = {}
 
--- Parses an argument. Many checks of a call have equal arguments, which are parsed once.
+-- Parses an argument. Equal arguments of several checks are parsed once.
 local function read_check(arg)
   local purpose, count, cost, at = unpack(CHECK, arg)
   local check = { takes = purpose == 0, gives = purpose >= 2, publishes = purpose == 3, count = count, cost = cost,
@@ -71,10 +70,10 @@ local function read_check(arg)
   return check
 end
 
--- Returns the counts of all sub-windows of a sliding window, the oldest first, and the weighted sum of
--- all except the current one, whose view is given; nil if a value is not a bucket's state. Mirrors
--- SlidingBucket. The key of the next sub-window, which rarely exists, is optional: the other keys
--- reveal a slot on another server.
+-- Returns the counts of all sub-windows of a sliding window, the oldest first, and the weighted sum of the
+-- counts of the other sub-windows. The caller gives the view of the current sub-window. Returns nil if a
+-- value is not a bucket's state. Implements SlidingBucket. The key of the next sub-window is optional,
+-- because it rarely exists, and the other keys show whether the slot is on another server.
 local function count_sub_windows(at, limit, own)
   local sliding, counts, sum = limit.sliding, {}, 0
   local current = sliding.count + 1
@@ -97,7 +96,7 @@ local function count_sub_windows(at, limit, own)
   return counts, sum
 end
 
--- Returns the content of a bucket, less the counts of the other sub-windows.
+-- Returns the content of a bucket minus the counts of the other sub-windows.
 local function level(view, others)
   if others == 0 then return view.units end
   local capacity = view.limit.capacity
@@ -106,7 +105,7 @@ end
 
 local function until_time(micros) return min(max(micros - now, 1), MAX_WAIT) end
 
--- Returns the time until a window that lacks the cost holds it.
+-- Returns the time until a window that does not hold the cost holds it.
 local function sliding_wait(sliding, counts, most)
   local newer, oldest = 0, #counts
   while oldest > 1 and newer + counts[oldest] <= most do
@@ -117,7 +116,7 @@ local function sliding_wait(sliding, counts, most)
   return until_time(sliding.ends + (oldest - 1) * sliding.length - left * sliding.step)
 end
 
--- Returns the time until no sub-window counts tokens.
+-- Returns the time until no taken tokens count.
 local function time_to_empty(sliding, counts)
   for i = #counts, 1, -1 do
     if counts[i] > 0 then return until_time(sliding.ends + (i - 1) * sliding.length) end
@@ -137,22 +136,22 @@ local function charge(key, view, cost)
   charged_views[key] = view
 end
 
--- A missing bucket is full again, and is not created.
+-- Gives the cost back to a bucket. A missing bucket is full, and is not created.
 local function give_back(key, view, cost, publishes)
   if view.epoch == 0 then return end
   view.units = min(view.units + cost * view.limit.per_token, view.limit.capacity)
   view.charged = max(view.charged - cost, 0)
   charged_views[key] = view
-  -- a user without the permission to publish cannot subscribe either
+  -- fails without the permission to publish; such a user cannot subscribe either
   if publishes then redis.pcall('PUBLISH', RAISED, key) end
 end
 
 -- A sliding log is a list of calls, the oldest first. Each call has the time of its admission (i56), its
--- cost (i16) and the sum of all costs up to it (i56). Two sums give the total of any part of the list.
--- Sums restart from 0 when the log is empty. Its view has units, the tokens left, like other buckets.
--- Mirrors LoggedBucket. Changes are buffered until the end: nothing is written before everything is
--- read. Fields of a log: stored is the number of calls in the list, keep the number of these that stay
--- in place, size the number including new calls, and drop the number of expired calls.
+-- cost (i16) and the sum of all costs up to it (i56). The difference of two sums is the total of a part of
+-- the list. Sums begin at 0 again when the log is empty. The view has units, as for other buckets: the
+-- remaining tokens. Implements LoggedBucket. Changes are buffered until the end, so that everything is read
+-- before anything is written. Fields of a log: stored is the number of calls in the list, keep the number of
+-- these calls that stay, size the number with new calls, and drop the number of expired calls.
 local ENTRY, ENTRY_BYTES = '<i7i2i7', 16
 local logs = {}
 
@@ -171,8 +170,8 @@ local function entry(log, index)
   return known
 end
 
--- Returns the least index in [low, high) for which a test is true, or high; nil if an element is not a
--- call.
+-- Returns the smallest index in [low, high) for which a test is true; high if the test is never true; nil if
+-- an element is not a call.
 local function search(log, low, high, test)
   while low < high do
     local middle = floor((low + high) / 2)
@@ -201,7 +200,7 @@ local function load_log(key, limit)
   if not log then return nil end
   local last = log.drop < log.size and entry(log, log.size - 1)
   if last == false and log.drop < log.size then return nil end
-  -- the clock was set back by more than a window
+  -- the clock has stepped back by more than a window
   if last and last[1] - now > window then log.drop = log.size end
   local first = search(log, log.drop, log.size, function(one) return one[1] + window > now end)
   if not first then return nil end
@@ -217,7 +216,7 @@ local function log_reset(view)
   return view.first < log.size and entry(log, log.size - 1)[1] + view.limit.log - now or 0
 end
 
--- Returns the time until the given number of tokens no longer counts; nil if an element is not a call,
+-- Returns the time until the given number of tokens no longer counts. Returns nil if an element is not a call,
 -- or the calls are not in the order of their times.
 local function log_wait(view, missing)
   local log = view.log
@@ -241,7 +240,7 @@ local function charge_log(view, cost)
   log.changed, log.reset = true, log_reset(view)
 end
 
--- Gives the cost back: removes it from the newest calls. Changes nothing if an element is not a call.
+-- Gives the cost back by removing it from the newest calls. Has no effect if an element is not a call.
 local function give_back_log(key, view, cost, publishes)
   local log, left, size = view.log, cost, view.log.size
   local newest = size > view.first and entry(log, size - 1)
