@@ -147,7 +147,7 @@ public final class Access implements AutoCloseable {
    * Returns the verdict on a request if it is known without waiting and without verifying a
    * signature.
    *
-   * @param authorization the field Authorization; null if the request has none
+   * @param authorization value of the header field Authorization; null if the request has none
    */
   Optional<Verdict> known(@Nullable String authorization) {
     if (isOpen) {
@@ -186,7 +186,7 @@ public final class Access implements AutoCloseable {
   /**
    * Returns whether {@link #of} returns without waiting and without verifying a signature.
    *
-   * @param authorization the field Authorization; null if the request has none
+   * @param authorization value of the header field Authorization; null if the request has none
    */
   public boolean isKnown(@Nullable String authorization) {
     return known(authorization).isPresent();
@@ -195,7 +195,7 @@ public final class Access implements AutoCloseable {
   /**
    * Returns the verdict on a request. The method may wait for the keys of an issuer.
    *
-   * @param authorization the field Authorization; null if the request has none
+   * @param authorization value of the header field Authorization; null if the request has none
    */
   public Verdict of(@Nullable String authorization) {
     return known(authorization)

@@ -73,7 +73,13 @@ public final class PortalTokens implements AutoCloseable {
    */
   public String issue(Set<String> clients, Duration validity) {
     if (clients.isEmpty() || validity.isNegative() || validity.compareTo(MAX_VALIDITY) > 0) {
-      throw new IllegalArgumentException(clients + ", " + validity);
+      throw new IllegalArgumentException(
+          "clients must not be empty, and validity must be between PT0S and "
+              + MAX_VALIDITY
+              + ", but clients are "
+              + clients
+              + " and validity is "
+              + validity);
     }
     Instant now = clock.instant();
     JWTClaimsSet claims =

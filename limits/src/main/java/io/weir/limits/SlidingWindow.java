@@ -20,7 +20,7 @@ import java.time.Duration;
  * the end of the following window. If the calls of each sub-window are spread evenly, they take at
  * most the limit.
  *
- * <p>At a boundary, two nodes may select neighboring sub-windows. Each node still counts the calls
+ * <p>At a boundary, two nodes may select two adjacent sub-windows. Each node still counts the calls
  * of the other node, because the tokens taken in the next sub-window also count. A call then counts
  * for less than one window: the time from the selection of its sub-window to its decision is
  * missing. The bound holds for windows that are shorter by that time. If nodes differ by more than

@@ -81,7 +81,7 @@ final class BillingCalendarTest {
     assertEquals(
         period("2026-03-29", "Europe/Paris", "2026-03-28T23:00:00Z", "2026-04-28T22:00:00Z"),
         calendar("Europe/Paris", 29).at(millis("2026-03-28T23:00:00Z")).period());
-    // there was no midnight on 4 November 2018: 00:00 was 01:00
+    // 4 November 2018 had no midnight: the clock was put forward from 00:00 to 01:00
     assertEquals(
         period("2018-11-04", "America/Sao_Paulo", "2018-11-04T03:00:00Z", "2018-12-04T02:00:00Z"),
         calendar("America/Sao_Paulo", 4).at(millis("2018-11-04T03:00:00Z")).period());
@@ -143,7 +143,7 @@ final class BillingCalendarTest {
         IllegalArgumentException.class, () -> BillingPeriod.own("2026-12-01", "UTC", 1, 1));
   }
 
-  /** Compares with a walk from day to day. */
+  /** Compares the periods with a loop over all days. */
   @Test
   void at_randomMoments_isThePeriodThatAWalkOverTheDaysFinds() {
     for (long seed = 1; seed <= 3_000; seed++) {

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class BucketKeyTest {
-  /** Names that have broken someone's keys. */
+  /** Names that are difficult for key formats. */
   private static final List<String> NAMES =
       List.of(
           "a",
@@ -86,7 +86,10 @@ class BucketKeyTest {
         tag(BucketKey.of("burst", "{a}").text()), tag(BucketKey.of("burst", "a").text()));
   }
 
-  /** What Redis Cluster hashes: between the first opening brace and the next closing one. */
+  /**
+   * Returns the part of a key that Redis Cluster hashes: from the first opening brace to the next
+   * closing brace.
+   */
   private static String tag(String key) {
     int open = key.indexOf('{');
     String tag = key.substring(open + 1, key.indexOf('}', open));
@@ -125,7 +128,7 @@ class BucketKeyTest {
     }
   }
 
-  /** A name as the parts of a key tell it: as it is, or hashed. */
+  /** Returns a name as it appears in a key: unchanged or hashed. */
   private static String named(String name) {
     BucketKey.Part part = BucketKey.Part.of(name);
     return part.isHashed() ? part.keyText() : name;

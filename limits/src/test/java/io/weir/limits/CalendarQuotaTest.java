@@ -42,7 +42,7 @@ final class CalendarQuotaTest {
 
   @Test
   void day_clockPutBackOverMidnight_beginsAtTheFirstMidnight() {
-    // 00:01 on 7 November was followed by 23:01 on 6 November
+    // the clock was put back from 00:01 on 7 November to 23:01 on 6 November
     CalendarQuota quota = day("America/St_Johns");
     Span sixth = span("2010-11-06T02:30:00Z", "2010-11-07T02:30:00Z");
     Span seventh = span("2010-11-07T02:30:00Z", "2010-11-08T03:30:00Z");
@@ -188,9 +188,9 @@ final class CalendarQuotaTest {
   }
 
   /**
-   * For random zones and moments, including moments close to changes of the offset: the period
-   * contains the moment, every moment in it gives the same period, and the next period begins at
-   * its end.
+   * Checks random times in random zones, including times close to changes of the offset. The period
+   * contains the time, all times in the period have the same period, and the next period begins
+   * where the period ends.
    */
   @Test
   void at_randomZonesAndMoments_tilesTheTimeLine() {
@@ -264,7 +264,10 @@ final class CalendarQuotaTest {
     return new Span(Instant.parse(start).getEpochSecond(), Instant.parse(end).getEpochSecond());
   }
 
-  /** The period at noon of a day, and at its own first and last moment. */
+  /**
+   * Returns the period at noon of a day. Also checks that its first and its last time have the same
+   * period.
+   */
   private static void assertSpan(String start, String end, CalendarQuota quota, String day) {
     Instant noon = LocalDate.parse(day).atTime(12, 0).atZone(quota.timeZone()).toInstant();
     assertEquals(span(start, end), at(quota, noon.toString()));

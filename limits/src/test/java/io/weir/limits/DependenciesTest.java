@@ -10,7 +10,7 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import org.junit.jupiter.api.Test;
 
-/** This module depends on no other module, and is pure. */
+/** Checks that this module depends on no other module, and on no input or output. */
 final class DependenciesTest {
   private static final JavaClasses CLASSES =
       new ClassFileImporter()

@@ -49,7 +49,10 @@ final class FixedWindowTest {
         new FixedWindow(1, 7, Alignment.EPOCH, UTC).at(-1, ClientCalendar.OF_POLICY));
   }
 
-  /** Each bucket has windows of the length, without a gap; buckets begin them at all seconds. */
+  /**
+   * The windows of each bucket have the length and no gaps. Over many buckets, windows begin at all
+   * seconds.
+   */
   @Test
   void at_withJitter_spreadsTheBuckets_andKeepsTheLength() {
     FixedWindow minute = new FixedWindow(100, 60, Alignment.EPOCH, UTC, 20);
@@ -69,7 +72,7 @@ final class FixedWindowTest {
     assertTrue(begins.stream().allMatch(second -> second <= 20), begins::toString);
   }
 
-  /** The day of the change has 25 hours in October, and 23 in March. */
+  /** The day on which the clock changes has 25 hours in October, and 23 hours in March. */
   @ParameterizedTest
   @CsvSource({
     "2026-11-24T22:59:59Z, 2026-11-24T17:00:00Z, 2026-11-24T23:00:00Z",
@@ -91,7 +94,7 @@ final class FixedWindowTest {
         calendar(86_400, UTC).at(moment, client));
   }
 
-  /** Over many moments of days with and without a change of the clock, in zones of all kinds. */
+  /** Checks many times of days with and without a change of the clock, in several zones. */
   @Test
   void at_randomMoments_windowsFollowEachOtherWithoutGapOrOverlap() {
     List<String> zones =

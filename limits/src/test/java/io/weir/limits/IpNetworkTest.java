@@ -109,7 +109,7 @@ final class IpNetworkTest {
     assertFalse(network("10.1.0.0/16").contains(network("10.0.0.0/8")));
   }
 
-  /** Texts of addresses, some of them damaged, against the platform's reading of them. */
+  /** Compares the parser with the Java platform, for valid and damaged texts of addresses. */
   @Test
   void randomTexts_areReadAsThePlatformDoes() throws Exception {
     int good = 0;
@@ -136,7 +136,7 @@ final class IpNetworkTest {
     assertTrue(good > SEEDS / 10, "too few to tell: " + good);
   }
 
-  /** Against numbers of any size. */
+  /** Compares with arithmetic on BigInteger. */
   @Test
   void randomAddresses_networksAreAsByArithmetic() throws Exception {
     for (long seed = 1; seed <= SEEDS; seed++) {

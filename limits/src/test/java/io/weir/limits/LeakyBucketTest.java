@@ -20,7 +20,9 @@ class LeakyBucketTest {
   private static final int SEEDS = 500;
   private static final long SECOND = 1_000_000;
 
-  /** Calls that keep to the delays leave as from a queue with one server of the bucket's rate. */
+  /**
+   * Calls that wait for their delays leave as from a queue with one server at the bucket's rate.
+   */
   @Test
   void delays_areThoseOfAQueue() {
     int waited = 0;
@@ -66,7 +68,7 @@ class LeakyBucketTest {
         300_000, LeakyBucket.delayMicros(mirror, 1, arithmetic.resetMicros(second, SECOND)));
   }
 
-  /** Was a hole: where a token is no whole number of ticks, an empty queue made a call wait. */
+  /** Regression: if a token was not a whole number of ticks, an empty queue gave a call a delay. */
   @Test
   void emptyBucket_ofAnyRate_neverMakesACallWait() {
     for (long[] rate :

@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** A changed limit does the same to a bucket in the cache and in the records. */
+/** Checks that a changed limit has the same effect on a bucket in the cache and in the records. */
 final class LimitChangeTest {
   private static final int HISTORIES = 20_000;
   private static final long T_MICROS = 1_700_000_000_000_000L;
@@ -39,7 +39,7 @@ final class LimitChangeTest {
       double token = (double) after.refillPeriodMicros() / after.refillTokens();
       double rounding = token + after.scale().tickMicros() + 1;
       assertEquals((double) cacheMissing, (double) recordsMissing, rounding, change);
-      // and back again nothing is granted but what a microsecond is worth
+      // the change back adds at most the tokens of one microsecond
       long back =
           Objects.requireNonNull(LimitChange.of(after, before, T_MICROS))
               .fullAtMicros(T_MICROS + recordsMissing);
@@ -48,7 +48,7 @@ final class LimitChangeTest {
     }
   }
 
-  /** Once, such a time filled a long, and the next sum with it was on the other side of zero. */
+  /** Regression: such a time was close to the maximum of a long, and the next sum overflowed. */
   @Test
   void sameTokensMicros_timeStretchedByASlowerLimit_isBounded() {
     TokenBucketLimit fast = new TokenBucketLimit(100, 100, 1_000);

@@ -36,7 +36,7 @@ final class LimitShareTest {
   void of_periodWouldBeTooLong_reducesTheRefillTokensInstead() {
     long day = 86_400_000_000L;
 
-    // 100 a day among 500 nodes: 73.2 in 366 days each
+    // 100 per day for 500 nodes: each node gets 73.2 in 366 days
     assertEquals(
         new TokenBucketLimit(1, 73, YEAR), new TokenBucketLimit(100, 100, day).shareOf(500));
     assertEquals(new TokenBucketLimit(1, 1, YEAR), new TokenBucketLimit(5, 1, YEAR).shareOf(9));
@@ -63,7 +63,8 @@ final class LimitShareTest {
       assertTrue(
           share.capacityTokens() == 1 || share.capacityTokens() * nodes <= limit.capacityTokens(),
           replay);
-      // nodes × share's speed <= the limit's, cross-multiplied; or one token in the longest period
+      // nodes × rate of the share <= rate of the limit, cross-multiplied; or one token in the
+      // longest period
       BigInteger all =
           BigInteger.valueOf(share.refillTokens())
               .multiply(BigInteger.valueOf(nodes))

@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Each edge of a quota's arithmetic, with numbers. */
+/** Checks the edge cases of a quota's arithmetic with numbers. */
 class PeriodBucketTest {
   private static final long T0 = 1_800_000_000_000_000L;
   private static final long HOUR = 3_600_000_000L;

@@ -68,7 +68,9 @@ final class SlidingLogTest {
 
   private record Taken(long atMicros, long cost) {}
 
-  /** Its bound, and exactly: a call is denied only if the window before it has no room for it. */
+  /**
+   * Checks the exact bound: a call is denied only if the window before it does not hold its cost.
+   */
   @Test
   void randomCalls_areAdmittedByTheWindowBeforeThem_andTimesAreExact() {
     for (long seed = 1; seed <= SEEDS; seed++) {

@@ -23,7 +23,7 @@ final class SlidingWindowTest {
   private static final int LATE_MICROS = 2;
   private static final long START_SECOND = 1_800_000_000;
 
-  /** The buckets of one client, each decision by the arithmetic under test. */
+  /** The buckets of one client. The arithmetic under test makes each decision. */
   private static final class Buckets {
     private final Map<String, BucketState> kept = new HashMap<>();
 
@@ -39,7 +39,7 @@ final class SlidingWindowTest {
       return as(window, nowMicros, nowMicros);
     }
 
-    /** The buckets as seen by a caller with another clock than the cache. */
+    /** The buckets for a caller whose clock differs from the cache's clock. */
     CountedBucket as(SlidingWindow window, long callerMicros, long nowMicros) {
       PeriodicLimit.Span span = span(window, callerMicros);
       return (CountedBucket) window.in(span).view(key(span), kept::get, nowMicros);
@@ -94,7 +94,7 @@ final class SlidingWindowTest {
     assertEquals(0, buckets.reset(minute, at(30)));
     assertTrue(buckets.take(minute, 100, at(30)));
 
-    // one of the 100 is gone 600 ms into the next minute
+    // 600 ms after the start of the next minute, one of the 100 tokens no longer counts
     assertEquals(30_600_000, buckets.retryAfter(minute, 1, at(30)));
     assertEquals(90_000_000, buckets.reset(minute, at(30)));
     assertEquals(90_000_000, buckets.retryAfter(minute, 100, at(30)));
@@ -111,7 +111,8 @@ final class SlidingWindowTest {
     assertFalse(buckets.take(lowered, 1, at(60)));
     assertEquals(54_000_000 + 60_000, buckets.retryAfter(lowered, 1, at(60)));
     assertTrue(buckets.take(lowered, 1, at(60) + 54_060_000));
-    // far above what can be weighted exactly under the lower limit: still denied, and in range
+    // the count is far too large to be weighted exactly under the lower limit: still denied, and in
+    // range
     SlidingWindow huge = new SlidingWindow(1L << 28, 366L * 86_400, 1);
     Buckets others = new Buckets();
     long day = 366L * 86_400 * SECOND_MICROS;
@@ -133,7 +134,8 @@ final class SlidingWindowTest {
     assertEquals(10, late.remainingTokens());
     assertEquals(10, buckets.remaining(window, now));
     assertFalse(late.holds(11));
-    // the 30 fall away by weight from second 60 on, the 60 from second 75 on
+    // the weight of the 30 tokens falls from second 60 on, the weight of the 60 tokens from second
+    // 75 on
     assertEquals(45_000_000 + 500_000 - 2_000, late.retryAfterMicros(11));
     assertEquals(75_000_000 - 2_000, late.resetMicros());
   }
@@ -179,9 +181,9 @@ final class SlidingWindowTest {
   }
 
   /**
-   * A call as it was made.
+   * A call and its time.
    *
-   * @param subWindow which sub-window its caller asked for, counted from 1970
+   * @param subWindow sub-window that the caller selected, counted from 1970
    */
   private record Taken(long atMicros, long subWindow, long cost) {}
 
@@ -250,7 +252,7 @@ final class SlidingWindowTest {
     assertTrue(reset == 0 || used(window, taken, now + reset - 1, now + reset - 1) > 0, where);
   }
 
-  /** Returns what counts for a caller, rounded up. */
+  /** Returns the number of tokens that count for a caller, rounded up. */
   private static long used(SlidingWindow window, List<Taken> taken, long caller, long now) {
     long sub = window.subWindowSeconds() * SECOND_MICROS;
     long left = Math.max(0, Math.min(sub, (caller / sub + 1) * sub - now));
@@ -265,8 +267,8 @@ final class SlidingWindowTest {
   }
 
   /**
-   * The bound of its documentation, over every interval that ends with an admitted call, and begins
-   * as much later as callers are late.
+   * Checks the documented bound for every interval that ends with an admitted call. The interval
+   * begins later by the delay of the callers.
    */
   @Test
   void randomBursts_stayWithinTheBound() {
@@ -296,7 +298,7 @@ final class SlidingWindowTest {
           inInterval += call.atMicros > from ? 1 : 0;
           oldest += call.subWindow == now / sub - subWindows ? 1 : 0;
         }
-        // one that is ahead weighs the oldest as none, the last microseconds before it is
+        // a caller whose clock is ahead gives the oldest sub-window the weight 0
         double bound = 20 + oldest * (double) (now % sub + LATE_MICROS) / sub;
         assertTrue(inInterval <= bound, "seed " + seed + ": " + inInterval + " > " + bound);
       }

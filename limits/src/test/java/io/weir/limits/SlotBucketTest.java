@@ -73,7 +73,7 @@ class SlotBucketTest {
     SlotBucket over = at(30, SlotState.EMPTY, until);
     assertFalse(over.holds(1));
     assertEquals(1, over.retryAfterMicros(1));
-    // who has renewed meanwhile holds it, whatever the older claim says
+    // a holder that has renewed its lease holds the slot, whatever an older claim states
     assertTrue(at(30, taken(20, SlotState.EMPTY, A), until).holds(1));
     SlotState full = taken(0, taken(0, SlotState.EMPTY, B), C);
     assertFalse(at(1, full, until).holds(1));

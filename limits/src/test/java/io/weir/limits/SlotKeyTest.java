@@ -54,7 +54,7 @@ class SlotKeyTest {
     assertTrue(longest.length() <= SlotKey.MAX_CHARS);
   }
 
-  /** A key that is not parsed would fail each call that has just taken a slot of it. */
+  /** All keys of slots must be parsed; otherwise each call that takes such a slot would fail. */
   @Test
   void keysOfNetworksOfAnyLength_areParsed() {
     IpAddress v4 = Objects.requireNonNull(IpAddress.parse("255.254.253.252"));

@@ -9,21 +9,24 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
-/** Each edge of the bucket's arithmetic, with numbers. */
+/** Checks the edge cases of the bucket's arithmetic with numbers. */
 class TokenBucketTest {
   private static final long T0 = 1_800_000_000_000_000L;
   private static final long SECOND = 1_000_000;
 
-  /** Capacity 10, one token per 100 ms. */
+  /** A limit with capacity 10 and one token per 100 ms. */
   private static final TokenBucketLimit TEN_PER_SECOND = new TokenBucketLimit(10, 10, SECOND);
 
-  /** So large that it is counted in ticks of 1 ms: 999,983 a day, in bursts of a million. */
+  /**
+   * A limit that is so large that its tick is 1 ms: 999,983 tokens per day, in bursts of one
+   * million.
+   */
   private static final TokenBucketLimit COARSE =
       new TokenBucketLimit(1_000_000, 999_983, 86_400 * SECOND);
 
   private final TokenBucket bucket = TokenBucket.of(TEN_PER_SECOND);
 
-  /** A bucket of TEN_PER_SECOND with so many tokens at T0. */
+  /** Returns a bucket of TEN_PER_SECOND with the given tokens at T0. */
   private static BucketState holding(long tokens) {
     return new BucketState(tokens * 100_000, 100_000, T0, T0, 0, 0, 99);
   }

@@ -53,7 +53,10 @@ final class CheckEncoder {
   private static final byte MODE_ENFORCED = 1;
   private static final byte MODE_HELD = 2;
 
-  /** Factor by which the number of other buckets is encoded above the mode. */
+  /**
+   * Number of modes. An encoded mode byte is the mode plus this number times the number of other
+   * buckets.
+   */
   private static final int MODES = 4;
 
   /** Value in place of the number of other buckets that marks a sliding log. */

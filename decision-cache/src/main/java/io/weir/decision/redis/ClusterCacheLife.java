@@ -91,7 +91,7 @@ final class ClusterCacheLife implements CacheLife {
      */
     private long settlesNanos;
 
-    /** Whether the server has gained slots since all of its slots were warm. */
+    /** Whether the server has gained slots after the last look that found all of its slots warm. */
     private boolean hasGained;
 
     private int coldSlot;

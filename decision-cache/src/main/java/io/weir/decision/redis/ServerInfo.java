@@ -22,10 +22,7 @@ record ServerInfo(
   static final ServerInfo NOT_REPORTED =
       new ServerInfo(UNKNOWN_LIFE, "", "", EvictionCheck.NOT_KNOWN, 0);
 
-  /**
-   * Minimum version. Earlier versions reject the scripts, because they read the time before they
-   * write.
-   */
+  /** Minimum version. Earlier versions reject scripts that read the time before they write. */
   private static final int LEAST_VERSION = 5;
 
   private static final int LEAST_VERSION_WITH_MESSAGES = 6;

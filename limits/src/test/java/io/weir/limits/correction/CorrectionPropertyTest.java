@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * Properties of the rule when corrections are repeated, shuffled, left out, or applied by several
- * correctors, with charges in between. Only the newest correction counts, from its first
+ * Checks properties of the rule if corrections are repeated, reordered, lost, or applied by several
+ * correctors, with charges between them. Only the newest correction has an effect, at its first
  * application, and each charge counts once.
  */
 class CorrectionPropertyTest {
@@ -28,25 +28,28 @@ class CorrectionPropertyTest {
   private static final int SEEDS = 3_000;
   private static final long T0 = 1_800_000_000_000_000L;
 
-  /** No run of shuffled events takes longer: no bucket of theirs is full by its records. */
+  /**
+   * Maximum duration of a run of shuffled events. It is so short that no bucket becomes full by its
+   * records.
+   */
   private static final long RUN_MICROS = 10_000_000;
 
-  /** A limit so large that no charge of a run is refused. */
+  /** A limit that is so large that no charge of a run is denied. */
   private static final long CAPACITY_TOKENS = 1_000_000;
 
-  /** Something that happens to a bucket. */
+  /** An event of a bucket. */
   private sealed interface Event {
-    /** A charge. */
+    /** The cache charges tokens. */
     record Charged(long tokens) implements Event {}
 
-    /** A correction arrives, from whichever corrector. */
+    /** A corrector applies a correction. */
     record Arrived(Correction correction) implements Event {}
 
-    /** Time goes by. */
+    /** Time elapses. */
     record Passed(long micros) implements Event {}
   }
 
-  /** A bucket and what happens to it. */
+  /** A bucket to which events are applied. */
   private static final class Bucket {
     private final BucketLimit limit;
     private final BucketArithmetic arithmetic;
@@ -67,7 +70,7 @@ class CorrectionPropertyTest {
       return arithmetic.levelUnits(refilled());
     }
 
-    /** A tick, and what a microsecond that is rounded up is worth. */
+    /** The units of a tick and of one microsecond, rounded up. */
     long roundingUnits() {
       return limit instanceof TokenBucketLimit bucket ? 2 * bucket.scale().unitsPerTick() : 0;
     }
@@ -99,7 +102,10 @@ class CorrectionPropertyTest {
     return new TokenBucketLimit(CAPACITY_TOKENS, 1L + random.nextInt(1_000), 1_000_000);
   }
 
-  /** Corrections of one epoch; each includes as many charges as the one before, or more. */
+  /**
+   * Returns corrections of one epoch. Each correction includes at least the charges of the previous
+   * correction.
+   */
   private static List<Correction> history(Random random, BucketLimit limit, long epoch) {
     List<Correction> history = new ArrayList<>();
     long charged = 0;
@@ -128,7 +134,7 @@ class CorrectionPropertyTest {
     List<Event> events = new ArrayList<>();
     for (Correction correction : history) {
       boolean newest = correction.version() == history.size();
-      // left out, once, or again and again; the newest at least once
+      // lost, applied once or repeatedly; the newest correction at least once
       for (int i = random.nextInt(4) + (newest ? 1 : 0); i > 0; i--) {
         events.add(new Event.Arrived(correction));
       }
@@ -146,7 +152,7 @@ class CorrectionPropertyTest {
     for (long seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       Random random = new Random(seed);
       BucketLimit limit = limit(random);
-      // more than any correction knows of: the cache has not gone back behind one
+      // more charges than every correction includes, so the cache has not reverted
       Event first = new Event.Charged(100L + random.nextInt(9));
       Bucket full = new Bucket(limit);
       Bucket once = new Bucket(limit);
@@ -179,7 +185,7 @@ class CorrectionPropertyTest {
     }
   }
 
-  /** Of a quota nothing depends on when: whatever is charged after the stamp counts, once. */
+  /** A quota does not depend on time: each charge after the stamp counts once. */
   @Test
   void quota_correctionArrivesLate_endsInTheSameStateAsInTime() {
     for (long seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
@@ -208,9 +214,9 @@ class CorrectionPropertyTest {
   }
 
   /**
-   * A token bucket that refills to the brim and is drawn on again while its correction is on its
-   * way: what was refilled meanwhile is not taken. Charges that the cache does not know of come
-   * between, a correction for each, and all arrive late.
+   * A token bucket becomes full and is charged again before its correction arrives. The correction
+   * must not take the tokens that the bucket gained meanwhile. Between them are charges that the
+   * cache has not made, with a correction for each. All corrections arrive late.
    */
   @Test
   void tokenBucket_debitsArriveLate_endsAtTheTrueLevel() {
@@ -221,7 +227,7 @@ class CorrectionPropertyTest {
       List<Correction> onTheWay = new ArrayList<>();
       for (int version = 1; version <= 1 + seed % 3; version++) {
         playBoth(random, truth, cache);
-        truth.play(new Event.Charged(1 + random.nextInt(500))); // let through without the cache
+        truth.play(new Event.Charged(1 + random.nextInt(500))); // admitted without the cache
         onTheWay.add(stampAndCorrect(version, truth, cache));
       }
       playBoth(random, truth, cache);
@@ -233,7 +239,10 @@ class CorrectionPropertyTest {
     }
   }
 
-  /** How much of a late credit was above the brim is not known; it never takes, nor gives more. */
+  /**
+   * A late credit may partly exceed the capacity. It never takes tokens, and never adds more than
+   * the credit.
+   */
   @Test
   void tokenBucket_creditArrivesLate_levelIsBetweenCacheAndTruth() {
     int healed = 0;
@@ -242,7 +251,7 @@ class CorrectionPropertyTest {
       Bucket truth = new Bucket(tokenBucket(random));
       Bucket cache = new Bucket(truth.limit);
       playBoth(random, truth, cache);
-      cache.play(new Event.Charged(1 + random.nextInt(500))); // and the record is never written
+      cache.play(new Event.Charged(1 + random.nextInt(500))); // the charge is never recorded
       Correction correction = stampAndCorrect(1, truth, cache);
       playBoth(random, truth, cache);
       long before = cache.levelUnits();
@@ -260,7 +269,10 @@ class CorrectionPropertyTest {
     assertTrue(exact > SEEDS / 2, () -> "only " + exact + " exact");
   }
 
-  /** Calls that cache and records agree on; sometimes so few that the bucket is full between. */
+  /**
+   * Returns calls that are in the cache and in the records. They are sometimes so few that the
+   * bucket becomes full between them.
+   */
   private static void playBoth(Random random, Bucket truth, Bucket cache) {
     for (int i = 1 + random.nextInt(10); i > 0; i--) {
       Event charge = new Event.Charged(1 + random.nextInt(300));
@@ -272,7 +284,7 @@ class CorrectionPropertyTest {
     }
   }
 
-  /** The newest call, and the correction that is computed from its record. */
+  /** The newest call, and the correction that its record causes. */
   private static Correction stampAndCorrect(int version, Bucket truth, Bucket cache) {
     truth.play(new Event.Charged(1));
     cache.play(new Event.Charged(1));
@@ -294,7 +306,7 @@ class CorrectionPropertyTest {
   }
 
   /**
-   * A flush and the correction published for it: the next charge goes on as if nothing happened.
+   * A flush, and the correction for it. The next charge has the same result as without the flush.
    */
   @Test
   void stateLost_correctionApplied_bucketContinuesAsIfNeverLost() {
@@ -338,7 +350,8 @@ class CorrectionPropertyTest {
       assertEquals(7, actual.chargedTokens(), where);
       long ahead = kept.arithmetic.levelUnits(actual) - kept.arithmetic.levelUnits(expected);
       long oneTick = limit instanceof TokenBucketLimit bucket ? bucket.scale().unitsPerTick() : 0;
-      // full_at is in whole microseconds, rounded up: never ahead, less than a tick behind
+      // full_at is rounded up to microseconds, so the level is never too high, and too low by less
+      // than a tick
       assertTrue(ahead <= 0 && -ahead <= oneTick, () -> where + " ahead by " + ahead + " units");
     }
   }

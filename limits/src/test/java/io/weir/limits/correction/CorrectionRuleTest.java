@@ -14,13 +14,13 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Each edge of the rule, with numbers. */
+/** Checks the edge cases of the rule with numbers. */
 class CorrectionRuleTest {
   private static final long T0 = 1_800_000_000_000_000L;
   private static final long SECOND = 1_000_000;
   private static final long E = T0 - 60 * SECOND;
 
-  /** Capacity 10, one token a second. */
+  /** A limit with capacity 10 and one token per second. */
   private static final TokenBucketLimit LIMIT = new TokenBucketLimit(10, 1, SECOND);
 
   private static final QuotaLimit QUOTA = new QuotaLimit(100, T0 + 3_600 * SECOND);
@@ -87,7 +87,7 @@ class CorrectionRuleTest {
     return kept(limit, tokens, E, version == 0 ? 0 : E, version, charged);
   }
 
-  /** An epoch that a correction of E has begun. */
+  /** An epoch that began with a correction of the epoch E. */
   private static BucketState begun(
       BucketLimit limit, long epoch, long tokens, long version, long charged) {
     return kept(limit, tokens, epoch, E, version, charged);
@@ -126,7 +126,10 @@ class CorrectionRuleTest {
         apply(bucket(E, 1, 7, 4), holding(LIMIT, 9, 0, 9)));
   }
 
-  /** Regression: a correction that arrived seconds late took the refill of these seconds again. */
+  /**
+   * Regression: a correction that arrived seconds late took the tokens that the bucket had gained
+   * in these seconds.
+   */
   @Test
   void apply_lateCorrection_keepsWhatWasRefilledMeanwhile() {
     Correction fullFor4Seconds = bucket(E, 1, 7, -4);
@@ -174,7 +177,7 @@ class CorrectionRuleTest {
         apply(bucket(E + 1, 1, 3, 4), holding(LIMIT, 9, 8, 90)));
   }
 
-  /** Found by {@code ./weir sim}, seeds 302036, 309480 and 312083. */
+  /** Regression, found by {@code ./weir sim} with the seeds 302036, 309480 and 312083. */
   @Test
   void apply_correctionKnowingNoCharges_debitsAnyBucket_creditsQuotasOnly() {
     assertApplied(
@@ -191,7 +194,10 @@ class CorrectionRuleTest {
         apply(quota(E + 1, 1, 0, 60), holding(QUOTA, 30, 0, 70)));
   }
 
-  /** Found by {@code ./weir sim}, seed 48071: the next one gave what the first had left alone. */
+  /**
+   * Regression, found by {@code ./weir sim} with the seed 48071: the second correction added the
+   * tokens that the first correction had not added.
+   */
   @Test
   void apply_nextCorrectionKnowingNoCharges_doesNotCreditTheEpochTheFirstBegan() {
     BucketState begun =
@@ -236,7 +242,7 @@ class CorrectionRuleTest {
     assertEquals(Kind.STALE, apply(bucket(E - 1, 9, 90, 5), kept).outcome().kind());
   }
 
-  /** What was charged since may have been refilled at the brim meanwhile. */
+  /** The bucket may have gained the tokens of later charges when it was almost full. */
   @Test
   void apply_epochBegunByACorrectionWasFull_creditsButDoesNotDebit() {
     long begunAt = T0 - 30 * SECOND;

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 final class ApiKeysTest {
   private static final int SEEDS = 2_000;
 
-  /** The test vectors of FIPS 180-4, and a key with characters outside ASCII. */
+  /** Checks the test vectors of FIPS 180-4, and a key with characters outside ASCII. */
   @Test
   void hash_isTheSha256OfTheKeyInUtf8() {
     assertEquals(
@@ -65,7 +65,10 @@ final class ApiKeysTest {
     }
   }
 
-  /** The map against a search through all settings, and repeated hashes against all pairs. */
+  /**
+   * Compares the map with a search through all settings, and the repeated hashes with a loop over
+   * all pairs.
+   */
   @Test
   void find_isWhatASearchFinds() {
     int found = 0;
@@ -101,7 +104,7 @@ final class ApiKeysTest {
     return settings;
   }
 
-  /** One of few hashes, some of which differ in one part only. */
+  /** Returns one of a few hashes. Some of them differ in only one component. */
   private static ApiKeyHash hash(Random random) {
     long[] parts = new long[4];
     parts[random.nextInt(4)] = random.nextInt(5);

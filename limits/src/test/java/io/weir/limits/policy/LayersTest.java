@@ -25,7 +25,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Policies whose buckets clients share, or that look at addresses and attributes. */
+/**
+ * Checks policies whose buckets are shared by clients, and policies that match addresses and
+ * attributes.
+ */
 class LayersTest {
   private static final TokenBucketLimit LIMIT = new TokenBucketLimit(10, 10, 1_000_000);
   private static final int SEEDS = 3_000;
@@ -126,7 +129,8 @@ class LayersTest {
   }
 
   /**
-   * By the client's own calendar, each of its calendars would have a bucket of the shared limit.
+   * A shared limit uses the calendar of the policy. Otherwise each client's calendar would have its
+   * own bucket.
    */
   @Test
   void quotaThatClientsShare_runsByThePolicysCalendar() {
@@ -294,7 +298,7 @@ class LayersTest {
     }
   }
 
-  /** The matching time must not grow with the part of a name that almost matches. */
+  /** The time of matching must not depend on how much of a name almost matches. */
   @Test
   void templateThatAlmostMatches_isDecidedAtOnce() {
     String pattern = "{a}*".repeat(40) + "!";
@@ -304,7 +308,7 @@ class LayersTest {
     }
   }
 
-  /** Templates against the regular expressions they stand for. */
+  /** Compares templates with equivalent regular expressions. */
   @Test
   void randomTemplates_matchAsRegularExpressionsDo() {
     int matched = 0;
@@ -331,7 +335,7 @@ class LayersTest {
     assertTrue(matched > SEEDS / 50, "too few to tell: " + matched);
   }
 
-  /** Every kind of condition at once, against the rules read one by one. */
+  /** Compares policies with all kinds of conditions with a simple implementation of the rules. */
   @Test
   void randomPolicies_matchAndShareBucketsByTheRules() {
     int seen = 0;
@@ -444,7 +448,7 @@ class LayersTest {
     return identity;
   }
 
-  /** A key of an unrecorded bucket differs from the text of every recorded bucket. */
+  /** The key of a bucket that is not recorded differs from the key of every recorded bucket. */
   @Test
   void cacheOnlyKeys_areNoKeysOfRecords() {
     for (CallFacts call : List.of(call("a", "GET /1", "10.0.0.1"), call("*", "x|y", "::1"))) {

@@ -45,7 +45,7 @@ class NamePatternTest {
   @Test
   void matches_patternThatMakesRegularExpressionsBacktrack_ends() {
     String pattern = "*a".repeat(100) + "*b";
-    // to try every way would take longer than the universe has been there
+    // with backtracking, the match would take longer than the age of the universe
     assertTimeoutPreemptively(Await.TIMEOUT, () -> assertFalse(fits(pattern, "a".repeat(256))));
   }
 

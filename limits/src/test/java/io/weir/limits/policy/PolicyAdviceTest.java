@@ -53,7 +53,10 @@ final class PolicyAdviceTest {
             policy("writes", endpoints("POST *", "PUT *"), TEN)));
   }
 
-  /** Regression: such a pattern silently matched nothing, and its calls were not limited. */
+  /**
+   * Regression: an endpoint pattern without a method matched no call, so the calls were not
+   * limited.
+   */
   @Test
   void endpointWithoutAMethod_isNamed() {
     assertEquals(
@@ -102,8 +105,8 @@ final class PolicyAdviceTest {
         List.of(
             new PolicyAdvice.Advice(
                 "crop-2",
-                "has a calendar under clients without effect: no quota or calendar window applies to"
-                    + " calls of that name, and bills use UTC months anyway")),
+                "has a calendar under clients without effect: no quota or calendar window applies"
+                    + " to calls of that name, and bills use UTC months anyway")),
         onCalendars(List.of("corp-1", "crop-2"), ofCorps));
     assertEquals(
         List.of("a, b, c and 2 more have calendars under clients"),
@@ -180,7 +183,7 @@ final class PolicyAdviceTest {
         advice(policy("all", endpoints(), HUNDRED), policy("some", endpoints("GET *"), TEN)));
   }
 
-  /** Of these only the most specific one applies to a descriptor. */
+  /** Only the most specific of these policies applies to a descriptor. */
   @Test
   void policyForDescriptorsThatIsMoreSpecific_isNotNamed() {
     PolicyMatch path = descriptors(Map.of("path", List.of("/slow")));
@@ -202,7 +205,9 @@ final class PolicyAdviceTest {
     return new PolicyMatch(List.of(), List.of(), List.of(), List.of(), all);
   }
 
-  /** While Redis is unavailable, only the wide policy decides. */
+  /**
+   * Both policies have an effect, because only the wide policy decides while Redis is unavailable.
+   */
   @Test
   void policyThatDecidesOnlyWithoutRedis_isNotNamed() {
     Policy open =

@@ -290,7 +290,10 @@ class PolicyMatcherTest {
     }
   }
 
-  /** Plans, defaults, own limits and unknown clients, against reading the rules one by one. */
+  /**
+   * Compares plans, defaults, own limits and unknown clients with a simple implementation of the
+   * rules.
+   */
   @Test
   void match_randomPlans_agreesWithTheRules() {
     for (long seed = 0; seed < 2_000; seed++) {

@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** A policy that applies to a call replaces the policies that it names. */
+/** Checks that a policy that matches a call replaces the policies that it names. */
 final class ReplacedPoliciesTest {
   private static final TokenBucketLimit LIMIT = new TokenBucketLimit(10, 10, 1_000_000);
 
@@ -145,7 +145,7 @@ final class ReplacedPoliciesTest {
     assertThrows(IllegalArgumentException.class, () -> policy("a", "a"));
   }
 
-  /** Compared with loops over all policies. */
+  /** Compares the result with loops over all policies. */
   @Test
   void randomSets_matchAsByTheSlowWay() {
     int replaced = 0;

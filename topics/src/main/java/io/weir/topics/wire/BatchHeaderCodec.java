@@ -58,7 +58,7 @@ public final class BatchHeaderCodec {
    * Returns whether the digests of a batch cover whole lines. In batches of older nodes they cover
    * the id, the cost, the verdict and the actual cost.
    *
-   * @param headers returns a header's value, or null if the record has no header of that name
+   * @param headers function that returns a header's value; null if the record has no such header
    */
   public static boolean digestsLines(Function<String, byte @Nullable []> headers) {
     byte[] digest = headers.apply(DIGEST_HEADER);
@@ -68,7 +68,7 @@ public final class BatchHeaderCodec {
   /**
    * Decodes the headers of a record.
    *
-   * @param headers returns a header's value, or null if the record has no header of that name
+   * @param headers function that returns a header's value; null if the record has no such header
    * @throws MalformedRecordException if a header is missing or wrong; the message states the header
    */
   public static BatchHeader decode(Function<String, byte @Nullable []> headers)

@@ -42,7 +42,7 @@ public final class ReplayCodec {
   /**
    * Decodes the headers of a record.
    *
-   * @param headers returns a header's value, or null if the record has no header of that name
+   * @param headers function that returns a header's value; null if the record has no such header
    * @return the replay; null if the record is not a replay
    * @throws MalformedRecordException if a header is wrong; the message states the header
    */
