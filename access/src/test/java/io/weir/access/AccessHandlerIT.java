@@ -46,7 +46,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A real server with tokens and TLS, and real clients. */
+/** Tests a server with tokens and TLS over HTTP connections. */
 final class AccessHandlerIT {
   @TempDir private static Path authority;
   @TempDir private Path folder;
@@ -56,7 +56,7 @@ final class AccessHandlerIT {
   private @Nullable Tls tls;
   private int port;
 
-  /** Says what the caller may do. */
+  /** A route that returns the permissions of the caller. */
   private static final class Tells extends Handler.Abstract {
     @Override
     public boolean handle(Request request, Response response, Callback callback) {
@@ -83,7 +83,7 @@ final class AccessHandlerIT {
     }
   }
 
-  /** Each takes several processes, so they are made once. */
+  /** Certificates are created once, because each takes several processes. */
   @BeforeAll
   static void makeCertificates() {
     certificates =
@@ -155,7 +155,7 @@ final class AccessHandlerIT {
     return ask(HttpClient.newHttpClient(), path, "Authorization", "Bearer weirt_" + token);
   }
 
-  /** Regression: a proxy in front could frame such a request differently. */
+  /** Regression: a proxy could determine another end of such a request. */
   @Test
   void request_framedInAnotherWayThanByChunksAlone_isRefused() throws Exception {
     start(Map.of());
@@ -230,7 +230,7 @@ final class AccessHandlerIT {
     assertEquals("tenant", asked("/usage", "tenant").body());
     assertEquals(403, asked("/all", "tenant").statusCode());
     assertEquals(403, asked("/admin", "tenant").statusCode());
-    // another way to write a path is not another path
+    // another spelling of a path must not bypass the rules of the path
     for (String path :
         List.of(
             "/usage/../all",
@@ -256,14 +256,14 @@ final class AccessHandlerIT {
     assertEquals(401, twice.statusCode());
   }
 
-  /** Regression: the connection was closed, and its next call got no response. */
+  /** Regression: the connection was closed, so the next request on it got no response. */
   @Test
   void refusedRequestsWithABody_keepTheirConnection() throws Exception {
     start(withTokens());
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       for (int i = 0; i < 5; i++) {
         send(socket, "POST /usage HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n");
-        // the body comes later than the answer could
+        // the body arrives after the server could have responded
         assertEquals(0, socket.getInputStream().available());
         send(socket, "abc");
         String head = answer(socket);
@@ -280,7 +280,7 @@ final class AccessHandlerIT {
     socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
   }
 
-  /** Reads one answer with its body. */
+  /** Reads one response with its body. */
   private static String answer(Socket socket) throws IOException {
     InputStream in = socket.getInputStream();
     StringBuilder head = new StringBuilder();
@@ -300,7 +300,7 @@ final class AccessHandlerIT {
   void withoutTokens_everybodyIsLetIn() throws Exception {
     start(Map.of());
     assertEquals("everybody", ask(HttpClient.newHttpClient(), "/admin").body());
-    // but web pages, which make a browser of this machine send
+    // requests that a web page causes in a browser of this machine are rejected
     assertEquals(
         403,
         ask(HttpClient.newHttpClient(), "/admin", "Origin", "http://evil.example").statusCode());
@@ -328,7 +328,10 @@ final class AccessHandlerIT {
     return variables;
   }
 
-  /** A client that trusts the authority, and has the certificate of a name if there is one. */
+  /**
+   * Returns a client that trusts the authority, and presents the certificate of a name if the name
+   * is not null.
+   */
   private static SSLContext client(@Nullable String name) {
     return Tls.open(
             new TlsSettings(
@@ -363,14 +366,14 @@ final class AccessHandlerIT {
     Await.until("the other certificate", () -> !serial(trusting).equals(before));
     BigInteger after = serial(trusting);
     assertNotEquals(before, after);
-    // a file that is broken changes nothing
+    // an invalid file has no effect
     Files.writeString(folder.resolve("server.crt"), "no certificate");
     Files.copy(
         certificates.certificate("first"),
         folder.resolve("server.crt"),
         StandardCopyOption.REPLACE_EXISTING);
     assertEquals("everybody", ask(http, "/all").body());
-    // a client that does not trust the authority cannot connect
+    // a client that does not trust the authority must not be able to connect
     assertThrows(IOException.class, () -> ask(HttpClient.newHttpClient(), "/all"));
   }
 

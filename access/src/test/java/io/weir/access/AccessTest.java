@@ -111,7 +111,9 @@ final class AccessTest {
     }
   }
 
-  /** No restart: what is written is in force a second later; what is invalid changes nothing. */
+  /**
+   * A changed file is used after about a second, without a restart. An invalid file has no effect.
+   */
   @Test
   void fileThatChanges_isReadAgain() throws Exception {
     Path file = tokens(entry("old", "weirt_old", null));
@@ -122,7 +124,7 @@ final class AccessTest {
           () -> access.of("Bearer weirt_new") instanceof Access.Granted);
       Files.writeString(file, "tokens: [{name: broken");
       Path next = Files.writeString(folder.resolve("next"), "tokens: []\n");
-      // the broken file has been looked at when the one after it is in force
+      // when the next file is used, the process has also read the invalid file
       assertEquals("old", granted(access, "weirt_old"));
       Files.move(next, file, java.nio.file.StandardCopyOption.REPLACE_EXISTING);
       Await.until(
@@ -184,7 +186,7 @@ final class AccessTest {
 
       String over = access.portal().orElseThrow().issue(Set.of("acme"), Duration.ZERO);
       assertTrue(refused(access, "Bearer " + over).contains("expired"));
-      // never from what is remembered: another secret ends all of them
+      // portal tokens are never cached, because a new secret invalidates them
       Files.writeString(secret, "t".repeat(32));
       Await.until("the other secret", () -> access.of("Bearer " + token) instanceof Access.Refused);
       assertEquals(Optional.empty(), access.known("Bearer " + token));

@@ -112,7 +112,7 @@ final class JwtTokensTest {
     return signed(key, "at+jwt", claims.build());
   }
 
-  /** Signs claims with one that the library's builder would not write so. */
+  /** Signs claims with a claim that the library's builder would not write in this form. */
   private String signedWith(String claim, @Nullable Object value) throws Exception {
     Map<String, Object> written = new HashMap<>(claims().build().toJSONObject());
     written.put(claim, value);
@@ -182,7 +182,7 @@ final class JwtTokensTest {
     Grant bound = granted(signed(claims().claim("weir_clients", List.of("acme", "b"))));
     assertEquals(new Grant("gateway", Set.of(Scope.REPORT), Set.of("acme", "b")), bound);
     assertEquals(Set.of("acme"), granted(signed(claims().claim("weir_clients", "acme"))).clients());
-    // never wider than it says
+    // an invalid restriction must not allow all clients
     assertRefused(signed(claims().claim("weir_clients", List.of())), "has no client");
     assertRefused(signed(claims().claim("weir_clients", 5)), "must be a string or a list");
     assertRefused(
@@ -229,7 +229,7 @@ final class JwtTokensTest {
     Await.until("the new key", () -> access.of("Bearer " + token) instanceof Access.Granted);
   }
 
-  /** They are fetched once, not for each token. */
+  /** Keys are fetched once, not for each token. */
   @Test
   void keysOfAUrl_areFetchedAndKept() throws Exception {
     AtomicInteger fetched = new AtomicInteger();
@@ -258,7 +258,7 @@ final class JwtTokensTest {
     }
   }
 
-  /** Regression: such an issuer blocked a request without a bound. */
+  /** Regression: an issuer that sends byte by byte blocked a request for an unlimited time. */
   @Test
   void issuerThatAnswersByteByByte_holdsNoRequest() throws Exception {
     CountDownLatch over = new CountDownLatch(1);
@@ -283,7 +283,7 @@ final class JwtTokensTest {
     issuer.start();
     String url = "http://127.0.0.1:" + issuer.getAddress().getPort() + "/keys";
     try (Access byUrl = access(url)) {
-      // the issuer would go on for ever
+      // the issuer would send bytes forever
       assertInstanceOf(Access.Refused.class, byUrl.of("Bearer " + signed(claims())));
       assertInstanceOf(Access.Refused.class, byUrl.of("Bearer " + signed(claims().jwtID("2"))));
       Await.until("the answer is given up", isGivenUp::get);

@@ -17,11 +17,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
-/** Keys of an issuer with invalid or slow responses. */
+/** Tests keys of an issuer whose responses are invalid or slow. */
 final class PublishedKeysTest {
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-  /** Sends a byte every 200 ms, until nobody takes them any more. */
+  /** Sends a byte every 200 ms until the client closes the connection. */
   private static void drip(HttpExchange exchange, AtomicBoolean isEnded) throws IOException {
     exchange.sendResponseHeaders(200, 0);
     try (OutputStream body = exchange.getResponseBody()) {
@@ -35,7 +35,7 @@ final class PublishedKeysTest {
     }
   }
 
-  /** Otherwise no key would be fetched or revoked while the response continues. */
+  /** A slow response must end. Otherwise no key would be fetched or revoked meanwhile. */
   @Test
   void issuerThatAnswersByteByByte_isGivenUp() throws Exception {
     AtomicBoolean isEnded = new AtomicBoolean();

@@ -56,7 +56,7 @@ final class TokenFileTest {
 
   @Test
   void emptyFile_hasNoToken() throws Exception {
-    // a file that is being written anew is empty for a moment
+    // a file that is being replaced may be empty for a short time
     assertTrue(problem("").contains("it is empty"));
     assertTrue(problem("\n").contains("it is empty"));
     assertEquals(List.of(), TokenFile.parse("tokens: []\n").entries());
@@ -93,7 +93,7 @@ final class TokenFileTest {
     assertTrue(said.contains(part), said);
   }
 
-  /** Someone may have put the token itself there. */
+  /** An operator may have written the token instead of its hash. */
   @Test
   void refusalOfAHash_doesNotRepeatIt() {
     String said = problem("tokens: [{name: a, sha256: weirt_secret, scopes: [check]}]");

@@ -10,7 +10,7 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import org.junit.jupiter.api.Test;
 
-/** Who may import whom in this module. */
+/** Tests which packages of this module may import each other. */
 final class DependenciesTest {
   private static final JavaClasses CLASSES =
       new ClassFileImporter()

@@ -62,7 +62,7 @@ final class CallerTokenSettingsTest {
 
   @Test
   void settingThatIsWrong_isNamed() {
-    // over plain HTTP whoever stands between could give keys of their own
+    // over plain HTTP, an attacker in the network could replace the keys
     for (String place : List.of("http://issuer.example/keys", "no-such-file", "https:///keys")) {
       assertEquals(
           "WEIR_AUTHZ_JWT_JWKS must be an https URL or a file that can be read, but is '"

@@ -53,7 +53,9 @@ import org.junit.jupiter.api.io.TempDir;
 final class CallerTokensTest {
   private static final int CALLS_OF_A_ROUND = 200;
 
-  /** The fetch from an issuer that does not reply is aborted after a second at the earliest. */
+  /**
+   * Minimum time after which the fetch from an issuer that does not reply is aborted: one second.
+   */
   private static final Duration SHORTEST_HOLD = Duration.ofMillis(900);
 
   private final HandClock clock = new HandClock();
@@ -65,7 +67,7 @@ final class CallerTokensTest {
     issuer = CallerIssuer.start();
     tokens = open(Map.of("WEIR_AUTHZ_JWT_ATTRIBUTES", "plan,tier=/org/tier,level,paid"));
     String expired = issuer.sign(claims("acme").expirationTime(in(-1_000)));
-    // on a busy machine the issuer's first answer may be too late, so that it is asked again
+    // on a busy machine, the issuer's first response may be too late, so the keys are fetched again
     Await.until(
         "the issuer's keys are known", () -> verify(expired).equals(new Refused("has expired")));
   }
@@ -128,7 +130,7 @@ final class CallerTokensTest {
     assertEquals(Optional.of(caller), tokens.known(token));
   }
 
-  /** A caller's calls all have its new token at the same moment. */
+  /** All calls of a caller have its new token at the same time. */
   @Test
   void manyCallsWithOneNewToken_areAllTold() throws Exception {
     for (int round = 0; round < 5; round++) {
@@ -243,8 +245,8 @@ final class CallerTokensTest {
   }
 
   /**
-   * The library accepts many forms of a token, with which one valid token could displace all
-   * others.
+   * The library accepts many forms of one token, which could displace all other tokens from the
+   * cache.
    */
   @Test
   void tokenThatIsWrittenInAnotherWay_isRefused() throws Exception {
@@ -322,13 +324,16 @@ final class CallerTokensTest {
     assertEquals("acme", clientOf(issuer.sign(claims("acme"))));
     String unknown = CallerIssuer.sign(CallerIssuer.key("next"), claims("acme"));
 
-    // a round in which the node has given up the issuer before all tokens have come says nothing
+    // a round proves nothing if the fetch has ended before all tokens were presented
     Await.until(
         "a round in which tokens wait for keys",
         () -> turnedAway(number -> another(unknown, number)) > 0);
   }
 
-  /** Regression: calls with one such token took only one place, and could block all calls. */
+  /**
+   * Regression: all calls with one such token counted as one waiting call, so they could block all
+   * calls.
+   */
   @Test
   void callsWithOneTokenOfAnUnknownKey_areHeldNoMoreThanThoseWithMany() throws Exception {
     assertEquals("acme", clientOf(issuer.sign(claims("acme"))));
@@ -341,10 +346,10 @@ final class CallerTokensTest {
   }
 
   /**
-   * Presents tokens of an unknown key while the issuer is asked for its keys.
+   * Presents tokens with an unknown key while the issuer's keys are being fetched.
    *
-   * @param token returns the token of a call by its number
-   * @return how many calls were turned away; 0 if the round says nothing
+   * @param token function that returns the token of a call by the number of the call
+   * @return number of calls that were rejected; 0 if the round proves nothing
    */
   private int turnedAway(IntFunction<String> token) throws Exception {
     AtomicInteger made = new AtomicInteger();
@@ -362,7 +367,7 @@ final class CallerTokensTest {
     for (int i = 0; i < CALLS_OF_A_ROUND; i++) {
       answers.add(tokens.verify(token.apply(made.getAndIncrement())));
     }
-    // behind all of them, and before any of those that wait
+    // after all these calls, and before all waiting calls
     assertEquals("acme", clientOf(issuer.sign(claims("acme").jwtID("id-" + fetches))));
     boolean isGivenUp = System.nanoTime() - askedNanos.get() > SHORTEST_HOLD.toNanos();
     issuer.release();
@@ -379,7 +384,7 @@ final class CallerTokensTest {
     return turnedAway;
   }
 
-  /** Returns a forged token with another signature, which is as wrong. */
+  /** Returns a forged token with another invalid signature. */
   private static String another(String forged, int number) {
     int dot = forged.lastIndexOf('.');
     byte[] signature = new Base64URL(forged.substring(dot + 1)).decode();
@@ -387,7 +392,9 @@ final class CallerTokensTest {
     return forged.substring(0, dot + 1) + Base64URL.encode(signature);
   }
 
-  /** A flood of forged tokens costs the threads that verify, and takes no place of good ones. */
+  /**
+   * Many forged tokens use only the verifying threads, and displace no valid tokens from the cache.
+   */
   @Test
   void forgedTokens_delayNoTokenThatIsKnown_andAreForgotten() throws Exception {
     String good = issuer.sign(claims("acme"));

@@ -7,7 +7,7 @@ import java.time.Instant;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 
-/** The clock of the machine, which a test sets forward. Thread-safe. */
+/** The system clock with an offset that a test increases. Thread-safe. */
 final class HandClock extends Clock {
   private volatile Duration ahead = Duration.ZERO;
 

@@ -19,7 +19,7 @@ import java.util.Set;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What the servers really answer is checked where they are tested. */
+/** Tests the descriptions. The tests of the servers compare responses with the descriptions. */
 final class ApiDescriptionTest {
   static List<ApiDescription> descriptions() {
     return List.of(ApiDescription.ofCheckApi(), ApiDescription.ofReportsApi());

@@ -56,7 +56,7 @@ final class ArrivingHeadTest {
     assertFalse(head.since(1_000));
   }
 
-  /** The answer 100 counts as a response of its own, so the two counts need not agree. */
+  /** The interim response 100 counts as a response, so the two counters may differ. */
   @Test
   void head_after100Continue_isFound() {
     head.look(200, 1, 2, false, 100);
@@ -74,7 +74,7 @@ final class ArrivingHeadTest {
     assertFalse(head.since(1_000));
   }
 
-  /** Regression: a request with a response after the limit could be ended with 408. */
+  /** Regression: a request whose response came after the limit could be ended with 408. */
   @Test
   void request_bodyArrivedBetweenTwoLooks_isNotCutOffWhileAwaitingItsAnswer() {
     head.look(200, 1, 0, false, 100);

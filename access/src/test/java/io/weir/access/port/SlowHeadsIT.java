@@ -33,7 +33,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests which connections of a TLS port end because a request does not arrive. */
+/** Tests which connections of a TLS port are ended because a request does not arrive completely. */
 final class SlowHeadsIT {
   private static final Duration BETWEEN_BYTES = Duration.ofMillis(700);
 
@@ -101,7 +101,8 @@ final class SlowHeadsIT {
   }
 
   /**
-   * Regression: Jetty counts no requests on the outer TLS connection, so it seemed to wait for one.
+   * Regression: Jetty counts no requests on the outer TLS connection, so each connection seemed to
+   * wait for a request.
    */
   @Test
   void tlsConnectionInUse_staysLongerThanARequestMayTakeToArrive() throws Exception {
@@ -144,14 +145,14 @@ final class SlowHeadsIT {
   @Test
   void tlsHandshake_arrivesByteByByte_isEnded() throws Exception {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), connector.getLocalPort())) {
-      // the head of a record of a handshake with 16,384 bytes
+      // the header of a TLS handshake record with 16,384 bytes
       socket.getOutputStream().write(new byte[] {22, 3, 1, 64, 0});
       drip(socket);
     }
     Await.until("the end", () -> ended.get() == 1);
   }
 
-  /** Sends a byte at a time until the connection ends. */
+  /** Sends single bytes until the connection ends. */
   private void drip(Socket socket) {
     try {
       while (ended.get() == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Tests of the bounds of HTTP ports. */
+/** Tests of the limits of HTTP ports. */
 @NullMarked
 package io.weir.access.port;
 

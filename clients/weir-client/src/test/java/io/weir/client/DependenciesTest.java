@@ -7,7 +7,7 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import org.junit.jupiter.api.Test;
 
-/** A program that uses the client gets no other part of Weir with it. */
+/** Tests that the client depends on no other module of Weir. */
 final class DependenciesTest {
   @Test
   void client_dependsOn_theJdkAndJacksonOnly() {

@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 final class NodesTest {
-  /** The clock of {@link System#nanoTime} may be anywhere, and may overflow. */
+  /** {@link System#nanoTime} may return any number, and may overflow. */
   private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 10);
 
   private final Nodes nodes = of("http://a:1", "http://b:2", "http://c:3");

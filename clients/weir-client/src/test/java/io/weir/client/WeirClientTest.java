@@ -29,7 +29,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Settings, and servers that are no node of Weir: what stands in front of one may answer, too. */
+/** Tests settings, and responses of servers that are not nodes, such as proxies. */
 final class WeirClientTest {
   private static final URI SOMEWHERE = URI.create("http://127.0.0.1:8080");
 
@@ -48,7 +48,7 @@ final class WeirClientTest {
     server.stop(0);
   }
 
-  /** A server that answers everything so from now on. */
+  /** Makes the server send the given response to all requests. */
   private URI answering(int status, String body) {
     if (context != null) {
       server.removeContext(context);
@@ -227,7 +227,7 @@ final class WeirClientTest {
                 }),
         client -> {
           for (int i = 0; i < 3; i++) {
-            // with the one place taken it would be Undecided
+            // if the only permit were in use, the call would be Undecided
             Exception told = assertThrows(Exception.class, () -> client.check(Call.of("acme")));
             assertTrue(String.valueOf(told.getMessage()).contains("the vault is broken"));
           }
@@ -277,7 +277,10 @@ final class WeirClientTest {
         });
   }
 
-  /** Asserts that a client can be closed after a use, which it cannot while a place is taken. */
+  /**
+   * Asserts that a client can be closed after an action. It cannot be closed while a request is in
+   * progress.
+   */
   private static void assertEndsAfter(WeirClient.Builder builder, Consumer<WeirClient> use) {
     WeirClient client = builder.build();
     use.accept(client);
@@ -326,7 +329,7 @@ final class WeirClientTest {
     }
   }
 
-  /** Was a race: the end came between the last answer and the word to its caller. */
+  /** Regression: a race between the close and the completion of the last future. */
   @Test
   void close_returnsWhenEveryCallerIsTold() {
     URI node = answering(200, "{\"allowed\":true,\"id\":\"1\"}");

@@ -11,8 +11,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The page {@code docs/java.md}, and the configuration files that it shows, so that what it says is
- * what is run.
+ * The configuration files in the page {@code docs/java.md}. Tests run them, so that the page is
+ * correct.
  */
 final class Documented {
   static final Path PAGE = Checkout.file("docs/java.md");
@@ -22,10 +22,10 @@ final class Documented {
   private Documented() {}
 
   /**
-   * Writes a file of the page into a folder, and returns the property that names it.
+   * Writes a file of the page into a folder, and returns the property that names the file.
    *
-   * @param number which of them, from 0 on
-   * @param address what stands there instead of the application's address
+   * @param number number of the file, from 0
+   * @param address address that replaces the application's address
    */
   static String file(Path folder, int number, String address) throws IOException {
     List<String> blocks = new ArrayList<>();

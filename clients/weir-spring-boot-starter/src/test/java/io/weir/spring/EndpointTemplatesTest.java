@@ -65,7 +65,7 @@ final class EndpointTemplatesTest {
 
   @Test
   void templateThatOnlyThePathAsWrittenFits_isTaken() {
-    // Spring serves it as the item of this name, since it resolves no dots
+    // Spring serves the item with this name, because it does not resolve dot segments
     assertEquals("GET /items/{id}", routes.endpoint("GET", "/items/.."));
   }
 
@@ -97,7 +97,7 @@ final class EndpointTemplatesTest {
         List.of("/shop/items/7", "//shop/items/7", "/x/../shop//items/7", "/sh%6Fp;a/items/7")) {
       assertEquals("GET /items/{id}", routes.endpoint("GET", "/shop", address), address);
     }
-    // as a container may tell it
+    // as a servlet container may report it
     assertEquals("GET /items/{id}", routes.endpoint("GET", "/x/../shop", "/x/../shop/items/7"));
     assertEquals("GET /items/{id}", routes.endpoint("GET", "/shop", "/shop/items/.."));
   }

@@ -15,11 +15,11 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.RestController;
 
-/** A Spring Boot application of three routes, as its owner would write it. */
+/** A Spring Boot application with three routes, as a user of the starter would write it. */
 @Configuration(proxyBeanMethods = false)
 @EnableAutoConfiguration
 class ItemsApplication {
-  /** Its routes; found by Spring as a member of the configuration. */
+  /** The routes of the application. Spring finds them as a member of the configuration. */
   @RestController
   static final class ItemsController {
     @GetMapping({"/v1/items/{id}", "/v1/exports/{id}"})
@@ -27,24 +27,24 @@ class ItemsApplication {
       return "item " + id;
     }
 
-    /** Is answered by another thread than the one that the filter has run on. */
+    /** Handles a request on another thread than the thread of the filter. */
     @GetMapping("/v1/jobs/{id}")
     Callable<String> job(@PathVariable("id") String id) {
       return () -> "job " + id;
     }
   }
 
-  /** Starts it with an embedded servlet container on any free port. */
+  /** Starts the application with an embedded servlet container on a free port. */
   static ConfigurableApplicationContext start(String... properties) {
     return run(ItemsApplication.class, WebApplicationType.SERVLET, properties);
   }
 
-  /** Starts an application with properties, each {@code name=value}. */
+  /** Starts an application with properties of the form {@code name=value}. */
   static ConfigurableApplicationContext run(
       Class<?> application, WebApplicationType type, String... properties) {
     List<String> arguments =
         new ArrayList<>(List.of("--server.port=0", "--spring.main.banner-mode=off"));
-    // it is on the class path of all tests, and starts in no application but its own
+    // the gateway is on the class path of all tests, but must start only in its own application
     arguments.add(
         "--spring.cloud.gateway.server.webflux.enabled=" + (type == WebApplicationType.REACTIVE));
     for (String property : properties) {
@@ -55,7 +55,7 @@ class ItemsApplication {
         .run(arguments.toArray(String[]::new));
   }
 
-  /** Returns the port that an application serves on. */
+  /** Returns the port of an application. */
   static int port(ConfigurableApplicationContext application) {
     return Objects.requireNonNull(((WebServerApplicationContext) application).getWebServer())
         .getPort();

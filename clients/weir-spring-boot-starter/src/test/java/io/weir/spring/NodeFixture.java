@@ -25,11 +25,11 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code weir up} as a process: a node over a real broker and a real Redis. It is run from the jars
- * of its own module, since an application on Spring has none of them. Not thread-safe.
+ * A process that runs {@code weir up}: a node with a Kafka broker and a Redis server. It uses the
+ * jars of its own module, because a Spring application does not have them. Not thread-safe.
  */
 final class NodeFixture implements AutoCloseable {
-  /** Keys of three clients, each of which may call an item {@value #ITEMS} times. */
+  /** API keys of three clients. Each client may call an item {@value #ITEMS} times. */
   static final String ACME = "weir_key-of-acme";
 
   static final String INITECH = "weir_key-of-initech";
@@ -112,7 +112,7 @@ final class NodeFixture implements AutoCloseable {
             MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8)));
   }
 
-  /** Reads what the process prints until it is ready, and goes on reading behind that. */
+  /** Reads the output of the process until it is ready, and continues to read in the background. */
   private String awaitAddress() throws Exception {
     CompletableFuture<String> ready = new CompletableFuture<>();
     Thread reader = new Thread(() -> read(ready), "weir-output");
@@ -143,7 +143,7 @@ final class NodeFixture implements AutoCloseable {
     return "weir.nodes=" + address;
   }
 
-  /** Sends a request to an application, with an API key or without. */
+  /** Sends a request to an application, with or without an API key. */
   HttpResponse<String> get(int port, String path, @Nullable String key) throws Exception {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path));
@@ -153,7 +153,7 @@ final class NodeFixture implements AutoCloseable {
     return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
   }
 
-  /** Returns the address of a port that nobody listens on. */
+  /** Returns the address of a port on which no process listens. */
   static String nobody() throws IOException {
     try (ServerSocket socket = new ServerSocket(0)) {
       return "weir.nodes=http://127.0.0.1:" + socket.getLocalPort();

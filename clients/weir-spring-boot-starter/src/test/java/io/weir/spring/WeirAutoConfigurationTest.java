@@ -36,16 +36,19 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 
-/** What the properties set up, and what they must say. No node is asked. */
+/**
+ * Tests the beans that the properties create, and the rules for the properties. No test sends a
+ * request to a node.
+ */
 final class WeirAutoConfigurationTest {
   private static final String NODE = "weir.nodes=http://127.0.0.1:8080";
 
-  /** An application without a server. */
+  /** Configuration of an application without a server. */
   @Configuration(proxyBeanMethods = false)
   @EnableAutoConfiguration
   static class Plain {}
 
-  /** An application that makes its own client. */
+  /** Configuration of an application that defines its own client. */
   @Configuration(proxyBeanMethods = false)
   @EnableAutoConfiguration
   static class WithItsOwn {
@@ -103,7 +106,7 @@ final class WeirAutoConfigurationTest {
     }
   }
 
-  /** Regression: the message appeared only under five causes of a stack trace. */
+  /** Regression: the message appeared only as the fifth cause in a stack trace. */
   @Test
   void wrongProperties_areAnalyzed_asOneSentence() {
     Map<String, String[]> wrong =

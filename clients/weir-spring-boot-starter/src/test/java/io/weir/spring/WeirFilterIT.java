@@ -38,11 +38,9 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 
-/**
- * A real application on a servlet container, in front of it the filter, behind that a real node.
- */
+/** Tests an application in a servlet container with the filter and a node. */
 final class WeirFilterIT {
-  /** How fast an answer is, is not what these tests mean. */
+  /** Long timeouts, because these tests do not depend on the speed of responses. */
   private static final String[] PATIENT = {"weir.deadline=3m", "weir.try-timeout=3m"};
 
   @TempDir private static Path folder;
@@ -91,13 +89,13 @@ final class WeirFilterIT {
     JsonNode problem = new ObjectMapper().readTree(denied.body());
     assertEquals("not-enough-tokens", problem.path("reason").asText());
     assertEquals("items", problem.path("violated-policies").path(0).asText());
-    // what fits no template is another endpoint, and not limited here
+    // a path that matches no template is another endpoint, which is not limited here
     assertEquals(404, get("/v1/items/9/more", NodeFixture.ACME).statusCode());
-    // another client has a bucket of its own
+    // another client has its own bucket
     assertEquals(200, get("/v1/items/9", NodeFixture.INITECH).statusCode());
   }
 
-  /** An application with a plain servlet, whose paths the container matches by itself. */
+  /** An application with a plain servlet. The container matches the paths. */
   @Configuration(proxyBeanMethods = false)
   @Import(ItemsApplication.class)
   static class Plain {
@@ -107,7 +105,7 @@ final class WeirFilterIT {
     }
   }
 
-  /** A servlet that answers GET, and thereby HEAD. */
+  /** A servlet that handles GET, and therefore also HEAD. */
   private static final class Report extends HttpServlet {
     private static final long serialVersionUID = 1L;
 
@@ -152,7 +150,7 @@ final class WeirFilterIT {
     }
   }
 
-  /** Sends a request whose path no client library makes another one of; returns the answer. */
+  /** Sends a request whose path no client library changes. Returns the response. */
   private static String send(int port, String method, String path, String caller)
       throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
@@ -172,7 +170,7 @@ final class WeirFilterIT {
   void callersThatNobodyKnows_areRefused() throws Exception {
     assertEquals(401, get("/v1/items/1", null).statusCode());
     assertEquals(401, get("/v1/items/1", "weir_nobody").statusCode());
-    // no key can be so long
+    // longer than every valid key
     HttpResponse<String> wrong = get("/v1/items/1", "k".repeat(1_025));
     assertEquals(400, wrong.statusCode());
     assertEquals("api_key", new ObjectMapper().readTree(wrong.body()).path("field").asText());
@@ -182,12 +180,12 @@ final class WeirFilterIT {
   @ValueSource(strings = {"/v1/exports/1", "/v1/jobs/1"})
   void slotOfARequest_isFreeAgain_whenItIsAnswered(String path) throws Exception {
     for (int i = 0; i < 3; i++) {
-      // its lease is longer than any test: nothing but a release frees it
+      // the lease is longer than the test, so only a release frees the slot
       Await.until("a free slot", () -> get(path, NodeFixture.ACME).statusCode() == 200);
     }
   }
 
-  /** An application that says itself what its calls cost. */
+  /** An application that determines the cost of its calls. */
   @Configuration(proxyBeanMethods = false)
   @Import(ItemsApplication.class)
   static class Dear {
@@ -219,7 +217,7 @@ final class WeirFilterIT {
     }
   }
 
-  /** An application that authenticates its callers by a filter, as Spring Security does. */
+  /** An application that authenticates its callers with a filter, as Spring Security does. */
   @Configuration(proxyBeanMethods = false)
   @Import(ItemsApplication.class)
   static class Authenticated {
@@ -234,7 +232,7 @@ final class WeirFilterIT {
     }
   }
 
-  /** A request of the user that a field names. */
+  /** A request of the user in a header field. */
   private static final class Named extends HttpServletRequestWrapper {
     Named(HttpServletRequest request) {
       super(request);

@@ -17,7 +17,7 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
 
-/** A real Spring Cloud Gateway in front of a real application, which asks a real node. */
+/** Tests a Spring Cloud Gateway that uses a node and forwards to an application. */
 final class WeirRateLimiterIT {
   @TempDir private static Path folder;
   private static NodeFixture node;
@@ -35,7 +35,7 @@ final class WeirRateLimiterIT {
     node.close();
   }
 
-  /** A gateway of routes that its properties tell. */
+  /** A gateway whose properties define the routes. */
   @Configuration(proxyBeanMethods = false)
   @EnableAutoConfiguration
   static class Gateway {}
@@ -82,11 +82,11 @@ final class WeirRateLimiterIT {
       assertEquals(429, denied.statusCode());
       assertTrue(denied.headers().firstValueAsLong("Retry-After").orElse(0) > 3_000);
 
-      // a route may say its endpoint and its cost: of three tokens two are taken
+      // a route may set its endpoint and its cost: it takes two of three tokens
       assertEquals(200, node.get(port, "/v1/exports/1", NodeFixture.INITECH).statusCode());
       assertEquals(429, node.get(port, "/v1/exports/2", NodeFixture.INITECH).statusCode());
 
-      // keys that nobody has, and no key
+      // keys that no client has, and no key
       assertEquals(429, node.get(port, "/v1/items/1", "weir_nobody").statusCode());
       assertEquals(403, node.get(port, "/v1/items/1", null).statusCode());
     }

@@ -70,7 +70,7 @@ final class KafkaConnectionTest {
     assertEquals(expected, properties);
   }
 
-  /** The port of the broker that {@code weir up} starts is not a property. */
+  /** The port of the broker that {@code weir up} starts is not a client property. */
   @Test
   void portOfTheEmbeddedBroker_isNoProperty() {
     Properties expected = new Properties();
@@ -127,7 +127,7 @@ final class KafkaConnectionTest {
         refusal(Map.of("WEIR_KAFKA_CONFIG", malformed.toString())).contains("a properties file"));
   }
 
-  /** Weir's own are those that the clients get; of defaults, an operator's. */
+  /** Clients get Weir's values for its own properties, and the operator's values for defaults. */
   @Test
   void ownProperties_takePrecedence_defaultsDoNot() {
     KafkaConnection connection =
@@ -141,7 +141,10 @@ final class KafkaConnectionTest {
     assertEquals(10, streams.get("producer.linger.ms"));
   }
 
-  /** A property that OwnProperties does not list would silently replace an operator's. */
+  /**
+   * If OwnProperties did not list a property, Weir's value would replace the operator's value
+   * without an error.
+   */
   @ParameterizedTest
   @ValueSource(strings = {"security.protocol", "sasl.mechanism", "client.rack"})
   void ownProperty_thatOperatorsMaySet_isRefused(String name) {
@@ -173,7 +176,7 @@ final class KafkaConnectionTest {
     }
   }
 
-  /** Passwords are among the properties. */
+  /** The text form must not contain properties, because they include passwords. */
   @Test
   void text_hasTheAddressesOnly() {
     assertEquals(

@@ -13,12 +13,15 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Which waiting client gets the next turn. */
+/** Tests which waiting client gets the next turn. */
 final class FairTurnsTest {
   private final FairTurns turns = new FairTurns(1, 1);
   private final BlockingQueue<String> had = new LinkedBlockingQueue<>();
 
-  /** Regression: the client that had read least came first, so idle clients delayed all others. */
+  /**
+   * Regression: the client with the fewest reads came first, so idle clients delayed all other
+   * clients.
+   */
   @Test
   void clients_takeTurns_howeverManyWaitersOneOfThemHas() throws Exception {
     assertTrue(turns.acquire("stranger", 0));

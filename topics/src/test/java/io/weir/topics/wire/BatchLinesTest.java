@@ -7,7 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Where lines begin and end. */
+/** Tests the start and the end of lines. */
 final class BatchLinesTest {
   private final BatchLines lines = new BatchLines();
 

@@ -29,8 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Records of clients with their own billing calendars, as stored next to those of version 1,
- * compared with the published schemas.
+ * Compares stored records of clients with their own billing calendars with the published schemas.
  */
 final class BillingPeriodsTest {
   private static final BillingPeriod OCTOBER =
@@ -167,7 +166,7 @@ final class BillingPeriodsTest {
         "1763662500000>1763690401235", // the period begins after the call
         "1766254500000>1763690401234", // the period ends before the call
         "1766254500000>9007199254740992",
-        "1760984100000>1763662500000", // the period before is empty
+        "1760984100000>1763662500000", // the previous period is empty
         "\"2025-11-21\">\"2025-11\"",
         "\"2025-11-21\">\"2025-11-31\"",
         "\"2025-10-21\">\"\"",

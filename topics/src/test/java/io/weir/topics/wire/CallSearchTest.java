@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
-/** Which lines of a batch a search reads. */
+/** Tests which lines of a batch a search decodes. */
 final class CallSearchTest {
   private final CallSearch search = new CallSearch("acmé");
 

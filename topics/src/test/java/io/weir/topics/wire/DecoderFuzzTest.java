@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** For any bytes, a decoder returns a record or reports that they are malformed. */
+/** Tests that a decoder returns a record or throws MalformedRecordException, for all bytes. */
 final class DecoderFuzzTest {
   private static final Pattern NUMBER = Pattern.compile("-?\\d+");
   private static final String[] EDGES = {
@@ -120,7 +120,7 @@ final class DecoderFuzzTest {
     return copy;
   }
 
-  /** One of the numbers is replaced by one at an edge, or by no number. */
+  /** Replaces one number with a number at the edge of its range, or with another text. */
   private static byte[] withNumber(byte[] bytes, Random random) {
     String text = new String(bytes, StandardCharsets.UTF_8);
     Matcher numbers = NUMBER.matcher(text);

@@ -38,9 +38,9 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * The three schemas of the ledger agree. {@code ledger-row.json} is compared with the rows that the
- * codec writes. The Kafka Connect form and the SQL table are compared with {@code ledger-row.json}.
- * A member that is added in only one place fails this test.
+ * Tests that the three schemas of the ledger agree. {@code ledger-row.json} is compared with the
+ * rows that the codec writes. The Kafka Connect form and the SQL table are compared with {@code
+ * ledger-row.json}. A member that is added in only one place fails this test.
  */
 final class LedgerSchemasTest {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -53,12 +53,12 @@ final class LedgerSchemasTest {
       Pattern.compile("(?m)^  \"?([a-z_]+)\"? (bigint|text|boolean)( NOT NULL)?( PRIMARY KEY)?,$");
   private static final Pattern PRESENT = Pattern.compile("\"?([a-z_]+)\"? IS NOT NULL");
 
-  /** What a member is. */
+  /** The properties of a member. */
   private record Member(String type, boolean isRequired) {}
 
   private final Random random = new Random(SEED);
 
-  /** The greatest figure that is drawn. */
+  /** Maximum of a random figure. */
   private long most = Long.MAX_VALUE;
 
   @Test
@@ -125,7 +125,9 @@ final class LedgerSchemasTest {
     assertEquals(members(), members);
   }
 
-  /** A repeated row could change a column that the trigger does not name. */
+  /**
+   * The trigger must name all columns. Otherwise a row that is written again could change a column.
+   */
   @Test
   void trigger_comparesEveryMember() throws Exception {
     String sql = text("ledger.sql");
@@ -181,7 +183,7 @@ final class LedgerSchemasTest {
     return rest;
   }
 
-  /** The members of all kinds of rows; required is what every kind requires. */
+  /** Returns the members of all kinds of rows. A member is required if every kind requires it. */
   private static Map<String, Member> members() throws IOException {
     Map<String, Integer> requiredBy = new HashMap<>();
     Map<String, String> types = new TreeMap<>();
@@ -292,7 +294,7 @@ final class LedgerSchemasTest {
         some());
   }
 
-  /** The calendar of the client, or a month of UTC. */
+  /** Returns a period of the client's own calendar, or a UTC month. */
   private @Nullable BillingPeriod period() {
     return bool()
         ? null

@@ -41,8 +41,8 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /**
- * The bytes of wire version 1, as stored in this package's resources. A difference here requires a
- * migration, since deployed readers would receive it.
+ * Compares the codecs with the stored bytes of wire version 1 in this package's resources. A
+ * difference requires a migration, because deployed readers would read the new bytes.
  */
 final class StoredBytesTest {
   private static final UsageKey KEY = new UsageKey("acme/ü", "calls", "GET /v1/items");
@@ -89,7 +89,7 @@ final class StoredBytesTest {
     assertEquals(call, CallLineCodec.decode(bytes, 0, bytes.length));
   }
 
-  /** As written before limits named their algorithm. */
+  /** A limit without an algorithm, as older releases wrote it. */
   @Test
   void callLine_withoutAlgorithm_isReadByItsMembers() throws Exception {
     byte[] bytes = stored("call-line-without-algorithm.json").getBytes(StandardCharsets.UTF_8);
@@ -403,7 +403,9 @@ final class StoredBytesTest {
     assertEquals(correction, CorrectionCodec.decode(bytes));
   }
 
-  /** During a rolling upgrade, nodes read corrections of an aggregator of the earlier release. */
+  /**
+   * During a rolling upgrade, nodes read corrections of an aggregator with the previous release.
+   */
   @Test
   void correction_ofAnEarlierReleaseWithoutKnownThrough_isRead() throws Exception {
     String stored = stored("correction.json");

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A tombstone has only a key, which identifies the erased figures. */
+/** Tests keys. A tombstone has only a key, which identifies the erased figures. */
 final class UsageStateKeyTest {
   @ParameterizedTest
   @ValueSource(strings = {"acme", "a/b", "a%2Fb", "a+b c", "@others", "müller", "~*'()", "%"})
