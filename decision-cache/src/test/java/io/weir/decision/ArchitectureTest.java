@@ -14,7 +14,7 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Who may import whom in this module. */
+/** Tests which packages of this module may import each other. */
 class ArchitectureTest {
   private static final JavaClasses CLASSES =
       new ClassFileImporter()

@@ -40,13 +40,13 @@ public abstract class BucketCorrectorContract {
   private final String bucket = prefix + "a";
   private QuotaLimit quota = new QuotaLimit(100, 1);
 
-  /** The corrector under test. */
+  /** Returns the corrector under test. */
   protected abstract BucketCorrector corrector();
 
-  /** The cache whose buckets it corrects. */
+  /** Returns the cache whose buckets the corrector corrects. */
   protected abstract DecisionCache cache();
 
-  /** Microseconds since 1970 by the cache's clock, or a little before. */
+  /** Returns the time by the cache's clock or shortly before it, in microseconds since 1970. */
   protected abstract long nowEpochMicros();
 
   @BeforeEach
@@ -70,7 +70,8 @@ public abstract class BucketCorrectorContract {
         epoch,
         version,
         charged,
-        // half a token more, so that the time a test takes does not round to another token
+        // half a token more, so that the duration of the test does not change the number of whole
+        // tokens
         limit == quota
             ? quota.endsAtEpochMicros()
             : nowEpochMicros() + missing * HOUR_MICROS - HOUR_MICROS / 2,
@@ -119,7 +120,10 @@ public abstract class BucketCorrectorContract {
     assertEquals(2, take(HOURLY, 1).remainingTokens());
   }
 
-  /** By the records the bucket was full after the charge they know of, and refills ever since. */
+  /**
+   * According to the records, the bucket was full after the last recorded charge, and has refilled
+   * since then.
+   */
   @Test
   void apply_lateCorrection_keepsWhatWasRefilledMeanwhile() throws Exception {
     BucketReply stamp = take(HOURLY, 5);
@@ -173,7 +177,10 @@ public abstract class BucketCorrectorContract {
     assertEquals(0, take(HOURLY, 1).remainingTokens());
   }
 
-  /** Found by {@code ./weir sim}, seed 89698: a bucket of a faster limit was left in deep debt. */
+  /**
+   * Regression, found by {@code ./weir sim} with the seed 89698: a bucket with a faster limit
+   * stayed in a large debt.
+   */
   @Test
   void apply_takesOnly_ignoresChargesSinceThatMayHaveBeenRefilled() throws Exception {
     BucketReply stamp = take(HOURLY, 1);
@@ -191,7 +198,7 @@ public abstract class BucketCorrectorContract {
         .get(0);
   }
 
-  /** Found by {@code ./weir sim}, seed 2632. */
+  /** Regression, found by {@code ./weir sim} with the seed 2632. */
   @Test
   void apply_loweredLimitLeavesDebtBeyondTheCap_creditsNothing() throws Exception {
     QuotaLimit lowered = new QuotaLimit(20, quota.endsAtEpochMicros());
@@ -215,7 +222,8 @@ public abstract class BucketCorrectorContract {
   }
 
   /**
-   * Simulation seed 103808: a greater counter of the previous epoch must not hide later charges.
+   * Regression, found by {@code ./weir sim} with the seed 103808: the correction must count charges
+   * that follow the greater counter of the previous epoch.
    */
   @Test
   void apply_greaterCounterThanTheRecreatedBuckets_chargesSinceStillCount() throws Exception {
@@ -283,7 +291,7 @@ public abstract class BucketCorrectorContract {
     assertTrue(!take(quota, 1).sufficient());
   }
 
-  /** Found by {@code ./weir sim}, seed 20435. */
+  /** Regression, found by {@code ./weir sim} with the seed 20435. */
   @Test
   void apply_olderEpochOfAQuota_isAppliedToTheEpochBegunByACharge() throws Exception {
     BucketReply begun = take(quota, 1);
@@ -336,7 +344,7 @@ public abstract class BucketCorrectorContract {
     assertEquals(4, take(HOURLY, 1).version());
   }
 
-  /** Was a hole: no later correction was applied as long as the bucket kept its epoch. */
+  /** Regression: no later correction was applied while the bucket had the same epoch. */
   @Test
   void apply_greatestVersion_beginsAnEpochThatCanBeCorrected() throws Exception {
     long greatest = TokenBucketLimit.EXACT_BELOW - 1;

@@ -22,17 +22,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Load through the public port: blocking callers, each its next call as soon as the one before is
- * answered. Arguments: URI, seconds, callers, keys, buckets a check. Prints decisions a second and
- * latencies of the second half of the run.
+ * A load generator for a decision cache. Blocking callers send their next call when they have the
+ * decision on the previous call. Arguments: URI, seconds, number of callers, number of keys,
+ * buckets per check. Prints the decisions per second and the latencies of the second half of the
+ * run.
  */
 public final class CacheLoadMain {
-  /** Latencies kept a caller; the newest overwrite the oldest. */
+  /** Number of latencies per caller. The newest latencies overwrite the oldest. */
   private static final int SAMPLES = 1 << 14;
 
   private CacheLoadMain() {}
 
-  /** Runs. */
+  /** Runs the load. */
   public static void main(String[] arguments) throws InterruptedException {
     String uri = arguments[0];
     int seconds = Integer.parseInt(arguments[1]);

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Test;
 public abstract class DecisionCacheContract {
   private static final long HOUR_MICROS = 3_600_000_000L;
 
-  /** Buckets of this test alone. */
+  /** Buckets that only this test uses. */
   private final String prefix = "w1:{" + UUID.randomUUID() + "}:";
 
   private long endsAt;
@@ -48,13 +48,13 @@ public abstract class DecisionCacheContract {
     endsAt = nowEpochMicros() + HOUR_MICROS;
   }
 
-  /** The cache under test. */
+  /** Returns the cache under test. */
   protected abstract DecisionCache cache();
 
   /** Makes the cache warm or cold. */
   protected abstract void setWarm(boolean warm);
 
-  /** Microseconds since 1970 by the cache's clock, or a little before. */
+  /** Returns the time by the cache's clock or shortly before it, in microseconds since 1970. */
   protected abstract long nowEpochMicros();
 
   private static TokenBucketLimit hourly(long capacityTokens) {
@@ -77,7 +77,7 @@ public abstract class DecisionCacheContract {
     return new BucketRequest(prefix + name, new QuotaLimit(capacityTokens, endsAt), true, held);
   }
 
-  /** The current sub-window of a window of 20 days, or an earlier one. */
+  /** Returns the current or an earlier sub-window of a window of 20 days. */
   private BucketRequest sliding(long capacityTokens, int subWindows, int back) {
     SlidingWindow window = new SlidingWindow(capacityTokens, 20 * 86_400, subWindows);
     long millis = nowEpochMicros() / 1_000 - back * window.subWindowSeconds() * 1_000;
@@ -372,7 +372,7 @@ public abstract class DecisionCacheContract {
         first.decidedAtEpochMicros() + day.windowMicros(),
         denied.decidedAtEpochMicros() + reply.retryAfterMicros());
     assertTrue(denied(check(11, log)).costExceedsCapacity());
-    // the denied calls took nothing from either
+    // the denied calls took nothing from both buckets
     assertEquals(4, allowed(check(1, enforced("a", 10), log)).buckets().get(0).remainingTokens());
     assertEquals(0, denied(check(1, log)).buckets().get(0).remainingTokens());
   }
@@ -391,7 +391,7 @@ public abstract class DecisionCacheContract {
     BucketReply first = allowed(slots("a", 2, "s")).buckets().get(0);
     assertEquals(new BucketReply(true, 1, HOUR_MICROS, 0, 0, 0, 0, true), first);
     assertEquals(0, allowed(slots("b", 2, "s")).buckets().get(0).remainingTokens());
-    // the same call again renews its slot
+    // a repeated call renews its slot
     assertFalse(allowed(slots("a", 2, "s")).buckets().get(0).charged());
 
     Decision.Denied denied = denied(slots("c", 2, "s", "t"));
@@ -404,7 +404,7 @@ public abstract class DecisionCacheContract {
     assertInstanceOf(Decision.Allowed.class, cache().peek(slots("a", 2, "s")));
     assertInstanceOf(Decision.Denied.class, cache().peek(slots("c", 2, "s")));
     assertTrue(released(slots("a", 2, "s")).charged());
-    // a second release, and a release without a slot, change nothing
+    // a second release and a release without a slot have no effect
     assertFalse(released(slots("a", 2, "s")).charged());
     assertFalse(released(slots("c", 2, "s")).charged());
     assertEquals(1, released(slots("c", 2, "s")).remainingTokens());
@@ -428,7 +428,7 @@ public abstract class DecisionCacheContract {
             .buckets()
             .get(1)
             .remainingTokens());
-    // too few tokens are left: the other slot stays free
+    // the bucket has too few tokens, so the other slot stays free
     assertEquals(1, denied(with(slots("b", 1, "t"), enforced("tokens", 10))).decidingBucket());
     assertEquals(0, allowed(slots("c", 1, "t")).buckets().get(0).remainingTokens());
   }
@@ -540,7 +540,8 @@ public abstract class DecisionCacheContract {
 
   @Test
   void check_runningCache_isOk() throws Exception {
-    // more than once: a health check gives up after a second, and a busy machine may take longer
+    // repeated, because a health check times out after one second, and a busy machine may need
+    // longer
     Await.until(() -> cache().check().detail(), () -> cache().check().ok());
   }
 

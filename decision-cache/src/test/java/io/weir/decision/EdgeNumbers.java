@@ -16,22 +16,22 @@ public final class EdgeNumbers {
     1, 7, 999, 1_000, 1_000_000, 60_000_000, 3_600_000_000L, 86_400_000_000L, YEAR_MICROS
   };
 
-  /** Greatest number of a record. */
+  /** Maximum number in a record. */
   private static final long GREATEST = TokenBucketLimit.EXACT_BELOW - 1;
 
   private final Random random;
 
-  /** Numbers of a seed. */
+  /** Creates the numbers of a seed. */
   public EdgeNumbers(long seed) {
     this.random = new Random(seed);
   }
 
-  /** The source. */
+  /** Returns the source of random numbers. */
   public Random random() {
     return random;
   }
 
-  /** A number in [1, max], often 1, max or near them. */
+  /** Returns a number in [1, max], often near 1 or max. */
   public long upTo(long max) {
     return switch (random.nextInt(6)) {
       case 0 -> 1;
@@ -47,7 +47,7 @@ public final class EdgeNumbers {
     return Math.log((double) value) / Math.log(2);
   }
 
-  /** A limit that can be counted, of any size. */
+  /** Returns a valid limit of any size. */
   public TokenBucketLimit limit() {
     while (true) {
       long capacityTokens =
@@ -60,12 +60,12 @@ public final class EdgeNumbers {
       try {
         return new TokenBucketLimit(capacityTokens, refillTokens, periodMicros);
       } catch (IllegalArgumentException notCountable) {
-        // draw again: the refused combinations have tests of their own
+        // tries again; other tests cover the combinations that are not valid
       }
     }
   }
 
-  /** A quota of any size; most periods still run. */
+  /** Returns a quota of any size. Most periods have not ended. */
   public QuotaLimit quota(long nowEpochMicros) {
     long endsAt =
         nowEpochMicros + (random.nextInt(4) == 0 ? -upTo(YEAR_MICROS) : upTo(YEAR_MICROS));
@@ -74,7 +74,9 @@ public final class EdgeNumbers {
         random.nextInt(8) == 0 ? upTo(TokenBucketLimit.EXACT_BELOW - 1) : Math.max(1, endsAt));
   }
 
-  /** A cost: mostly within the capacity, sometimes above it, sometimes the greatest cost. */
+  /**
+   * Returns a cost: usually within the capacity, sometimes above it, sometimes the maximum cost.
+   */
   public long cost(BucketLimit limit) {
     return switch (random.nextInt(8)) {
       case 0 -> Long.MAX_VALUE - random.nextInt(2);
@@ -85,7 +87,7 @@ public final class EdgeNumbers {
     };
   }
 
-  /** A correction of a bucket with the given state; mostly one that is applied. */
+  /** Returns a correction of a bucket with the given state. Most corrections are not stale. */
   public Correction correction(
       String bucket, BucketLimit limit, @Nullable BucketState kept, long nowEpochMicros) {
     long epoch = kept == null ? nowEpochMicros : eitherEpoch(kept);
@@ -107,7 +109,7 @@ public final class EdgeNumbers {
         random.nextBoolean() ? 0 : Math.max(0, nowEpochMicros + stepMicros(limit())));
   }
 
-  /** When a bucket may be full by its records: now, some day, or since some time. */
+  /** Returns a time at which a bucket is full by its records: now, later or earlier. */
   private long fullAt(BucketLimit limit, long nowEpochMicros) {
     long refillMicros =
         limit instanceof TokenBucketLimit bucket ? bucket.refillPeriodMicros() : YEAR_MICROS;
@@ -123,7 +125,9 @@ public final class EdgeNumbers {
     return corrected ? kept.correctedEpoch() : kept.epoch();
   }
 
-  /** A number of a correction: near another one, or any that a record may hold. */
+  /**
+   * Returns a number of a correction: near another number, or any number that is valid in a record.
+   */
   private long near(long number, long least) {
     return Math.min(anyNear(number, least), GREATEST);
   }
@@ -139,7 +143,7 @@ public final class EdgeNumbers {
     };
   }
 
-  /** How far the clock goes before the next call: from a step back to years. */
+  /** Returns how far the clock moves before the next call: from a step back to years. */
   public long stepMicros(TokenBucketLimit limit) {
     long tickMicros = limit.scale().tickMicros();
     return switch (random.nextInt(9)) {
@@ -154,7 +158,10 @@ public final class EdgeNumbers {
     };
   }
 
-  /** A state as some limit may have left it, within reach of a clock; often in debt. */
+  /**
+   * Returns a state that any limit may have written, with times near the clock. It is often in
+   * debt.
+   */
   public BucketState state(long nowEpochMicros) {
     long last = Math.max(1, nowEpochMicros + stepMicros(limit()));
     long units = upTo(TokenBucketLimit.EXACT_BELOW) - 1;

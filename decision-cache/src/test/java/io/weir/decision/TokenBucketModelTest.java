@@ -14,10 +14,10 @@ import java.util.Deque;
 import org.junit.jupiter.api.Test;
 
 /**
- * The bucket against an ideal one that is kept in fractions of any size and refilled continuously.
- * Where a tick is 1 µs both agree exactly; where it is longer the bucket is never ahead and lags by
- * less than two ticks, and one more for each time its {@code last} was pulled back to a clock that
- * had stepped back by more than a fill.
+ * Compares the bucket with an ideal bucket that uses exact fractions and refills continuously. If a
+ * tick is 1 µs, both are equal. If a tick is longer, the bucket never holds more than the ideal
+ * bucket, and lags by less than two ticks. It lags by one more tick for each time that the clock
+ * stepped back by more than a fill time.
  */
 class TokenBucketModelTest {
   private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);
@@ -44,7 +44,7 @@ class TokenBucketModelTest {
       String where = "weir.test.seed=" + seed + " step " + step + ": " + limit + " cost " + cost;
 
       if (numbers.random().nextInt(10) == 0) {
-        // a correction leaves any level, in debt too
+        // after a correction, the bucket may have any level, including a debt
         long levelUnits = limit.scale().capacityUnits() - numbers.upTo(EXACT_BELOW) + 1;
         kept = bucket.atLevel(BucketState.NONE.begun(now), levelUnits, now);
         ideal.set(levelUnits, now);
@@ -95,7 +95,9 @@ class TokenBucketModelTest {
         ideal.level.compareTo(held.plus(lag)) < 0, where + " held " + held + " " + ideal.level);
   }
 
-  /** At now + retry the bucket holds the cost, a microsecond before it does not. */
+  /**
+   * At now + retry the bucket holds the cost. One microsecond earlier it does not hold the cost.
+   */
   private static void assertRetryIsExact(
       TokenBucket bucket, BucketState refilled, long cost, long now, String where) {
     long retryMicros = bucket.retryAfterMicros(refilled, cost, now);
@@ -145,7 +147,7 @@ class TokenBucketModelTest {
     }
   }
 
-  /** A bucket in fractions; only a charge is kept, as a deny writes nothing. */
+  /** A bucket in exact fractions. Only a charge changes it, because a denial writes nothing. */
   private static final class Ideal {
     private final TokenBucketLimit limit;
     private final Fraction capacity;
@@ -222,7 +224,7 @@ class TokenBucketModelTest {
     }
   }
 
-  /** A fraction with a positive denominator, not reduced. */
+  /** A fraction with a positive denominator, not in lowest terms. */
   private record Fraction(BigInteger numerator, BigInteger denominator)
       implements Comparable<Fraction> {
     Fraction {

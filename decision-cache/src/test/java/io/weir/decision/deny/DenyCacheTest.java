@@ -36,7 +36,7 @@ final class DenyCacheTest {
   private static final Duration MAX_AGE = Duration.ofSeconds(30);
   private static final Object SOURCE = "a connection";
 
-  /** A token every 100 ms. */
+  /** A limit that gains a token every 100 ms. */
   private static final BucketLimit LIMIT = new TokenBucketLimit(10, 10, 1_000_000);
 
   private long nowNanos = 1;
@@ -94,10 +94,10 @@ final class DenyCacheTest {
     assertNull(cache.find(SOURCE, check(7)));
   }
 
-  /** Once, a call was denied for up to a second longer than the bucket lacked its cost. */
+  /** Regression: a call was denied for up to one second after the bucket held its cost. */
   @Test
   void bucketRefilledInTicks_dearerCall_isDeniedForWholeTicksOnly() {
-    long capacity = 1L << 40; // a day: a tick is a second
+    long capacity = 1L << 40; // per day, so a tick is one second
     BucketRequest request =
         new BucketRequest("t", new TokenBucketLimit(capacity, capacity, 86_400_000_000L), true);
     note(new Check(List.of(request), 1_000), insufficient(0, 141));
@@ -110,7 +110,7 @@ final class DenyCacheTest {
         1_141_000, denied == null ? -1 : denied.shortages().get(0).reply().retryAfterMicros());
   }
 
-  /** The cache denied at an unknown time after the request. */
+  /** The time of a denial is only known to be after the request. */
   @Test
   void time_countsFromTheQuestion_whatIsToldFromTheAnswer() {
     long asked = nowNanos;
@@ -230,7 +230,7 @@ final class DenyCacheTest {
     assertTrue(cache.bucketCount() <= DenyCache.MAX_BUCKETS, () -> "" + cache.bucketCount());
   }
 
-  /** Seeded histories of charges and corrections, each denial against the arithmetic itself. */
+  /** Compares each denial with the arithmetic, for random histories of charges and corrections. */
   @Test
   void manyHistories_everyRepeatedDenialIsOneOfTheCache() {
     int repeated = 0;
@@ -240,7 +240,7 @@ final class DenyCacheTest {
     assertTrue(repeated > 30_000, "only " + repeated + " denials were repeated");
   }
 
-  /** A tick is a second, a millisecond, a microsecond. */
+  /** Limits whose ticks are a second, a millisecond and a microsecond. */
   @Test
   void ticksOfAnyLength_everyRepeatedDenialIsOneOfTheCache() {
     Random random = new Random(1);
@@ -280,7 +280,7 @@ final class DenyCacheTest {
     assertTrue(repeated > 10_000, "only " + repeated + " denials were repeated");
   }
 
-  /** A cache of three buckets, behind a deny cache. */
+  /** A cache with three buckets and a deny cache. */
   private static final class History {
     private final int seed;
     private final Random random;
@@ -334,7 +334,7 @@ final class DenyCacheTest {
       return outcome.decision();
     }
 
-    /** Later charges may extend the waiting time of the caller. */
+    /** Later charges may make the caller's waiting time longer. */
     private void compare(Check check, StillDenied denied, Decision.Denied real) {
       for (Shortage shortage : denied.shortages()) {
         BucketReply told = shortage.reply();

@@ -13,7 +13,7 @@ import io.weir.limits.correction.Correction;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** The contract of correctors in this process. */
+/** Tests the contract of correctors for the memory cache. */
 class MemoryBucketCorrectorTest extends BucketCorrectorContract {
   private static final long NOW = 1_800_000_000_000_000L;
 

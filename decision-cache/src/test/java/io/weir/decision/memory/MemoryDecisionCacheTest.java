@@ -18,7 +18,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** The contract in this process, under a hand-set clock. */
+/** Tests the contract of decision caches for the memory cache, with a clock that the test sets. */
 class MemoryDecisionCacheTest extends DecisionCacheContract {
   private static final TokenBucketLimit TEN_PER_SECOND = new TokenBucketLimit(10, 10, 1_000_000);
 
@@ -84,7 +84,8 @@ class MemoryDecisionCacheTest extends DecisionCacheContract {
       nowEpochMicros.addAndGet(100_000);
     }
 
-    // a bucket lives for 10.1 s here, in which 101 clients come; the sweep waits for 1,024
+    // a bucket expires after 10.1 s, in which 101 clients arrive; expired buckets are removed at
+    // 1,024 buckets
     assertTrue(cache.bucketCount() <= 1_025, () -> cache.bucketCount() + " buckets");
   }
 
@@ -101,7 +102,7 @@ class MemoryDecisionCacheTest extends DecisionCacheContract {
         IntStream.range(0, 1_000)
             .filter(i -> i % 2 == 1 && bounded.state("{" + i + "}") != null)
             .count();
-    // half of them by chance
+    // with random evictions, half of them would remain
     assertTrue(lacksMuch >= 80, () -> lacksMuch + " of 100");
   }
 

@@ -20,8 +20,8 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
 /**
- * The documented bound: in any interval T of the cache's clock at most capacity + rate × T is
- * admitted, for any number of concurrent callers.
+ * Tests the documented bound with concurrent callers: in any interval T of the cache's clock, calls
+ * take at most capacity + rate × T tokens.
  */
 class AdmissionBoundIT {
   private static final int CACHES = 2;
@@ -29,7 +29,7 @@ class AdmissionBoundIT {
   private static final int CALLS_PER_THREAD = 1_500;
   private static final long SEED = Long.getLong("weir.test.seed", 1);
 
-  /** One admitted call. */
+  /** An admitted call. */
   private record Admission(long atEpochMicros, long cost, long chargedTokens) {}
 
   @Test
@@ -91,10 +91,10 @@ class AdmissionBoundIT {
   }
 
   /**
-   * From every admission to every later one at most capacity + rate × T was admitted. The check
-   * must be linear in the number of admissions. Of all intervals that end at an admission, it
-   * therefore examines only the worst: the one with the least admitted before its start, less the
-   * refill until then.
+   * Asserts that calls took at most capacity + rate × T tokens from every admission to every later
+   * admission. The assertion must be linear in the number of admissions. Of all intervals that end
+   * at an admission, it therefore examines only the worst interval. This interval starts where the
+   * sum of the tokens, minus the refill until then, is smallest.
    */
   private static void assertBoundInEveryInterval(
       TokenBucketLimit limit, List<Admission> admissions) {

@@ -47,7 +47,7 @@ final class BatchFairnessIT {
     return new Check(List.of(new BucketRequest(bucket, BURST, true)), 1);
   }
 
-  /** Lets Redis hold back scripts until {@link #resume}. */
+  /** Makes Redis delay scripts until {@link #resume}. */
   private static void pause(RedisCommands<String, String> commands) {
     client(commands, "PAUSE", "180000", "WRITE");
   }
@@ -75,7 +75,7 @@ final class BatchFairnessIT {
             RedisDecisionCache.start(PatientConfig.of(redis).withQueue(4_096, 64, 1))) {
       assertInstanceOf(Decision.Allowed.class, cache.take(single(0)));
       RedisCommands<String, String> commands = other.connect().sync();
-      // the next calls wait in Redis, and further checks in the queue
+      // the next calls wait in Redis, and more checks wait in the queue
       pause(commands);
       List<CompletableFuture<Decision>> batch = new ArrayList<>();
       for (int i = 0; i < MANY; i++) {

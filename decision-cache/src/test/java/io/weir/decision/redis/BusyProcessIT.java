@@ -23,14 +23,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * A delayed process is not mistaken for a server that does not reply (issue 12, item 14). The test
- * blocks the thread that reads the connection; the server is healthy.
+ * Tests that a delay of this process is not reported as a server that does not reply (issue 12,
+ * item 14). The test blocks the thread that reads the connection, and the server works.
  */
 class BusyProcessIT {
   private static final Duration DEADLINE = Duration.ofMillis(500);
   private static final Duration STALL = Duration.ofMillis(750);
 
-  /** Longer than both. */
+  /** A time that is longer than both timeouts. */
   private static final Duration HELD = Duration.ofMillis(1_500);
 
   private final CountDownLatch released = new CountDownLatch(1);
@@ -85,7 +85,7 @@ class BusyProcessIT {
     reader.execute(
         () -> {
           submitted.complete(cache.submit(check(bucket)));
-          // behind the sending, which has just been queued, and before the next read
+          // after the send, which was just queued, and before the next read
           reader.execute(this::hold);
         });
     return submitted.get();
@@ -156,12 +156,14 @@ class BusyProcessIT {
         assertEquals(0, statistics.undecided(Cause.TIMEOUT).count());
         assertEquals(0, statistics.undecided(Cause.UNAVAILABLE).count());
       } finally {
-        released.countDown(); // or the cache could not be closed
+        released.countDown(); // otherwise the cache could not be closed
       }
     }
   }
 
-  /** Returns the tokens charged to a bucket, with one that is charged for this. */
+  /**
+   * Returns the number of tokens charged to a bucket, including one token that this method charges.
+   */
   private static long charged(TestRedis redis, String bucket) {
     try (RedisDecisionCache patient = RedisDecisionCache.start(PatientConfig.of(redis))) {
       return assertInstanceOf(Decision.Allowed.class, patient.take(check(bucket)))

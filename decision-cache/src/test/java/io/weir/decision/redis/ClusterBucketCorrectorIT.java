@@ -10,7 +10,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 
-/** The contract of correctors over a real Redis Cluster. */
+/** Tests the contract of correctors with a Redis Cluster. */
 class ClusterBucketCorrectorIT extends BucketCorrectorContract {
   private static TestCluster cluster;
   private ClusterDecisionCache cache;

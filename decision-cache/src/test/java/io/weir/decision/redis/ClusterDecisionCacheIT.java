@@ -9,7 +9,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 
-/** The contract over a real Redis Cluster. */
+/** Tests the contract of decision caches with a Redis Cluster. */
 class ClusterDecisionCacheIT extends DecisionCacheContract {
   private static TestCluster cluster;
   private ClusterDecisionCache cache;

@@ -17,7 +17,7 @@ import io.weir.topics.model.CacheRestored;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A cluster, a cache in it, and clients with known servers. */
+/** A Redis Cluster, a cache on it, and clients whose servers are known. */
 final class ClusterFixture implements AutoCloseable {
   private static final long ENDS_AT = 4_000_000_000_000_000L;
   private static final int PARTITIONS = 2;
@@ -33,7 +33,7 @@ final class ClusterFixture implements AutoCloseable {
     Await.until("the cluster", () -> cache.check().ok());
   }
 
-  /** Returns a client whose buckets lie in a slot. */
+  /** Returns a client whose buckets are in a slot. */
   static String clientIn(int slot) {
     return SlotTags.of(slot);
   }
@@ -46,7 +46,7 @@ final class ClusterFixture implements AutoCloseable {
     return "w1:{" + client + "}:month";
   }
 
-  /** A check of a quota of its client. */
+  /** Returns a check of a client's quota. */
   static Check quota(String client, long limit, boolean held) {
     return new Check(
         List.of(new BucketRequest(key(client), new QuotaLimit(limit, ENDS_AT), true, held)), 1);
@@ -60,7 +60,7 @@ final class ClusterFixture implements AutoCloseable {
     Await.until("the cache to be " + warmth, () -> life.look() == warmth);
   }
 
-  /** Restores each server that is cold; returns how many there were. */
+  /** Restores each cold server. Returns the number of restored servers. */
   int restore() throws Exception {
     AtomicInteger restored = new AtomicInteger();
     Await.until(

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Checks of buckets on several servers: all buckets are charged, or none. */
+/** Tests checks with buckets on several servers: all buckets are charged, or none. */
 class ClusterLayersIT {
   private static final int CLIENTS = 9;
   private static final int THREADS = 16;
@@ -57,8 +57,8 @@ class ClusterLayersIT {
   }
 
   /**
-   * The client's bucket is in the middle, so that the order of the check differs from that of the
-   * parts.
+   * The client's bucket is in the middle, so that the order of the buckets differs from the order
+   * of the parts.
    */
   private static List<BucketRequest> layers(String test, int client, int endpoint) {
     return List.of(
@@ -186,7 +186,7 @@ class ClusterLayersIT {
     return new Check(buckets, 1, SlotClaim.of("owner", id));
   }
 
-  /** Returns the free slots: those that clients share, and the client's. */
+  /** Returns the numbers of free slots: the shared slots, and the client's slots. */
   private static List<Long> freeSlots() {
     Check check = slots("nobody", 100);
     Decision.Decided now =
@@ -205,7 +205,7 @@ class ClusterLayersIT {
     assertInstanceOf(Decision.Allowed.class, fixture.cache.take(first));
     assertEquals(List.of(1L, 1L), freeSlots());
 
-    // the client's quota is exhausted: the shared slot is given back
+    // the client's quota is used up, so the shared slot is given back
     Decision.Denied denied =
         assertInstanceOf(Decision.Denied.class, fixture.cache.take(slots("second", 1)));
     assertEquals(2, denied.decidingBucket());
@@ -248,8 +248,8 @@ class ClusterLayersIT {
   }
 
   /**
-   * Regression: a client with an exhausted quota kept the shared bucket empty without being
-   * admitted.
+   * Regression: a client without quota kept the shared bucket empty, although its calls were
+   * denied.
    */
   @Test
   void refusedAgainAndAgain_takesNothingFromOthersOfWhatIsShared() throws Exception {

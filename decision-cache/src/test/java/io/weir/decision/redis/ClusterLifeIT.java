@@ -20,7 +20,9 @@ import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The servers of a cluster lose their state one by one, and each is restored alone. */
+/**
+ * Tests that servers of a cluster that lose their state one after another are restored separately.
+ */
 class ClusterLifeIT {
   private static final long MANY = 1_000_000;
 
@@ -135,7 +137,7 @@ class ClusterLifeIT {
     start(false);
     fixture.restore();
     assertWarm(100);
-    fixture.cluster.command(0, "FLUSHALL"); // what a server that is lost for good takes with it
+    fixture.cluster.command(0, "FLUSHALL"); // as if the server were lost permanently
     fixture.cluster.assignWithoutKeys(100, 1);
 
     Await.until(
@@ -175,11 +177,15 @@ class ClusterLifeIT {
     assertEquals(Warmth.WARM, fixture.look());
   }
 
-  /** What a primary has taken while it was cut off is not on the replica that replaces it. */
+  /**
+   * The replica that replaces a partitioned primary lacks the charges that the primary made
+   * meanwhile.
+   */
   @Test
   @FullSuite(
       reason =
-          "a failover takes seconds; primaryIsKilled_othersDecideOn_andItsReplicaIsRestored, which always runs, has one")
+          "a failover takes seconds; primaryIsKilled_othersDecideOn_andItsReplicaIsRestored, which"
+              + " always runs, has one")
   void primaryIsPausedAndReplaced_itsMarkersAreNotTakenOver() throws Exception {
     start(true);
     fixture.restore();
@@ -215,11 +221,12 @@ class ClusterLifeIT {
     fixture.awaitWarmth(Warmth.COLD);
   }
 
-  /** Once, the server that had been replaced was taken for warm when it took its place back. */
+  /** Regression: a replaced server counted as warm when it became primary again. */
   @Test
   @FullSuite(
       reason =
-          "two failovers; primaryIsKilled_othersDecideOn_andItsReplicaIsRestored, which always runs, has one")
+          "two failovers; primaryIsKilled_othersDecideOn_andItsReplicaIsRestored, which always"
+              + " runs, has one")
   void replacedServerTakesItsPlaceBack_beforeItsReplicaIsRestored_isCold() throws Exception {
     start(true);
     fixture.restore();
@@ -231,7 +238,7 @@ class ClusterLifeIT {
     assertNotNull(fixture.life.beginRestoration());
     assertTrue(takeHeld(0) instanceof Decision.Undecided);
 
-    // an attempt that takes more than five seconds is given up by the servers
+    // the servers abandon an attempt after five seconds
     Await.until(
         "the first one to take its place back",
         () -> {
@@ -253,7 +260,7 @@ class ClusterLifeIT {
             .contains("master_link_status:up");
   }
 
-  /** Regression: all slots that the server held at the end were marked. */
+  /** Regression: the restoration also marked slots that were moved to the server meanwhile. */
   @Test
   void slotComesWithoutItsKeysDuringARestoration_isNotWarmWhenItEnds() throws Exception {
     start(false);
@@ -277,14 +284,14 @@ class ClusterLifeIT {
     assertWarm(8_000);
   }
 
-  /** Regression: the server was not looked at any more, and never restored. */
+  /** Regression: the server was no longer queried, and therefore never restored. */
   @Test
   void slotIsLeftOnItsWay_itsServerIsRestoredAllTheSame() throws Exception {
     start(false);
     fixture.restore();
     fixture.cluster.beginMove(100, 0, 1);
     while (fixture.cluster.moveKeys(100, 0, 1, 10) > 0) {
-      // until all are moved
+      // until all slots are moved
     }
     assertEquals(Warmth.WARM, fixture.look());
 
@@ -300,7 +307,9 @@ class ClusterLifeIT {
     return takeHeld(slot) instanceof Decision.Allowed;
   }
 
-  /** Regression: each call waited for the deadline, and was sent about fifteen times until then. */
+  /**
+   * Regression: each call waited until the deadline, and was sent about fifteen times meanwhile.
+   */
   @Test
   void clusterDoesNotServe_callsAreUndecidedAtOnce() throws Exception {
     start(false);

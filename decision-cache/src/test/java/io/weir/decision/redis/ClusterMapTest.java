@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** The holder of a slot when the servers of a cluster report different views. */
+/** Tests which server holds a slot if the servers of a cluster report different views. */
 final class ClusterMapTest {
   private static final Server A = new Server("10.0.0.1", 7001);
   private static final Server B = new Server("10.0.0.2", 7002);

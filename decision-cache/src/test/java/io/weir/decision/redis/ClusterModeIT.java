@@ -25,9 +25,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A server in cluster mode rejects a script with buckets of several clients. It is not used, and
- * its errors are not mistaken for corrupt values. This holds whether the server starts in that
- * mode, returns in it, or does not report its mode (issue 12, item 16).
+ * Tests a server in cluster mode, which rejects a script with buckets of several clients. The cache
+ * does not use the server, and does not report its errors as corrupt values. This must hold if the
+ * server starts in cluster mode, restarts in cluster mode, or does not report its mode (issue 12,
+ * item 16).
  */
 class ClusterModeIT {
   private static final int SLOTS = 16_384;

@@ -37,7 +37,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Calls while slots move: each is charged once, on the server that holds its bucket, or not at all.
+ * Tests calls while slots are moved. Each call is charged at most once, on the server that holds
+ * its bucket.
  */
 class ClusterReshardingIT {
   private static final int SLOTS = 24;
@@ -148,9 +149,9 @@ class ClusterReshardingIT {
   }
 
   /**
-   * The sub-window after the current one has no charges, so its key does not exist, and a slot
-   * being moved rejects it. One command reads a window of more sub-windows; the server rejects the
-   * command because of that key.
+   * The next sub-window has no charges, so its key does not exist, and a server that moves the slot
+   * rejects access to it. One command reads all sub-windows of a large window, so the server
+   * rejects the command because of this key.
    */
   @Test
   void slidingWindowInASlotOnItsWay_isDecidedWhereItsOtherSubWindowsAre() throws Exception {
@@ -175,7 +176,7 @@ class ClusterReshardingIT {
     assertEquals(4, charged(fixture.cache.take(many)), "behind the move");
   }
 
-  /** Takes a token from each sub-window of a window, and returns the check of the newest. */
+  /** Takes a token from each sub-window of a window. Returns the check of the newest sub-window. */
   private Check slidingWindow(int subWindows) {
     SlidingWindow window = new SlidingWindow(MANY, 3_600, subWindows);
     String base = ClusterFixture.key(ClusterFixture.clientIn(5)) + subWindows;
@@ -195,7 +196,7 @@ class ClusterReshardingIT {
     return assertInstanceOf(Decision.Allowed.class, decision).buckets().get(0).chargedTokens();
   }
 
-  /** Regression: no correction of the same call was applied while the slot was being moved. */
+  /** Regression: while a slot was being moved, no correction in the same call was applied. */
   @Test
   void slotOnItsWay_itsCorrectionWaits_andThoseBesideItDoNot() throws Exception {
     fixture.cluster.beginMove(100, 0, 1);

@@ -28,8 +28,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Compares the correction script on a real Redis with the rule in Java, with calls between
- * corrections. Every outcome and state must be equal.
+ * Compares the correction script in Redis with the rule in Java, with calls between corrections.
+ * All outcomes and states must be equal.
  */
 class CorrectBucketsModelIT {
   private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);
@@ -60,7 +60,7 @@ class CorrectBucketsModelIT {
     assertTrue(clamped > SEEDS, "too few were clamped: " + clamped);
   }
 
-  /** One seed: a handful of buckets under changing limits. */
+  /** Runs one seed with a few buckets under changing limits. */
   private static final class Run {
     private final ScriptRunner runner;
     private final long seed;

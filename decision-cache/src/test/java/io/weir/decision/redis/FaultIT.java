@@ -21,7 +21,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Long-lived threads survive unexpected exceptions and report them (issue 12, item 19). */
+/**
+ * Tests that long-lived threads survive unexpected exceptions and report them (issue 12, item 19).
+ */
 class FaultIT {
   private static Decision take(RedisDecisionCache cache) throws Exception {
     Check check =
@@ -31,7 +33,7 @@ class FaultIT {
         .get(Await.TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
   }
 
-  /** The client library refuses a script without a name by an exception of its own. */
+  /** The client library throws its own exception for a script without a digest. */
   @Test
   void sendingThrows_eachCallIsShedAtOnce_andNoPermitIsLost() throws Exception {
     RedisScript nameless = new RedisScript(RedisScript.takeTokens().body(), "", ServerKind.SINGLE);
@@ -78,7 +80,7 @@ class FaultIT {
     }
   }
 
-  /** Regression: it connected again, and the old connection was never closed. */
+  /** Regression: the link connected again, but never closed the old connection. */
   @Test
   void linkInterruptedWithoutClose_keepsItsConnection() throws Exception {
     AtomicInteger counted = new AtomicInteger();

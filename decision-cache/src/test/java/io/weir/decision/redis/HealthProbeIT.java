@@ -15,7 +15,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** Health checks do not slow decisions (issue 12, item 17). */
+/** Tests that health checks do not delay decisions (issue 12, item 17). */
 class HealthProbeIT {
   private static final int QUESTIONS = 20_000;
   private static final Pattern PINGS = Pattern.compile("cmdstat_ping:calls=(\\d+)");
@@ -69,7 +69,7 @@ class HealthProbeIT {
       Await.until(() -> cache.check().detail(), () -> cache.check().ok());
       redis.pause();
       try {
-        // without calls, only the probe detects the silence
+        // without calls, only the probe detects that the server does not reply
         Await.until("the silence to be reported", () -> !cache.check().ok());
         CompletableFuture.runAsync(
                 () -> {

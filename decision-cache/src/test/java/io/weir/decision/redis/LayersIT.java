@@ -37,7 +37,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
 
-/** Layers of limits, some shared by clients: all or nothing, with concurrent callers. */
+/**
+ * Tests checks with several limits, some of which clients share, and concurrent callers. A check
+ * charges all buckets or none.
+ */
 class LayersIT {
   private static final int THREADS = 64;
   private static final int CALLS_OF_A_THREAD = 60;
@@ -144,7 +147,7 @@ class LayersIT {
     }
   }
 
-  /** A denial by any layer leaves the other layers unchanged. */
+  /** A denial by one bucket does not change the other buckets. */
   @Test
   void refusalByOneLayer_leavesAllOthersBitIdentical() throws Exception {
     try (TestRedis redis = TestRedis.borrow();

@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
 
 /** Regression: each link logged a line with all its settings every few seconds of an outage. */
 final class OutageLogTest {
-  /** Used by no other test, since tests may run concurrently. */
+  /** A server that no other test uses, because tests may run concurrently. */
   private static final String SERVER = "redis://outage-log-test";
 
   private final ListAppender<ILoggingEvent> lines = new ListAppender<>();

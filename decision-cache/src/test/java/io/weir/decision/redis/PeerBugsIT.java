@@ -27,14 +27,14 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Known bugs of other rate limiters, each tested on the script over a real Redis. A test is named
- * after the bug.
+ * Tests for known bugs of other rate limiters, with the script in Redis. Each test is named after
+ * the bug.
  */
 class PeerBugsIT {
   private static final long T0 = 1_800_000_000_000_000L;
   private static final long SECOND = 1_000_000;
 
-  /** For how much longer than until it is full the script keeps a bucket. */
+  /** Time for which the script keeps a bucket after it is full. */
   private static final long TTL_MARGIN_MILLIS = 10_000;
 
   private static final TokenBucketLimit TEN_PER_SECOND = new TokenBucketLimit(10, 10, SECOND);
@@ -158,7 +158,7 @@ class PeerBugsIT {
       runner.setClock(T0 + i * 1_000L);
       if (runner.take(check(1, bucket("a", threePerSecond))) instanceof Decision.Allowed) {
         admitted++;
-        // Redis' own clock, by which the bucket expires, may run ahead of the test's
+        // the bucket expires by Redis' own clock, which may be ahead of the clock of the test
         runner.redis().persist(ScriptRunner.bytes("a"));
       }
     }

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The contract of correctors over a real Redis, and the behaviour while it is unavailable. */
+/** Tests the contract of correctors with Redis, and the behaviour while Redis is unavailable. */
 class RedisBucketCorrectorIT extends BucketCorrectorContract {
   private static TestRedis redis;
   private RedisDecisionCache cache;

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Detection and restoration of a cold cache, on a real Redis. */
+/** Tests the detection and the restoration of a cold cache with Redis. */
 class RedisCacheLifeIT {
   private static final int PARTITIONS = 3;
   private static final long HOUR_MICROS = 3_600_000_000L;
@@ -54,7 +54,7 @@ class RedisCacheLifeIT {
     life = RedisCacheLife.of(cache);
   }
 
-  /** For a test that disturbs its server. */
+  /** Starts a separate server for a test that disturbs it. */
   private void startOverAServerOfItsOwn() {
     stop();
     start(TestRedis.start());
@@ -71,7 +71,7 @@ class RedisCacheLifeIT {
     return RedisDecisionCache.start(PatientConfig.of(redis));
   }
 
-  /** A look that was answered: one that is not knows nothing. */
+  /** Queries the cache until it replies. Without a reply, the result is unknown. */
   private static Warmth warmth(CacheLife life) throws Exception {
     AtomicReference<Warmth> seen = new AtomicReference<>(Warmth.UNKNOWN);
     Await.until(
@@ -176,7 +176,8 @@ class RedisCacheLifeIT {
     restore(life);
     assertDecides(cache, held());
 
-    // in order: its file holds everything, the marker of the life before included
+    // an orderly stop, so that its file contains all keys, including the marker of the previous run
+    // ID
     redis.kill();
     Await.until("the loss to be seen", () -> life.look() == Warmth.UNKNOWN);
     redis.restart();
@@ -301,7 +302,7 @@ class RedisCacheLifeIT {
       assertEquals(Warmth.UNKNOWN, hasty.look());
       long millis = (System.nanoTime() - beganNanos) / 1_000_000;
       assertTrue(millis >= 900, () -> millis + " ms");
-      // the wait may have been this process' own; the watch over the connection judges that
+      // a pause of this process may be the cause, so only the watch of the connection decides
       assertNotNull(cache.link().current());
     } finally {
       redis.resume();
@@ -373,7 +374,7 @@ class RedisCacheLifeIT {
       runner.redis().configSet("maxmemory", "4mb");
       byte[] value = new byte[10_000];
       for (int i = 0; i < 1_000; i++) {
-        // these have the shortest time to live, so they are evicted, and the marker is not
+        // these keys have the shortest time to live, so they are evicted before the marker
         runner
             .redis()
             .set(("other-" + i).getBytes(StandardCharsets.UTF_8), value, SetArgs.Builder.ex(600));

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The contract over a real Redis. */
+/** Tests the contract of decision caches with Redis. */
 class RedisDecisionCacheIT extends DecisionCacheContract {
   private static TestRedis redis;
   private RedisDecisionCache cache;

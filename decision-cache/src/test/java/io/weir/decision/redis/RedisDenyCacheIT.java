@@ -31,9 +31,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The denials that a deny cache repeats on a real Redis, and the events that end a repetition. */
+/**
+ * Tests the deny cache with Redis: the calls that it denies, and the events that end a cached
+ * denial.
+ */
 class RedisDenyCacheIT {
-  /** A token a day, so that no bucket refills while a test runs. */
+  /** A limit with one token per day, so that no bucket refills during a test. */
   private static final BucketLimit LIMIT = new TokenBucketLimit(5, 1, 86_400_000_000L);
 
   private TestRedis redis;
@@ -171,7 +174,7 @@ class RedisDenyCacheIT {
     assertInstanceOf(Denied.class, cache.take(check("w1:{deny}:day", raised, 9)));
   }
 
-  /** A user of Redis who may use all keys and commands, but no channel. */
+  /** A Redis user that may use all keys and commands, but no channel. */
   @Test
   void withoutChannels_everyCheckIsAsked() {
     commands.aclSetuser(

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 
 class RedisLinkTest {
   /**
-   * Regression: a node that lost its connection while it subscribed had no deny cache from then on.
+   * Regression: a node that lost its connection while it subscribed permanently had no deny cache.
    */
   @Test
   void isLoss_tellsAConnectionThatWasLost_fromAServerThatRefuses() {

@@ -29,16 +29,16 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** The decisions of callers while Redis is unavailable, slow, rejecting or has lost its state. */
+/** Tests decisions while Redis is unavailable or slow, rejects calls, or has lost its state. */
 class RedisOutageIT {
   private static final Duration DEADLINE = Duration.ofMillis(100);
 
-  /** Far more than are ever needed; each gives up to eight time-outs. */
+  /** Number of attempts, more than ever needed. Each attempt has up to eight timeouts. */
   private static final int MAX_ROUNDS = 50;
 
   private static final Duration STALL = Duration.ofMillis(500);
 
-  /** Longer than any test, so that this timeout never expires. */
+  /** A timeout that is longer than every test, so that it never elapses. */
   private static final Duration NEVER = Duration.ofHours(1);
 
   /** Settings with a short deadline and a short stall timeout. */
@@ -80,7 +80,7 @@ class RedisOutageIT {
     return assertInstanceOf(Decision.Undecided.class, decision).cause();
   }
 
-  /** Callers that run until stopped, and their decisions. */
+  /** Callers that run until they are stopped, and their decisions. */
   private static final class Load implements AutoCloseable {
     private final AtomicBoolean stop = new AtomicBoolean();
     private final List<Thread> threads = new ArrayList<>();
@@ -104,7 +104,7 @@ class RedisOutageIT {
         Decision decision = cache.take(check(Thread.currentThread().getName()));
         if (decision instanceof Decision.Undecided) {
           seen.add(decision);
-          // callers with immediate decisions must leave the processor to the restarting server
+          // callers with immediate decisions must not take the processor from the restarting server
           LockSupport.parkNanos(1_000_000);
         }
         answers.incrementAndGet(caller);
@@ -112,8 +112,8 @@ class RedisOutageIT {
     }
 
     /**
-     * Waits until every caller has received this many more decisions; then no older call is
-     * pending.
+     * Waits until every caller has received the given number of further decisions. Then no earlier
+     * call is pending.
      */
     void awaitAnswers(int more) throws Exception {
       for (int i = 0; i < answers.length(); i++) {
@@ -138,7 +138,7 @@ class RedisOutageIT {
     }
   }
 
-  /** With a deadline of a minute, no decision was caused by the deadline. */
+  /** The deadline is one minute, so the deadline cannot have caused a decision. */
   @Test
   void redisKilledUnderLoad_callersDoNotWaitForItAndItRecovers() throws Exception {
     try (TestRedis redis = TestRedis.start();
@@ -151,7 +151,7 @@ class RedisOutageIT {
         redis.kill();
         Await.until("the loss to be known", () -> cache.link().current() == null);
         assertFalse(cache.check().ok());
-        // nothing is sent, queued or pending: these decisions were immediate
+        // no call is sent, queued or pending, so these decisions were immediate
         load.awaitAnswers(2);
         assertAnsweredWithoutAsking(cache);
         Await.until("the callers to tell", () -> load.seen.size() > 1_000);
@@ -169,8 +169,8 @@ class RedisOutageIT {
   }
 
   /**
-   * While the server is unavailable, calls get decisions, and none is sent or waits. Earlier checks
-   * may still leave the queue for a while.
+   * While the server is unavailable, calls get decisions immediately, and no call is sent or waits.
+   * Earlier checks may leave the queue during this time.
    */
   private static void assertAnsweredWithoutAsking(RedisDecisionCache cache) throws Exception {
     CacheStatistics statistics = cache.statistics();
@@ -201,7 +201,10 @@ class RedisOutageIT {
         statistics.allowed.count() + statistics.denied.count() + undecided);
   }
 
-  /** In a round that begins late the stall is noticed before any deadline; then another follows. */
+  /**
+   * If a round begins late, the stall is detected before a deadline elapses. Another round then
+   * follows.
+   */
   @Test
   void redisStopped_callersGetTimeoutAtTheDeadlineAndItRecovers() throws Exception {
     try (TestRedis redis = TestRedis.start();
@@ -229,8 +232,8 @@ class RedisOutageIT {
   }
 
   /**
-   * With a stall timeout of an hour, only the deadline can have ended these calls: waiting calls at
-   * its end, later calls immediately.
+   * The stall timeout is one hour, so only the deadline can have ended these calls. Waiting calls
+   * end at the deadline, and later calls end immediately.
    */
   @Test
   void redisStopped_deadlineAloneEndsTheWait() throws Exception {
@@ -239,7 +242,7 @@ class RedisOutageIT {
       Await.until("the first decision", () -> decides(cache));
       redis.pause();
       try (Load load = new Load(cache, 8)) {
-        // more than what is under way and queued at once: callers come back again and again
+        // more than the calls in flight and in the queue, because callers call repeatedly
         Await.until("timeouts", () -> cache.statistics().undecided(Cause.TIMEOUT).count() >= 40);
         Await.until("the callers to tell", () -> load.seen.size() >= 32);
         assertEquals(0, cache.statistics().stalls.count());
@@ -253,8 +256,8 @@ class RedisOutageIT {
   }
 
   /**
-   * A caller that arrives after the deadline of the first calls gets its decision immediately and
-   * does not queue. If callers begin that late, another round follows.
+   * A caller that arrives after the deadline of the first calls gets its decision immediately,
+   * without waiting in the queue. If callers begin so late, another round follows.
    */
   @Test
   void redisStopped_callsSentAreBounded_andExpiredOnesAreNeverSent() throws Exception {
@@ -279,12 +282,13 @@ class RedisOutageIT {
     redis.pause();
     try {
       try (Load load = new Load(cache, 32)) {
-        // more than may be under way: the others wait in the queue until their time is over
+        // more than the maximum in flight, so the other checks wait in the queue until their
+        // timeout
         Await.until(
             "timeouts", () -> statistics.undecided(Cause.TIMEOUT).count() - timeoutsBefore >= 64);
         Await.until("the callers to tell", () -> load.seen.size() >= 64);
       }
-      // no caller waits any more, and no reply has arrived
+      // no caller is waiting, and no reply has arrived
       assertTrue(
           statistics.checksSent.count() - sentBefore <= 2 * 4,
           () -> statistics.checksSent.count() - sentBefore + " sent");
@@ -293,7 +297,7 @@ class RedisOutageIT {
     }
   }
 
-  /** With a deadline of a minute the server is not found to be silent before the queue is full. */
+  /** The deadline is one minute, so the queue becomes full before the server counts as silent. */
   @Test
   void queueIsFull_nextCallIsRejectedAtOnce() throws Exception {
     try (TestRedis redis = TestRedis.start();
@@ -427,7 +431,7 @@ class RedisOutageIT {
     Await.until(() -> "threads to end: " + threadNames(), () -> before.containsAll(threadNames()));
   }
 
-  /** Names of the threads that this module or its client library may have started. */
+  /** Returns the names of the threads that this module or its client library may have started. */
   private static Set<String> threadNames() {
     return Thread.getAllStackTraces().keySet().stream()
         .map(Thread::getName)

@@ -18,15 +18,20 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** A Redis that requires a password: it is sent, and no readable output contains it. */
+/**
+ * Tests a Redis server that requires a password. The password is sent, and no output contains it.
+ */
 class RedisPasswordIT {
   private static final String SECRET = "hunter2";
   private static final String PASSWORD = "p@/" + SECRET + "#1?";
 
-  /** Writes each command with its arguments at TRACE; the logback.xml of cli silences it. */
+  /**
+   * Logger that writes each command with its arguments at the level TRACE. The logback.xml of cli
+   * turns it off.
+   */
   private static final String SILENCED = "io.lettuce.core.protocol.CommandEncoder";
 
-  /** Collects the messages of every other logger, including those of the client library. */
+  /** Collects the messages of all other loggers, including the loggers of the client library. */
   private static final class Kept extends AppenderBase<ILoggingEvent> implements AutoCloseable {
     private final Queue<String> lines = new ConcurrentLinkedQueue<>();
     private final Logger root = (Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME);

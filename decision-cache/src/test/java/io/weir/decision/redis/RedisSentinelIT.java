@@ -23,7 +23,7 @@ import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
-/** A server that is found through its sentinels, and its replica after a failover. */
+/** Tests a server that is found through sentinels, and its replica after a failover. */
 class RedisSentinelIT {
   private static final Check HELD =
       new Check(

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A real Redis that accepts only TLS connections of clients with certificates. */
+/** Tests a Redis server that accepts only TLS connections of clients with certificates. */
 class RedisTlsIT {
   @TempDir private static Path folder;
   private static TestCertificates own;

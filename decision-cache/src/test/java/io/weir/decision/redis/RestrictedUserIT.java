@@ -19,11 +19,11 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** A Redis user without permission for every command. */
+/** Tests a Redis user that may not use all commands. */
 class RestrictedUserIT {
   private static final TokenBucketLimit LIMIT = new TokenBucketLimit(10, 10, 1_000_000);
 
-  /** Regression: a warm cache appeared cold permanently, without a message. */
+  /** Regression: a warm cache permanently counted as cold, without a message. */
   @Test
   void userWithoutMget_decidesAsAnyOther_andSeesThatTheCacheIsWarm() throws Exception {
     try (TestRedis redis = TestRedis.start()) {

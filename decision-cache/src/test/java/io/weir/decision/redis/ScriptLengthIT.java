@@ -19,8 +19,8 @@ import java.util.concurrent.Executors;
 import org.junit.jupiter.api.Test;
 
 /**
- * The number of buckets bounds a script call. It therefore takes the server the same time, however
- * many buckets each check has (issue 12, item 15).
+ * Tests that the number of buckets bounds the run time of a script call, however many buckets each
+ * check has (issue 12, item 15).
  */
 class ScriptLengthIT {
   private static final int CALLERS = 96;
@@ -34,7 +34,10 @@ class ScriptLengthIT {
     return new Check(requests, 1);
   }
 
-  /** Script calls for as many checks as callers, all of which wait when the first can be sent. */
+  /**
+   * Returns the number of script calls for one check per caller, if all checks wait when the first
+   * call is sent.
+   */
   private static double scriptCalls(int buckets) throws Exception {
     ExecutorService callers = Executors.newFixedThreadPool(CALLERS);
     try (TestRedis redis = TestRedis.start();

@@ -28,8 +28,8 @@ import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs only the script on a real Redis, with a clock that the test sets. The line that reads the
- * server's clock is replaced by one that reads two keys.
+ * Runs the script in Redis with a clock that the test sets. A line that reads two keys replaces the
+ * line that reads the server's clock.
  *
  * <p>Keys expire by the server's own clock, which runs while the test's clock is stopped. The
  * modified script therefore keeps each key for an hour longer. {@link #ttlMillis} and {@link #kept}
@@ -141,7 +141,7 @@ final class ScriptRunner implements AutoCloseable {
             .toList());
   }
 
-  /** Asks several checks in one call. */
+  /** Peeks several checks in one call. */
   List<Decision> run(List<Check> checks, List<CheckEncoder.Purpose> purposes) {
     List<byte[]> keys = new ArrayList<>(List.of(LifeKeys.marker()));
     List<byte[]> arguments = new ArrayList<>(List.of(LIFE));
@@ -185,7 +185,7 @@ final class ScriptRunner implements AutoCloseable {
         .toList();
   }
 
-  /** The log kept under a key; without calls when there is none. */
+  /** Returns the log that is stored under a key; an empty log if there is no key. */
   LogState log(String bucket) {
     LogState log = LogState.EMPTY;
     long sum = 0;
@@ -203,7 +203,7 @@ final class ScriptRunner implements AutoCloseable {
     return log;
   }
 
-  /** The slots kept under a key; none when there is no such key. */
+  /** Returns the slots that are stored under a key; no slots if there is no key. */
   SlotState slots(String bucket) {
     SlotState slots = SlotState.EMPTY;
     long writtenMicros = 0;
@@ -218,7 +218,7 @@ final class ScriptRunner implements AutoCloseable {
     return slots.writtenAt(writtenMicros);
   }
 
-  /** The state kept under a key, null when there is none. */
+  /** Returns the state that is stored under a key; null if there is no key. */
   @Nullable BucketState state(String bucket) {
     return state(redis.get(bytes(bucket)));
   }
@@ -241,7 +241,10 @@ final class ScriptRunner implements AutoCloseable {
     return kept;
   }
 
-  /** A state, null when there is none, and the time until it expires as {@link #ttlMillis}. */
+  /**
+   * A state, null if there is no key, and the time until it expires as {@link #ttlMillis} returns
+   * it.
+   */
   record Kept(@Nullable BucketState state, long ttlMillis) {}
 
   private @Nullable BucketState state(byte @Nullable [] value) {
@@ -284,7 +287,7 @@ final class ScriptRunner implements AutoCloseable {
     return value << unused >> unused;
   }
 
-  /** Keeps a state under a key, as the script would. */
+  /** Stores a state under a key, as the script does. */
   void put(String bucket, BucketState state) {
     byte[] value =
         ByteBuffer.allocate(STATE_BYTES)
@@ -302,8 +305,8 @@ final class ScriptRunner implements AutoCloseable {
   }
 
   /**
-   * Time until a key of this runner would expire if the script were the delivered one; −1 when it
-   * never does, −2 when there is none.
+   * Returns the time until a key of this runner would expire with the unmodified script; −1 if it
+   * never expires, −2 if there is no key.
    */
   long ttlMillis(String bucket) {
     return asDelivered(redis.pttl(bytes(bucket)));

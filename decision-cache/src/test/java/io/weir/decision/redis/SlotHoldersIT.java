@@ -22,7 +22,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Ten thousand holders of a few slots on a real Redis, some of which crash. */
+/** Tests ten thousand holders of a few slots in Redis. Some of the holders crash. */
 class SlotHoldersIT {
   private static final int HOLDERS = 10_000;
   private static final int THREADS = 64;
@@ -30,7 +30,10 @@ class SlotHoldersIT {
   private static final int LEASE_MICROS = 100_000;
   private static final long SEED = Long.getLong("weir.test.seed", 1);
 
-  /** When a slot was held, by the clock of Redis: from the one time until before the other. */
+  /**
+   * The time for which a slot was held, by Redis' clock: from an inclusive start to an exclusive
+   * end.
+   */
   private record Held(long fromMicros, long untilMicros) {}
 
   private final AtomicInteger taken = new AtomicInteger();
@@ -84,7 +87,10 @@ class SlotHoldersIT {
     return check.of(List.of(new BucketRequest(check.buckets().get(0).bucket(), hour, true)));
   }
 
-  /** Takes slots until every holder has had one; one in twenty holders crashes with its slot. */
+  /**
+   * Takes slots until every holder has had a slot. One in twenty holders crashes while it holds its
+   * slot.
+   */
   private List<Held> holdAndDie(RedisDecisionCache cache, long seed) {
     Random random = new Random(seed);
     List<Held> held = new ArrayList<>();
@@ -99,7 +105,7 @@ class SlotHoldersIT {
       if (random.nextInt(20) > 0) {
         Decision.Allowed released =
             assertInstanceOf(Decision.Allowed.class, cache.submitRelease(check).join());
-        // a thread that came too late was taken for dead
+        // the lease of a delayed thread has expired
         end = Math.min(end, released.decidedAtEpochMicros());
       }
       held.add(new Held(from, end));
@@ -113,7 +119,7 @@ class SlotHoldersIT {
       changes.add(new long[] {each.fromMicros(), 1});
       changes.add(new long[] {each.untilMicros(), -1});
     }
-    // what ends at a moment ends before what begins then
+    // at the same time, ends come before starts
     changes.sort(Comparator.<long[]>comparingLong(each -> each[0]).thenComparing(each -> each[1]));
     int now = 0;
     int most = 0;

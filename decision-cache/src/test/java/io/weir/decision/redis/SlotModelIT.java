@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * Compares slots in the script on a real Redis with the arithmetic in Java. Holders arrive, renew,
- * release and crash, many in one call; limits and leases change, and clocks step.
+ * Compares slots in the script in Redis with the arithmetic in Java. Holders arrive, renew, release
+ * and crash, many in one call. Limits and leases change, and clocks step.
  */
 class SlotModelIT {
   private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);
@@ -63,7 +63,7 @@ class SlotModelIT {
     assertTrue(released > 5 * SEEDS, "released " + released);
   }
 
-  /** A value that is not a set of slots makes the check corrupt, and is left unchanged. */
+  /** A value that is not a set of slots makes the check corrupt, and is not changed. */
   @Test
   void foreignValue_makesTheCheckCorrupt_andIsLeftAsItIs() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
@@ -270,7 +270,7 @@ class SlotModelIT {
           };
     }
 
-    /** Just about as far as, with the longest lease or a short one, leases are still believed. */
+    /** Times near the bound up to which leases count, for the longest lease and a short lease. */
     private long farBack() {
       long days = random.nextLong(1, 3);
       return days * ConcurrencyLimit.MAX_LEASE_MICROS - SECOND + random.nextLong(2 * SECOND);

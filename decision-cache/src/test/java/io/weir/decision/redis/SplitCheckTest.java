@@ -16,7 +16,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The merged decision of a check that is split over several servers. */
+/** Tests the merged decision of a check that is split over several servers. */
 class SplitCheckTest {
   private static final BucketReply NO = new BucketReply(false, 0, 1_000, 1_000, 0, 0, 0, false);
   private static final Decision DENIED = new Decision.Denied(1, List.of(NO), 0, false);
@@ -28,7 +28,7 @@ class SplitCheckTest {
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final RedisCacheConfig config = RedisCacheConfig.of("redis://127.0.0.1:6379");
 
-  /** Is not begun, and asked nothing. */
+  /** A cache that is not started, and gets no checks. */
   private final RedisDecisionCache server =
       RedisDecisionCache.ofServer(
           config, LinkTarget.of(config), new CacheStatistics(registry), new ColdSignal(), registry);
@@ -46,7 +46,10 @@ class SplitCheckTest {
     server.close();
   }
 
-  /** Regression: a slot that was taken there or not given back was never released. */
+  /**
+   * Regression: a slot that the undecided server had taken, or had not given back, was never
+   * released.
+   */
   @Test
   void refusalOfOneServer_saysThatAnotherHasNotAnswered() {
     for (Decision refusal : List.of(DENIED, STILL_DENIED)) {

@@ -27,8 +27,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Compares the script on a real Redis with the arithmetic in Java. The same random calls must give
- * equal replies and states.
+ * Compares the script in Redis with the arithmetic in Java. The same random calls must give equal
+ * replies and states.
  */
 class TakeTokensModelIT {
   private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);
@@ -52,7 +52,7 @@ class TakeTokensModelIT {
     }
   }
 
-  /** One seed: a handful of buckets under changing limits. */
+  /** Runs one seed with a few buckets under changing limits. */
   private static final class Run {
     private final ScriptRunner runner;
     private final long seed;
@@ -74,7 +74,10 @@ class TakeTokensModelIT {
       }
     }
 
-    /** Plays the seed; returns how many buckets were restarted since the clock had stepped back. */
+    /**
+     * Runs the seed. Returns the number of buckets whose time was written because the clock had
+     * stepped back.
+     */
     int play() throws Exception {
       for (int step = 0; step < STEPS; step++) {
         String where = "weir.test.seed=" + seed + " step " + step + " now " + now;
@@ -140,7 +143,7 @@ class TakeTokensModelIT {
       for (int i = 1 + random.nextInt(3); i > 0; i--) {
         int bucket = random.nextInt(BUCKETS);
         if (used.add(bucket)) {
-          // a bucket keeps its limit for most calls; now and then its policy has changed
+          // most calls have the same limit; sometimes the policy has changed
           int limit = random.nextInt(6) == 0 ? random.nextInt(BUCKETS) : bucket;
           buckets.add(
               new BucketRequest(

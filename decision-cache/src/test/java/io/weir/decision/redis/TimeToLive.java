@@ -4,18 +4,21 @@ package io.weir.decision.redis;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 /**
- * For how long a key is to be kept, counted from a moment before that was said; the server may have
- * been told any time later.
+ * The time to live of a key, from a time before the command was sent. The server may have received
+ * the command at any later time.
  */
 record TimeToLive(long beganNanos, long millis) {
-  /** The server counts whole milliseconds of another clock. */
+  /** Tolerance, because the server uses whole milliseconds of another clock. */
   private static final long CLOCK_MILLIS = 10;
 
   static TimeToLive setAfter(long beganNanos, long millis) {
     return new TimeToLive(beganNanos, millis);
   }
 
-  /** Asserts that what is left, as just read, has run down by no more than the time since then. */
+  /**
+   * Asserts that the remaining time, which was just read, has decreased by at most the elapsed
+   * time.
+   */
   void assertIs(long leftMillis, String where) {
     long passedMillis = (System.nanoTime() - beganNanos) / 1_000_000;
     assertTrue(

@@ -34,8 +34,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * Compares sliding windows in the script on a real Redis with the arithmetic in Java: any size and
- * number of sub-windows, changing limits, stepping clocks, late nodes.
+ * Compares sliding windows in the script in Redis with the arithmetic in Java, for all sizes and
+ * numbers of sub-windows, changing limits, clock steps and late nodes.
  */
 class WindowModelIT {
   private static final long FIRST_SEED = Long.getLong("weir.test.seed", 1);
@@ -63,7 +63,7 @@ class WindowModelIT {
 
   private static final long NOW = 1_800_000_000_000_000L;
 
-  /** Five calls of cost 1, the second newest of which is replaced by something else. */
+  /** A log of five calls of cost 1. Another value replaces the second newest call. */
   private static void logWith(ScriptRunner runner, String key, byte[] second) {
     for (int i = 1; i <= 5; i++) {
       runner.redis().rpush(ScriptRunner.bytes(key), i == 4 ? second : call(NOW - 10 + i, i));
@@ -79,7 +79,7 @@ class WindowModelIT {
         .array();
   }
 
-  /** Bisection does not come by every element. */
+  /** The binary search does not read every element. */
   @Test
   void logWithAnElementThatIsNoCall_isLeftAsItIs_andFailsNoOtherCheck() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
@@ -123,7 +123,7 @@ class WindowModelIT {
     }
   }
 
-  /** As many keys as a check can have. */
+  /** The maximum number of keys of a check. */
   @Test
   void checkOfSixteenWindowsOfSixtySubWindows_countsAllOfThem() throws Exception {
     try (TestRedis redis = TestRedis.borrow();
@@ -200,7 +200,10 @@ class WindowModelIT {
       return new SlidingWindow(capacity(), length, subWindows);
     }
 
-    /** Small, so that calls are denied, or at the edge of what can be weighted. */
+    /**
+     * Returns a small limit, so that calls are denied, or a limit near the maximum that can be
+     * weighted.
+     */
     private long capacity() {
       return random.nextInt(5) == 0
           ? random.nextLong(1, 1L << (8 + random.nextInt(21)))
@@ -250,7 +253,7 @@ class WindowModelIT {
     }
 
     private void requireKept(String bucket, long ttlMillis, String where) {
-      if (random.nextInt(8) == 0) { // an answer more to wait for
+      if (random.nextInt(8) == 0) { // one more reply to wait for
         long shorterMillis = ttlMillis - runner.ttlMillis(bucket);
         assertTrue(shorterMillis >= 0 && shorterMillis < 9_000, where + " kept " + bucket);
       }
@@ -261,7 +264,7 @@ class WindowModelIT {
       }
     }
 
-    /** What a call has taken is given back: the buckets then hold as much more, and no more. */
+    /** Gives back the cost of a call. The buckets must then hold exactly the cost more. */
     private void giveBack(
         List<Check> checks, List<Decision> decisions, List<Boolean> peeks, String where) {
       int last = checks.size() - 1;
@@ -329,7 +332,7 @@ class WindowModelIT {
 
     private BucketRequest sliding(int index) {
       SlidingWindow window = windows.get(index);
-      // a node's idea of the time may be off
+      // the clock of a node may differ
       long late = random.nextInt(5) == 0 ? random.nextLong(-3_000, 3_000) : 0;
       PeriodicLimit.Span span = window.at(now / 1_000 + late, ClientCalendar.OF_POLICY);
       return new BucketRequest(
