@@ -262,7 +262,7 @@ final class EraseIT {
         check
             .toString()
             .contains(
-                "weir.usage.state.v1 has delete.retention.ms=86400000, the catalogue says"
+                "weir.usage.state.v1 has delete.retention.ms=86400000, but must have"
                     + " 604800000"),
         check::toString);
     assertTrue(check.toString().contains("weir.usage.state.v1 has max.compaction.lag.ms="));

@@ -114,7 +114,7 @@ final class WeirAutoConfigurationTest {
             "weir.nodes", new String[] {"weir.failure-mode=open"},
             "weir.failure-mode", new String[] {NODE},
             "tryTimeout", new String[] {NODE, "weir.failure-mode=open", "weir.deadline=1ms"},
-            "set only one of",
+            "only one of",
                 new String[] {
                   NODE,
                   "weir.failure-mode=open",
@@ -167,7 +167,7 @@ final class WeirAutoConfigurationTest {
     assertRefused("weir.failure-mode", NODE, "weir.failure-mode=ajar");
     assertRefused("tryTimeout", NODE, "weir.failure-mode=open", "weir.deadline=1ms");
     assertRefused(
-        "set only one of",
+        "only one of",
         NODE,
         "weir.failure-mode=open",
         "weir.filter.api-key-header=a",
