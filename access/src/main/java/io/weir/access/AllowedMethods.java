@@ -8,9 +8,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Sends the allowed methods of a path (RFC 9110 §9.3.7, §10.2.1) in the header field {@code Allow}
- * of a 405 response and of the response to OPTIONS. It sends no CORS fields, so browsers reject
- * requests of other hosts' pages. Stateless and thread-safe.
+ * Sends the allowed methods of a path in the header field {@code Allow} (RFC 9110 §9.3.7, §10.2.1).
+ * A 405 response and the response to OPTIONS have this field. It sends no CORS fields, so browsers
+ * reject requests of other hosts' pages. Stateless and thread-safe.
  */
 public final class AllowedMethods {
   private AllowedMethods() {}

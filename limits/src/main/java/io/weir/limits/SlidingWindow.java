@@ -16,9 +16,8 @@ import java.time.Duration;
  * <p>Bound: in any interval of the window's length, calls take at most limit + e × c tokens. Here c
  * is the count of the sub-window in which the interval begins. The factor e is the elapsed part of
  * the sub-window in which the interval ends. Calls therefore take less than twice the limit. They
- * come close to twice the limit only if all calls arrive at the end of one sub-window, and again at
- * the end of the following window. If the calls of each sub-window are spread evenly, they take at
- * most the limit.
+ * come close to twice the limit only if all calls arrive at the end of two sub-windows that are one
+ * window apart. If the calls of each sub-window are spread evenly, they take at most the limit.
  *
  * <p>At a boundary, two nodes may select two adjacent sub-windows. Each node still counts the calls
  * of the other node, because the tokens taken in the next sub-window also count. A call then counts

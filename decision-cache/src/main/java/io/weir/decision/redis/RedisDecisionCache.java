@@ -32,8 +32,9 @@ import org.jspecify.annotations.Nullable;
  * with {@link Cause#UNAVAILABLE}. The cache connects in the background, so it can start without a
  * running server.
  *
- * <p>If the settings have a maximum age of denials, the cache denies calls without a request to the
- * server while an earlier denial is still valid ({@link DenyCache}, {@link Decision.StillDenied}).
+ * <p>If the settings have a maximum age of denials, the cache keeps denials ({@link DenyCache}).
+ * While a denial is valid, the cache denies calls without a request to the server ({@link
+ * Decision.StillDenied}).
  *
  * <p>If this process could not send the check or read the reply within the caller's timeout, the
  * check is undecided with {@link Cause#REJECTED}. The server may work, so this cause is no reason

@@ -165,8 +165,8 @@ public final class CorrectionRule {
   }
 
   /**
-   * Returns whether the correction includes no charge of the cache, so that stamps of the current
-   * epoch may still be on the way (simulation, seed 48071). The cache then may not have reverted,
+   * Returns whether the correction includes no charge of the cache. Stamps of the current epoch may
+   * then still be on the way (simulation, seed 48071). The cache then may not have reverted,
    * although its counter suggests it. The correction must not add tokens to a token bucket. The
    * method returns false for a quota: it never refills, so it would lack these tokens for the whole
    * period if the cache had reverted.
@@ -184,8 +184,8 @@ public final class CorrectionRule {
 
   /**
    * Returns {@link #truth}, adjusted to the cache's current clock. If the clock is behind the
-   * newest included charge by more than the bucket's fill time, the clock has stepped back, and the
-   * charge counts as made now.
+   * newest included charge by more than the bucket's fill time, the clock has stepped back. The
+   * charge then counts as made now.
    */
   private static long truthAt(Correction correction, long nowEpochMicros) {
     long truth = truth(correction);

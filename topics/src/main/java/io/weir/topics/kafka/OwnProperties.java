@@ -204,8 +204,9 @@ final class OwnProperties {
   }
 
   /**
-   * Returns whether an operator may set a property. This is true for a property of the connection,
-   * a default, and a property that Kafka's clients do not know, such as a property of a plug-in.
+   * Returns whether an operator may set a property. This is true for a property of the connection
+   * and for a default. It is also true for a property that Kafka's clients do not know, such as a
+   * property of a plug-in.
    */
   private static boolean isOpen(String name) {
     return DEFAULTS.contains(name)

@@ -53,8 +53,8 @@ public record PartitionAccuracy(
    *     records, did not hold the cost
    * @param wronglyDenied number of calls that the cache denied although the bucket, by the records,
    *     held the cost
-   * @param driftNowTokens sum over the live buckets of |level by the records − level in the cache|,
-   *     for the known differences that no decision has confirmed as corrected
+   * @param driftNowTokens sum of |level by the records − level in the cache| over the live buckets.
+   *     It includes only known differences that no decision has confirmed as corrected
    * @param outageTokens number of tokens that were admitted without the cache
    * @param outageOpenTokens number of these tokens that, by the decisions so far, no correction has
    *     taken
