@@ -200,7 +200,8 @@ final class RankingReports {
     document.put("has_more", ranked.hasMore());
     document.put("unlisted_at_most", ranked.unlistedAtMost());
     document.put("as_of", asOf(parts));
-    document.put("up_to_date", parts.values().stream().allMatch(Part::upToDate));
+    boolean hasAll = parts.size() == partitions;
+    document.put("up_to_date", hasAll && parts.values().stream().allMatch(Part::upToDate));
     document.put(
         "missing_partitions",
         IntStream.range(0, partitions).filter(one -> !parts.containsKey(one)).boxed().toList());

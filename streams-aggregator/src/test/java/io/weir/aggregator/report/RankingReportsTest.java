@@ -147,6 +147,42 @@ final class RankingReportsTest {
         none.toString());
   }
 
+  /** Regression: after a start, a list that lacked partitions was called up to date. */
+  @Test
+  void partitionStillBeingRead_isMissing_andTheRankingIsNotUpToDate() throws Exception {
+    RankingReports alone =
+        new RankingReports(
+            new TableOfNames(Map.of(0, List.of(), 1, List.of())),
+            rankings,
+            List::of,
+            new PeerReports(),
+            2);
+
+    JsonNode before = ofAll(alone);
+    while (rankings.work(5_000_000)) {
+      assertTrue(origin.equals("nothing"));
+    }
+    JsonNode after = ofAll(alone);
+
+    assertEquals("[1]", before.path("missing_partitions").toString());
+    assertEquals("false", before.path("up_to_date").toString());
+    assertEquals("[]", after.path("missing_partitions").toString());
+    assertEquals("true", after.path("up_to_date").toString());
+  }
+
+  private JsonNode ofAll(RankingReports asked) throws Exception {
+    RankingSelection selection =
+        new RankingSelection(
+            RankingSelection.Subject.CLIENTS,
+            RankingSelection.Measure.QUANTITY,
+            "m n",
+            0,
+            HOUR,
+            "");
+    Answer answer = asked.answer(new RankingQuery(selection, 10), new RequestOrigin(false, null));
+    return mapper.readTree(answer.body());
+  }
+
   /** The answer, once the other one was in time. */
   private JsonNode answered(RankingSelection.Subject subject, int limit) throws Exception {
     RankingSelection selection =
