@@ -227,7 +227,9 @@ final class PoliciesCommand {
     problems.addAll(imported.problems());
     JsonNode tree = imported.policies();
     if (problems.isEmpty() && PolicyFile.of(tree) instanceof PolicyFile.Content.Invalid invalid) {
-      invalid.problems().forEach(problem -> problems.add("as a policy file: " + problem));
+      invalid
+          .problems()
+          .forEach(problem -> problems.add("the result is not a valid policy file: " + problem));
     }
     if (!problems.isEmpty()) {
       PrintWriter err = spec.commandLine().getErr();

@@ -68,7 +68,7 @@ final class PoliciesCommandTest {
   void check_wrongFile_printsEveryProblem_andExits1() throws IOException {
     assertEquals(
         """
-        FILE: policies[0].limit.time_zone must be a time zone such as Europe/Paris, UTC or +02:00, is 'Mars'
+        FILE: policies[0].limit.time_zone must be a time zone such as Europe/Paris, UTC or +02:00, but is 'Mars'
         1 problem
         """,
         check(

@@ -313,7 +313,12 @@ public record BucketKey(Part client, Part policy, @Nullable Part endpoint, long 
   private static int periodStart(String text) {
     int start = text.lastIndexOf(PERIOD_START);
     if (start < 0) {
-      throw new IllegalArgumentException("not the key of a period: " + text);
+      throw new IllegalArgumentException(
+          "the bucket key must have a period ('"
+              + PERIOD_START
+              + "' and its end), but is '"
+              + text
+              + "'");
     }
     return start;
   }

@@ -21,7 +21,8 @@ public record SlotClaim(String holder, long untilEpochMicros) {
 
   public SlotClaim {
     if (!isHolder(holder)) {
-      throw new IllegalArgumentException("not the name of a slot's holder: " + holder);
+      throw new IllegalArgumentException(
+          "the holder must be a hash of " + HOLDER_CHARS + " characters, but is '" + holder + "'");
     }
     Numbers.require("until (µs)", untilEpochMicros, 0, Numbers.MAX);
   }

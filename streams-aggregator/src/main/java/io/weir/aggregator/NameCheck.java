@@ -112,7 +112,7 @@ final class NameCheck {
                   .anyMatch(each -> each.groupInstanceId().orElse("").equals(member));
         } catch (ExecutionException unanswered) {
           LOG.warn(
-              "Kafka did not return the members of the group, looked for member={}",
+              "cannot check the instance name: Kafka did not return the group's members, member={}",
               member,
               unanswered);
           isThere = false;

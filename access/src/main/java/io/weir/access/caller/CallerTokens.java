@@ -263,7 +263,7 @@ public final class CallerTokens implements AutoCloseable {
 
   private Verdict ofUnknownKey() {
     return keys.isCurrent()
-        ? new Refused("is signed by a key that its issuer does not publish")
+        ? new Refused("is signed with a key that its issuer does not publish")
         : Undecided.KEYS_UNAVAILABLE;
   }
 
@@ -277,7 +277,7 @@ public final class CallerTokens implements AutoCloseable {
       }
       JWSHeader header = signed.getHeader();
       if (!JwtVerifier.accepts(header.getAlgorithm())) {
-        return new Refused("is signed by an algorithm that is not accepted");
+        return new Refused("is signed with an algorithm that is not accepted");
       }
       return keys.has(header) ? verdict(token, signed) : null;
     } catch (ParseException malformed) {

@@ -228,7 +228,7 @@ final class CallerTokensTest {
     assertRefused(CallerIssuer.sign(sameName, claims("acme")), "was not signed by its issuer");
     assertRefused(
         CallerIssuer.sign(CallerIssuer.key("mine"), claims("acme")),
-        "is signed by a key that its issuer does not publish");
+        "is signed with a key that its issuer does not publish");
     assertRefused(new PlainJWT(claims("acme").build()).serialize(), "is not a signed JWT");
     // the public key as a shared secret
     SignedJWT confused =
@@ -237,7 +237,7 @@ final class CallerTokensTest {
             claims("acme").build());
     confused.sign(
         new MACSigner(issuer.key().toPublicJWK().toJSONString().getBytes(StandardCharsets.UTF_8)));
-    assertRefused(confused.serialize(), "is signed by an algorithm that is not accepted");
+    assertRefused(confused.serialize(), "is signed with an algorithm that is not accepted");
     for (String none :
         List.of("x", "a.b.c", "..", "eyJhbGciOiJFUzI1NiJ9..", "\u00e9.\u00e9.\u00e9")) {
       assertRefused(none, "is not a signed JWT");
@@ -278,7 +278,7 @@ final class CallerTokensTest {
 
       Await.until("the token to be forgotten", () -> ofFile.known(token).isEmpty());
       assertEquals(
-          new Refused("is signed by a key that its issuer does not publish"),
+          new Refused("is signed with a key that its issuer does not publish"),
           ofFile.verify(token).get(1, TimeUnit.MINUTES));
       assertInstanceOf(Known.class, ofFile.verify(ofNext).get(1, TimeUnit.MINUTES));
     }
@@ -342,7 +342,7 @@ final class CallerTokensTest {
     Await.until("a round in which calls wait for keys", () -> turnedAway(number -> unknown) > 0);
 
     issuer.release();
-    assertRefused(unknown, "is signed by a key that its issuer does not publish");
+    assertRefused(unknown, "is signed with a key that its issuer does not publish");
   }
 
   /**

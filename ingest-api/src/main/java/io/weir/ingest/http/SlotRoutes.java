@@ -118,8 +118,8 @@ final class SlotRoutes {
       return Problem.of(
           ProblemReason.SLOT_ENDED,
           ended.policies().isEmpty()
-              ? "no policy has such slots any more"
-              : "the lease has ended, or the slot was lost and none is free; policies: "
+              ? "no current policy has these slots"
+              : "the lease has expired, or Redis lost the slot and no slot is free; policies: "
                   + String.join(", ", ended.policies()));
     }
     if (outcome instanceof SlotOutcome.Shed shed) {

@@ -100,7 +100,12 @@ public final class FieldReader {
           at(path, field)
               + (value.isMissingNode()
                   ? " is missing"
-                  : " must be an integer from " + min + " to " + max + ", is " + Shown.of(value)));
+                  : " must be an integer from "
+                      + min
+                      + " to "
+                      + max
+                      + ", but is "
+                      + Shown.of(value)));
       return min;
     }
     return value.longValue();
@@ -125,7 +130,7 @@ public final class FieldReader {
               + (value.isMissingNode() ? " is missing; it" : "")
               + " must be one of "
               + words(type)
-              + (value.isMissingNode() ? "" : ", is " + Shown.of(value)));
+              + (value.isMissingNode() ? "" : ", but is " + Shown.of(value)));
       return absent;
     }
     return known;
@@ -146,7 +151,7 @@ public final class FieldReader {
     }
     problem(
         at(path, field)
-            + " must be a time zone such as Europe/Paris, UTC or +02:00, is "
+            + " must be a time zone such as Europe/Paris, UTC or +02:00, but is "
             + Shown.of(value));
     return null;
   }
@@ -171,7 +176,7 @@ public final class FieldReader {
             + MIN_YEAR
             + " to "
             + MAX_YEAR
-            + ", is "
+            + ", but is "
             + Shown.of(value));
     return null;
   }
@@ -193,7 +198,7 @@ public final class FieldReader {
     }
     problem(
         at(path, field)
-            + " must be an RFC 3339 time such as 2026-12-01T00:00:00Z, is "
+            + " must be an RFC 3339 time such as 2026-12-01T00:00:00Z, but is "
             + Shown.of(value));
     return null;
   }

@@ -22,7 +22,7 @@ final class LeaseReader {
   /** Default length: long compared to a cache query, short for a caller that waits. */
   private static final Duration DEFAULT_LENGTH = Duration.ofMillis(200);
 
-  /** Minimum number of tokens; with fewer, a query per call costs the same. */
+  /** Minimum number of tokens. A lease of one token would save no cache query. */
   private static final long MIN_TOKENS = 2;
 
   /** A lease has at most the capacity divided by this. */
@@ -92,7 +92,7 @@ final class LeaseReader {
               + MIN_TOKENS
               + " tokens and at most half of the capacity, "
               + most
-              + (node.isMissingNode() ? "; it is missing" : ", is " + Shown.of(node)));
+              + (node.isMissingNode() ? "; it is missing" : ", but is " + Shown.of(node)));
     }
     return tokens;
   }
@@ -113,7 +113,7 @@ final class LeaseReader {
     if (!isIn) {
       fields.problem(
           path
-              + " must be an ISO 8601 duration from PT0.001S to PT1S in whole microseconds, is "
+              + " must be an ISO 8601 duration from PT0.001S to PT1S in whole microseconds, but is "
               + Shown.of(node));
       return 0;
     }

@@ -65,7 +65,8 @@ final class LimitReader {
     }
     LimitAlgorithm algorithm = find(name);
     if (algorithm == null) {
-      fields.problem(path + ".algorithm must be one of " + ALGORITHMS + ", is " + Shown.of(named));
+      fields.problem(
+          path + ".algorithm must be one of " + ALGORITHMS + ", but is " + Shown.of(named));
       return null;
     }
     return switch (algorithm) {
@@ -115,7 +116,7 @@ final class LimitReader {
         node, path, Set.of("algorithm", "capacity", "leak_tokens", "leak_period", "queue"));
     JsonNode queue = node.path("queue");
     if (!queue.isMissingNode() && !queue.isBoolean()) {
-      fields.problem(path + ".queue must be true or false, is " + Shown.of(queue));
+      fields.problem(path + ".queue must be true or false, but is " + Shown.of(queue));
       return null;
     }
     TokenBucketLimit mirror = bucket(node, path, "leak_tokens", "leak_period");
@@ -174,12 +175,13 @@ final class LimitReader {
     }
     long lengthSeconds = lengthMicros / MICROS_PER_SECOND;
     if (lengthMicros > 0 && lengthMicros % MICROS_PER_SECOND != 0) {
-      fields.problem(path + ".window must be whole seconds, is " + Shown.of(node.path("window")));
+      fields.problem(
+          path + ".window must be whole seconds, but is " + Shown.of(node.path("window")));
     } else if (alignment == Alignment.CALENDAR
         && lengthSeconds > FixedWindow.MAX_CALENDAR_LENGTH_SECONDS) {
       fields.problem(
           path
-              + ".window must be at most PT24H with align: calendar, is "
+              + ".window must be at most PT24H with align: calendar, but is "
               + Shown.of(node.path("window")));
     }
     if (alignment == Alignment.CALENDAR && node.has(RESET_JITTER)) {
@@ -208,7 +210,7 @@ final class LimitReader {
           path
               + ".reset_jitter must be whole seconds, at most "
               + most
-              + ", is "
+              + ", but is "
               + Shown.of(node.path(RESET_JITTER)));
     }
     return seconds;
@@ -232,7 +234,7 @@ final class LimitReader {
           path
               + ".window must be whole seconds"
               + (subWindows == 1 ? "" : " for each of the " + subWindows + " sub_windows")
-              + ", is "
+              + ", but is "
               + Shown.of(node.path("window")));
       return null;
     }
@@ -279,7 +281,8 @@ final class LimitReader {
     if (fields.count() == problemsBefore
         && (leaseMicros < ConcurrencyLimit.MIN_LEASE_MICROS
             || leaseMicros > ConcurrencyLimit.MAX_LEASE_MICROS)) {
-      fields.problem(path + ".lease must be PT0.1S to PT24H, is " + Shown.of(node.path("lease")));
+      fields.problem(
+          path + ".lease must be PT0.1S to PT24H, but is " + Shown.of(node.path("lease")));
     }
     return fields.count() > problemsBefore ? null : new ConcurrencyLimit(limit, leaseMicros);
   }
@@ -303,9 +306,9 @@ final class LimitReader {
         return micros;
       }
       fields.problem(
-          path + " must be whole microseconds, from 1 µs to 366 days, is " + Shown.of(node));
+          path + " must be whole microseconds, from 1 µs to 366 days, but is " + Shown.of(node));
     } catch (DateTimeParseException | ArithmeticException notADuration) {
-      fields.problem(path + " must be an ISO 8601 duration such as PT1M, is " + Shown.of(node));
+      fields.problem(path + " must be an ISO 8601 duration such as PT1M, but is " + Shown.of(node));
     }
     return 0;
   }

@@ -83,7 +83,7 @@ final class MatchReader {
       IpNetwork network = list.get(i).isTextual() ? IpNetwork.parse(list.get(i).textValue()) : null;
       if (network == null) {
         fields.problem(
-            path + "[" + i + "] must be " + IpNetwork.FORM + ", is " + Shown.of(list.get(i)));
+            path + "[" + i + "] must be " + IpNetwork.FORM + ", but is " + Shown.of(list.get(i)));
       } else {
         networks.add(network);
       }
@@ -131,7 +131,7 @@ final class MatchReader {
       fields.problem(
           path
               + " must be a list of client, plan, endpoint, ip, each at most once, or [] for one"
-              + " bucket for all calls, is "
+              + " bucket for all calls, but is "
               + Shown.of(list));
     } else if (parts.contains(KeyPart.CLIENT) && parts.contains(KeyPart.PLAN)) {
       fields.problem(path + " has client, which has one plan: leave plan out");

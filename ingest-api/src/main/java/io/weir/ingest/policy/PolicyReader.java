@@ -232,7 +232,11 @@ final class PolicyReader {
     }
     if (names.size() > Policy.MAX_REPLACES) {
       fields.problem(
-          path + " must name at most " + Policy.MAX_REPLACES + ", names " + names.size());
+          path
+              + " must name at most "
+              + Policy.MAX_REPLACES
+              + " policies, but names "
+              + names.size());
     }
     return List.copyOf(names);
   }

@@ -85,9 +85,9 @@ final class AuthzCallerTokensIT {
         "was not signed by its issuer");
     rules.put(
         CallerIssuer.sign(CallerIssuer.key("mine"), claims("acme")),
-        "is signed by a key that its issuer does not publish");
+        "is signed with a key that its issuer does not publish");
     rules.put(new PlainJWT(claims("acme").build()).serialize(), "is not a signed JWT");
-    rules.put(withASharedSecret(), "is signed by an algorithm that is not accepted");
+    rules.put(withASharedSecret(), "is signed with an algorithm that is not accepted");
     rules.put(
         node.issuer.sign(claims("acme").expirationTime(Date.from(Instant.now().minusSeconds(1)))),
         "has expired");

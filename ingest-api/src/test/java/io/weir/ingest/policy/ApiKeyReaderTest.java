@@ -74,9 +74,9 @@ final class ApiKeyReaderTest {
         "[{id: k, sha256: ABCD}]| [0].sha256 must be 64 lower-case hexadecimal digits, the SHA-256"
             + " of the complete key",
         "[{id: k, sha256: HASH, expires_at: soon}]| [0].expires_at must be an RFC 3339 time such as"
-            + " 2026-12-01T00:00:00Z, is 'soon'",
+            + " 2026-12-01T00:00:00Z, but is 'soon'",
         "[{id: k, sha256: HASH, expires_at: 5}]| [0].expires_at must be an RFC 3339 time such as"
-            + " 2026-12-01T00:00:00Z, is 5",
+            + " 2026-12-01T00:00:00Z, but is 5",
         "[{id: k, sha256: HASH, key: a}]| [0].key is not known here; known are expires_at, id,"
             + " sha256",
         "[{id: k, sha256: HASH}, {id: k, sha256: OTHER}]| [1].id is already the id of another key of the"

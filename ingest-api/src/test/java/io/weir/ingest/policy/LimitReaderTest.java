@@ -167,7 +167,7 @@ final class LimitReaderTest {
     assertHolds(problems, "policies[0].limit.align is not known");
     assertHolds(
         problems, "policies[1].limit.window must be whole seconds for each of the 7 sub_windows");
-    assertHolds(problems, "policies[2].limit.window must be whole seconds, is");
+    assertHolds(problems, "policies[2].limit.window must be whole seconds, but is");
     assertHolds(problems, "policies[3].limit.window must be an ISO 8601 duration");
     assertHolds(problems, "policies[4].limit: a limit of 9007199254740991");
     assertHolds(problems, "policies[5].lease");
@@ -299,7 +299,7 @@ final class LimitReaderTest {
     assertHolds(problems, "policies[0].limit.window");
     assertHolds(problems, "policies[1].limit.limit must be an integer from 1 to 10000");
     assertHolds(problems, "policies[1].limit.lease must be an ISO 8601 duration");
-    assertHolds(problems, "policies[2].limit.lease must be PT0.1S to PT24H, is 'PT0.09S'");
+    assertHolds(problems, "policies[2].limit.lease must be PT0.1S to PT24H, but is 'PT0.09S'");
     assertHolds(problems, "policies[3].limit.lease must be PT0.1S to PT24H");
     assertHolds(problems, "policies[4].on_cold_cache: hold is for quotas and windows; slots are");
     assertHolds(problems, "policies[4].debt_cap is for token buckets");

@@ -301,7 +301,8 @@ final class PolicyFileTest {
   void parse_scalars_areOfTheCoreSchema() {
     assertEquals(
         List.of(
-            "policies[0].limit.capacity must be an integer from 1 to 9007199254740991, is '010'"),
+            "policies[0].limit.capacity must be an integer from 1 to 9007199254740991,"
+                + " but is '010'"),
         invalid(
             "policies:\n  - name: a\n    limit: {capacity: 010, refill_tokens: 1, refill_period:"
                 + " PT1S}"));
@@ -326,7 +327,7 @@ final class PolicyFileTest {
     assertHolds(problems, "policies[0].limit.capacity must be an integer from 1");
     assertHolds(problems, "policies[0].limit.leak_tokens is missing");
     assertHolds(problems, "policies[0].limit.leak_period must be an ISO 8601 duration");
-    assertHolds(problems, "policies[1].limit.queue must be true or false, is 'yes'");
+    assertHolds(problems, "policies[1].limit.queue must be true or false, but is 'yes'");
     assertHolds(problems, "policies[2].lease is not for a queue");
   }
 
@@ -388,10 +389,10 @@ final class PolicyFileTest {
     for (String expected :
         List.of(
             "policies[0].ip_prefix.v4 is not known here",
-            "policies[0].ip_prefix.ipv4 must be an integer from 1 to 32, is 33",
-            "policies[0].ip_prefix.ipv6 must be an integer from 1 to 128, is 0",
+            "policies[0].ip_prefix.ipv4 must be an integer from 1 to 32, but is 33",
+            "policies[0].ip_prefix.ipv6 must be an integer from 1 to 128, but is 0",
             "policies[0].match.ip[0] must be an address or a network such as 203.0.113.0/24 or"
-                + " 2001:db8::/32, is '203.0.113.9/24'",
+                + " 2001:db8::/32, but is '203.0.113.9/24'",
             "policies[0].match.ip[1] must be",
             "policies[0].match.ip[2] must be",
             "policies[0].match.attributes['region'] must be a list of patterns",
@@ -453,7 +454,8 @@ final class PolicyFileTest {
     assertHolds(problems, "policies[1].key must be a list of client, plan, endpoint, ip");
     assertHolds(problems, "policies[1].mode must be one of enforce, shadow, off");
     assertHolds(
-        problems, "policies[1].on_cache_failure must be one of open, closed, local, is 'locally'");
+        problems,
+        "policies[1].on_cache_failure must be one of open, closed, local, but is 'locally'");
     assertHolds(
         problems,
         "policies[1].limit.algorithm must be one of token-bucket, quota, fixed-window, sliding-window, sliding-log, concurrency, leaky-bucket, deny");
@@ -510,7 +512,7 @@ final class PolicyFileTest {
     assertTrue(problems.toString().contains("'Mars/Base'"), problems::toString);
     assertHolds(problems, "policies[6].debt_cap is for token buckets");
     assertHolds(problems, "policies[0].debt_cap must be an integer from 0");
-    assertHolds(problems, "policies[0].on_cold_cache must be one of allow, hold, is 'maybe'");
+    assertHolds(problems, "policies[0].on_cold_cache must be one of allow, hold, but is 'maybe'");
     assertHolds(problems, "policies[1].limit.period is missing; it must be one of day");
     assertHolds(problems, "policies[2].limit.billing_anchor must be a date");
     assertHolds(problems, "policies[3].limit.billing_anchor is for period: billing");

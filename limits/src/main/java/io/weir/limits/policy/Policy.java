@@ -48,14 +48,14 @@ public record Policy(
     }
     if (replaces.size() > MAX_REPLACES) {
       throw new IllegalArgumentException(
-          "replaces must name at most " + MAX_REPLACES + ", names " + replaces.size());
+          "replaces must name at most " + MAX_REPLACES + " policies, but names " + replaces.size());
     }
     key = List.copyOf(key);
     if (key.stream().distinct().count() != key.size()) {
-      throw new IllegalArgumentException("key must not repeat a part, is " + key);
+      throw new IllegalArgumentException("key must not repeat a part, but is " + key);
     }
     if (key.contains(KeyPart.CLIENT) && key.contains(KeyPart.PLAN)) {
-      throw new IllegalArgumentException("key must not have client and plan, is " + key);
+      throw new IllegalArgumentException("key must not have client and plan, but is " + key);
     }
     if (onColdCache == ColdCacheMode.HOLD && limit.refills()) {
       throw new IllegalArgumentException(
@@ -70,7 +70,10 @@ public record Policy(
     }
     if (debtCapTokens < 0 || debtCapTokens >= TokenBucketLimit.EXACT_BELOW) {
       throw new IllegalArgumentException(
-          "debt_cap must be 0 to " + (TokenBucketLimit.EXACT_BELOW - 1) + ", is " + debtCapTokens);
+          "debt_cap must be 0 to "
+              + (TokenBucketLimit.EXACT_BELOW - 1)
+              + ", but is "
+              + debtCapTokens);
     }
     if (lease != null && !limit.refills()) {
       throw new IllegalArgumentException("lease is allowed only for token buckets");

@@ -35,20 +35,23 @@ public record CountSettings(
 
   public CountSettings {
     if (windowMillis < 1 || DAY_MILLIS % windowMillis != 0) {
-      throw new IllegalArgumentException("window must divide a day, is " + windowMillis + " ms");
+      throw new IllegalArgumentException(
+          "window must divide a day evenly, but is " + windowMillis + " ms");
     }
     if (graceMillis < 0) {
-      throw new IllegalArgumentException("grace must not be negative, is " + graceMillis + " ms");
+      throw new IllegalArgumentException(
+          "grace must not be negative, but is " + graceMillis + " ms");
     }
     if (maxHoldMillis < 1) {
-      throw new IllegalArgumentException("max hold must be positive, is " + maxHoldMillis + " ms");
+      throw new IllegalArgumentException(
+          "max hold must be positive, but is " + maxHoldMillis + " ms");
     }
     if (latenessMillis < windowMillis) {
       throw new IllegalArgumentException(
-          "lateness must be at least a window, is " + latenessMillis + " ms");
+          "lateness must be at least a window, but is " + latenessMillis + " ms");
     }
     if (maxEndpoints < 1) {
-      throw new IllegalArgumentException("max endpoints must be positive, is " + maxEndpoints);
+      throw new IllegalArgumentException("max endpoints must be positive, but is " + maxEndpoints);
     }
   }
 

@@ -154,7 +154,9 @@ final class UsageReport {
           Problem.ofField(
               ProblemReason.INVALID_PARAMETER,
               "window",
-              "gives more than " + Buckets.MAX_BUCKETS + " buckets between from and to"));
+              "results in more than "
+                  + Buckets.MAX_BUCKETS
+                  + " windows; request a shorter interval or longer windows"));
     }
     for (Instant boundary : found) {
       if (boundary.toEpochMilli() % atom.toMillis() != 0) {
@@ -256,7 +258,9 @@ final class UsageReport {
     if (++rows > MAX_ROWS) {
       throw new ProblemException(
           Problem.ofField(
-              ProblemReason.INVALID_PARAMETER, "from", "gives more than " + MAX_ROWS + " rows"));
+              ProblemReason.INVALID_PARAMETER,
+              "from",
+              "results in more than " + MAX_ROWS + " rows; request a shorter interval"));
     }
     return new Sum();
   }

@@ -189,7 +189,7 @@ final class UsageReports {
             Problem.ofField(
                 ProblemReason.INVALID_HEADER,
                 "Usage-Position",
-                "must be partition:node:epoch:line, is '" + text + "'"));
+                "must be partition:node:epoch:line, but is '" + text + "'"));
       }
       positions.add(position);
     }

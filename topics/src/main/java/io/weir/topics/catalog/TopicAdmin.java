@@ -85,7 +85,8 @@ public final class TopicAdmin implements AutoCloseable {
     try {
       return new TopicAdmin(kafka.admin(settings), kafka, timeout);
     } catch (KafkaException noAddress) {
-      throw new IllegalArgumentException(kafka + " is not an address", noAddress);
+      throw new IllegalArgumentException(
+          "no Kafka server has a valid address host:port: " + kafka, noAddress);
     }
   }
 

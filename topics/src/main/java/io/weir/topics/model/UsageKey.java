@@ -26,7 +26,7 @@ public record UsageKey(String client, String meter, String endpoint, boolean oth
     Names.require("endpoint", endpoint);
     if (others && !endpoint.equals(OTHER)) {
       throw new IllegalArgumentException(
-          "the endpoint of others must be '" + OTHER + "', is '" + endpoint + "'");
+          "the endpoint of others must be '" + OTHER + "', but is '" + endpoint + "'");
     }
   }
 

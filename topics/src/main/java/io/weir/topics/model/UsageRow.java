@@ -9,15 +9,16 @@ import org.jspecify.annotations.Nullable;
  *
  * @param key the key
  * @param window the window
- * @param type FINAL at the close, once; ADJUSTMENT for every later fact
+ * @param type FINAL for the one row that is written when the window closes; ADJUSTMENT for every
+ *     later row
  * @param revision number of the row among those of this key and window, from 1
  * @param previousRecordId id of the previous row; null on the first
  * @param reason the reason of an adjustment; null on a FINAL row
  * @param count for FINAL the totals; for ADJUSTMENT the signed difference
  * @param quantityTotal cumulative quantity including this row
  * @param inputPartition partition of the calls topic
- * @param closedThroughEpochMillis every window of the partition that ends at or before this time is
- *     closed, or being closed, at this row
+ * @param closedThroughEpochMillis when the row is written, every window of the partition that ends
+ *     at or before this time is closed or is being closed
  * @param complete false if the window was closed without waiting for a node that was silent for
  *     longer than the hold
  * @param emittedAtEpochMillis when the row was created, by the aggregator's clock
@@ -55,7 +56,7 @@ public record UsageRow(
 
   public UsageRow {
     if (revision < 1) {
-      throw new IllegalArgumentException("revision must be at least 1, is " + revision);
+      throw new IllegalArgumentException("revision must be at least 1, but is " + revision);
     }
     if ((type == Type.FINAL) != (reason == null)) {
       throw new IllegalArgumentException(
