@@ -65,7 +65,7 @@ public final class SuiteCommand implements Callable<Integer> {
 
   @Option(
       names = "--containers",
-      description = "run the core of the suite over containers, where a Docker engine is there")
+      description = "run a part of the suite over containers, if a Docker engine is there")
   private boolean containers; // the script has done so already
 
   @Parameters(paramLabel = "MAVEN", description = "further arguments go to Maven as they are")
