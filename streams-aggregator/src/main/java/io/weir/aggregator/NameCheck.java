@@ -13,7 +13,9 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ConsumerGroupDescription;
 import org.apache.kafka.clients.admin.MemberDescription;
+import org.apache.kafka.common.GroupState;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -95,29 +97,34 @@ final class NameCheck {
    * Returns whether another process uses the name of this Streams thread, which Kafka has fenced. A
    * consumer can also be fenced by its own join request, which it abandoned and the broker
    * processed later (KAFKA-20983). No process keeps such a member alive, so Kafka removes it when
-   * its session times out. This method waits for that time. Returns false also if Kafka does not
-   * answer.
+   * its session times out. The session begins again when a rebalance ends, so this method waits for
+   * the session timeout after the last rebalance. Returns false also if Kafka does not answer.
    */
   static boolean isTaken(StreamsSettings settings) {
     String thread = Thread.currentThread().getName();
-    String member = settings.instance() + thread.substring(thread.lastIndexOf('-'));
+    String name = settings.instance() + thread.substring(thread.lastIndexOf('-'));
+    long timeoutNanos = longestSession(settings).plus(MARGIN).toNanos();
     boolean isThere = false;
     try (Admin admin = connect(settings)) {
-      long end = System.nanoTime() + longestSession(settings).plus(MARGIN).toNanos();
+      long rebalancedNanos = System.nanoTime();
       do {
         LockSupport.parkNanos(PAUSE_NANOS);
         try {
+          Optional<ConsumerGroupDescription> group = group(admin, settings);
           isThere =
-              members(admin, settings).stream()
-                  .anyMatch(each -> each.groupInstanceId().orElse("").equals(member));
+              members(group).stream()
+                  .anyMatch(each -> each.groupInstanceId().orElse("").equals(name));
+          if (group.isPresent() && group.get().groupState() != GroupState.STABLE) {
+            rebalancedNanos = System.nanoTime();
+          }
         } catch (ExecutionException unanswered) {
           LOG.warn(
               "cannot check the instance name: Kafka did not return the group's members, member={}",
-              member,
+              name,
               unanswered);
           isThere = false;
         }
-      } while (isThere && System.nanoTime() - end < 0);
+      } while (isThere && System.nanoTime() - rebalancedNanos < timeoutNanos);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
@@ -130,27 +137,30 @@ final class NameCheck {
 
   private static Optional<MemberDescription> other(Admin admin, StreamsSettings settings)
       throws ExecutionException, InterruptedException {
-    return members(admin, settings).stream()
+    return members(group(admin, settings)).stream()
         .filter(member -> isOther(member, settings))
         .findFirst();
   }
 
-  private static Collection<MemberDescription> members(Admin admin, StreamsSettings settings)
+  /** Returns the group, or nothing if it does not exist yet. */
+  private static Optional<ConsumerGroupDescription> group(Admin admin, StreamsSettings settings)
       throws ExecutionException, InterruptedException {
+    String id = settings.applicationId();
     try {
-      return Objects.requireNonNull(
-              admin
-                  .describeConsumerGroups(List.of(settings.applicationId()))
-                  .describedGroups()
-                  .get(settings.applicationId()))
-          .get()
-          .members();
+      return Optional.of(
+          Objects.requireNonNull(
+                  admin.describeConsumerGroups(List.of(id)).describedGroups().get(id))
+              .get());
     } catch (ExecutionException failed) {
       if (failed.getCause() instanceof GroupIdNotFoundException) {
-        return List.of();
+        return Optional.empty();
       }
       throw failed;
     }
+  }
+
+  private static Collection<MemberDescription> members(Optional<ConsumerGroupDescription> group) {
+    return group.map(ConsumerGroupDescription::members).orElse(List.of());
   }
 
   private static boolean isOther(MemberDescription member, StreamsSettings settings) {

@@ -20,8 +20,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Kafka fences a static member off when another join comes under its name. It may have been its
- * own: one that it gave up while a broker was away, and that the broker takes up later
+ * Kafka fences a static member when another member joins under its name. The other join may be the
+ * member's own: it abandoned the request while a broker was away, and the broker processed it later
  * (KAFKA-20983).
  */
 final class FencedNameIT {
