@@ -113,7 +113,7 @@ final class UnfinishedRequestsTest {
   @Test
   void watchedHealth_isWhole_andMayLast() throws Exception {
     with(
-        UnfinishedRequests.start(Duration.ofMillis(200), 10 * BIG),
+        UnfinishedRequests.start(Duration.ofSeconds(5), 10 * BIG),
         (channel, health) -> {
           var answers =
               HealthGrpc.newBlockingStub(channel).watch(HealthCheckRequest.getDefaultInstance());
