@@ -7,7 +7,7 @@ import io.weir.cli.quarantine.ReplayResult;
 import io.weir.cli.quarantine.Replayer;
 import io.weir.cli.quarantine.Selection;
 import io.weir.cli.quarantine.Source;
-import io.weir.cli.verify.ReadProgress;
+import io.weir.cli.records.ReadProgress;
 import io.weir.topics.catalog.Topics;
 import java.io.IOException;
 import java.io.PrintWriter;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli;
 
-import io.weir.cli.verify.TopicReader;
+import io.weir.cli.records.TopicReader;
 import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.KeyPart;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.quarantine;
 
-import io.weir.cli.verify.ReadProgress;
+import io.weir.cli.records.ReadProgress;
 import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
 import java.util.HashSet;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
+import io.weir.cli.records.Rate;
+import io.weir.cli.records.Rates;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;

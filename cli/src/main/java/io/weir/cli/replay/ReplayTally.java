@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
+import io.weir.cli.records.CallLine;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
@@ -16,7 +17,7 @@ final class ReplayTally {
   private final Map<Cause, Long> causes = new EnumMap<>(Cause.class);
   private final PriorityQueue<Finding> latestFirst =
       new PriorityQueue<>(Finding.IN_ORDER.reversed());
-  private final Map<DecisionLine.By, long[]> callsBy = new EnumMap<>(DecisionLine.By.class);
+  private final Map<CallLine.By, long[]> callsBy = new EnumMap<>(CallLine.By.class);
   private long allowed;
   private long equalCalls;
   private long equalStamps;
@@ -26,7 +27,7 @@ final class ReplayTally {
   private long repeatedRows;
 
   /** Counts a call that was read. */
-  void call(DecisionLine call) {
+  void call(CallLine call) {
     callsBy.computeIfAbsent(call.decidedBy, by -> new long[1])[0]++;
     allowed += call.allowed ? 1 : 0;
   }

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.cli.verify;
+package io.weir.cli.records;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import io.weir.topics.wire.CallLineCodec;
 import io.weir.topics.wire.MalformedRecordException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Verify has rules of its own, and comes to the verdict of the counting. */
-final class LineReaderTest {
+/**
+ * The reader has rules of its own, and accepts the lines that the aggregator accepts. It reads each
+ * line by itself, although one parser reads a whole batch.
+ */
+final class CallLineReaderTest {
   /** Once, lines that the counting refused were good to verify, which then found them missing. */
   @ParameterizedTest(name = "[{index}] {0}")
   @CsvSource(
@@ -48,8 +55,8 @@ final class LineReaderTest {
                 + "}]}")
             .getBytes(StandardCharsets.UTF_8);
 
-    assertEquals(isGood, isCounted(line), "the counting");
-    assertEquals(isGood, isRead(line), "verify");
+    assertEquals(isGood, isCounted(line), "the aggregator");
+    assertEquals(isGood, isRead(line), "the reader");
   }
 
   /** The call is of 2023-11-14T22:13:20Z. */
@@ -125,8 +132,8 @@ final class LineReaderTest {
                 + "}")
             .getBytes(StandardCharsets.UTF_8);
 
-    assertEquals(isGood, isCounted(line), "the counting");
-    assertEquals(isGood, isRead(line), "verify");
+    assertEquals(isGood, isCounted(line), "the aggregator");
+    assertEquals(isGood, isRead(line), "the reader");
   }
 
   private static boolean isCounted(byte[] line) {
@@ -140,10 +147,97 @@ final class LineReaderTest {
 
   private static boolean isRead(byte[] line) {
     try {
-      new LineReader().read(line, 0, line.length);
+      new CallLineReader().read(line, 0, line.length);
       return true;
     } catch (UnreadableException refused) {
       return false;
     }
+  }
+
+  private static final String GOOD =
+      "{\"id\":\"1\",\"client\":\"a\",\"endpoint\":\"e\",\"meter\":\"m\",\"cost\":1,"
+          + "\"allowed\":true,\"decided_by\":\"none\",\"decided_at_ms\":5,\"x\":{\"y\":[1]}}";
+
+  /** Reads the lines of a batch with one reader; returns the numbers of the readable ones. */
+  private static List<Integer> readable(byte[] batch) {
+    CallLineReader reader = new CallLineReader();
+    List<Integer> readable = new ArrayList<>();
+    int number = 1;
+    for (int start = 0; start < batch.length; number++) {
+      int end = CallLineReader.endOfLine(batch, start);
+      try {
+        CallLine line = reader.read(batch, start, end);
+        assertEquals(
+            "1 a e m", line.id + " " + line.client + " " + line.endpoint + " " + line.meter);
+        readable.add(number);
+      } catch (UnreadableException unreadable) {
+        assertNotNull(unreadable.getMessage());
+      }
+      start = end + 1;
+    }
+    return readable;
+  }
+
+  private static List<Integer> readable(String batch) {
+    return readable(batch.getBytes(StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void read_goodLines_areReadable() {
+    assertEquals(List.of(1, 2, 3), readable(GOOD + "\n " + GOOD + "\r\n" + GOOD));
+    assertEquals(List.of(), readable(""));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        " ",
+        "{",
+        "}",
+        "[]",
+        "null",
+        "{}",
+        "\"",
+        "{\"id\":\"",
+        "\u0000",
+        "{\"id\":1}",
+        GOOD + GOOD,
+        GOOD + " x",
+        "x" + GOOD,
+        "{\"charges\":[",
+        "{\"charges\":[{\"key\":\"k\",\"cost\":1,\"capacity\":0}]",
+      })
+  void read_unreadableLine_leavesItsNeighboursReadable(String line) {
+    assertEquals(List.of(1, 3), readable(GOOD + "\n" + line + "\n" + GOOD));
+    assertEquals(List.of(2), readable(line + "\n" + GOOD));
+  }
+
+  @Test
+  void read_objectOverTwoLines_isTwoUnreadableLines() {
+    String cut = GOOD.replace(",\"cost\"", ",\n\"cost\"");
+
+    assertEquals(List.of(1, 4), readable(GOOD + "\n" + cut + "\n" + GOOD));
+  }
+
+  /** The aggregator reads such a line with a parser of its own, which detects the encoding. */
+  @Test
+  void read_otherEncoding_isReadableIfTheLineIs() {
+    assertEquals(List.of(1), readable((GOOD + "\n").getBytes(StandardCharsets.UTF_16LE)));
+    assertEquals(List.of(1), readable(GOOD.getBytes(StandardCharsets.UTF_16)));
+    byte[] damaged = (GOOD + "\n" + GOOD).getBytes(StandardCharsets.UTF_8);
+    damaged[GOOD.indexOf("\"a\"") + 1] = (byte) 0xff;
+    assertEquals(List.of(2), readable(damaged));
+  }
+
+  @Test
+  void read_linesAfterASkippedOne_areReadable() throws UnreadableException {
+    byte[] batch = (GOOD + "\n" + GOOD + "\n" + GOOD).getBytes(StandardCharsets.UTF_8);
+    int length = GOOD.length();
+    CallLineReader reader = new CallLineReader();
+
+    assertEquals("1", reader.read(batch, 0, length).id.toString());
+    assertEquals("1", reader.read(batch, 2 * (length + 1), batch.length).id.toString());
+    assertEquals("1", reader.read(batch, 0, length).id.toString());
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.cli.verify;
+package io.weir.cli.records;
 
 import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param digestsLines whether the digest of a line covers the whole line
  * @param departing whether this is a final heartbeat, which states that the epoch is complete
  */
-record Batch(
+public record CallBatch(
     String node,
     long epoch,
     int count,
@@ -33,11 +33,41 @@ record Batch(
   /** ASCII digits, without a plus sign. */
   private static final Pattern INTEGER = Pattern.compile("-?\\d{1,19}");
 
-  static final int MAX_LINES = 10_000;
+  /** Maximum number of lines of a batch. */
+  public static final int MAX_LINES = 10_000;
+
+  private static final long FNV_OFFSET = 0xcbf29ce484222325L;
+  private static final long FNV_PRIME = 0x100000001b3L;
 
   /** Returns the position of the last line. */
-  long lastPosition() {
+  public long lastPosition() {
     return linesBefore + count;
+  }
+
+  /**
+   * Returns a line's summand of {@code events_digest}: a hash by FNV-1a, followed by SplitMix's
+   * mixer. The hash covers the bytes of the line. In a batch of an older node it covers the UTF-16
+   * units of the id, the signed cost and, for a settlement, the complement of the actual cost.
+   */
+  public long digest(CallLine line, byte[] value, int start, int end) {
+    long hash = FNV_OFFSET;
+    if (digestsLines) {
+      for (int i = start; i < end; i++) {
+        hash = (hash ^ (value[i] & 0xff)) * FNV_PRIME;
+      }
+    } else {
+      String id = line.id.toString();
+      for (int i = 0; i < id.length(); i++) {
+        hash = (hash ^ id.charAt(i)) * FNV_PRIME;
+      }
+      hash = (hash ^ (line.allowed ? line.cost : -line.cost)) * FNV_PRIME;
+      if (line.actualCost != null) {
+        hash = (hash ^ ~line.actualCost) * FNV_PRIME;
+      }
+    }
+    hash = (hash ^ (hash >>> 30)) * 0xbf58476d1ce4e5b9L;
+    hash = (hash ^ (hash >>> 27)) * 0x94d049bb133111ebL;
+    return hash ^ (hash >>> 31);
   }
 
   /**
@@ -45,7 +75,7 @@ record Batch(
    *
    * @throws UnreadableException if a header breaks a rule in docs/topics
    */
-  static Batch of(ConsumerRecord<@Nullable String, byte @Nullable []> record)
+  public static CallBatch of(ConsumerRecord<@Nullable String, byte @Nullable []> record)
       throws UnreadableException {
     if (!"calls".equals(text(record, "weir-type"))) {
       throw new UnreadableException("header weir-type is not 'calls'");
@@ -57,7 +87,7 @@ record Batch(
     int count = (int) number(record, "count", 0, MAX_LINES);
     number(record, "batch_seq", count == 0 ? 0 : 1, CallLine.MAX_NUMBER);
     long linesBefore = number(record, "lines_before", 0, CallLine.MAX_NUMBER);
-    return new Batch(
+    return new CallBatch(
         node,
         number(record, "node_epoch", 0, CallLine.MAX_NUMBER),
         count,
@@ -71,7 +101,7 @@ record Batch(
   }
 
   /** Returns the text of a header, or null if it is absent. */
-  static @Nullable String text(
+  public static @Nullable String text(
       ConsumerRecord<@Nullable String, byte @Nullable []> record, String name) {
     Header header = record.headers().lastHeader(name);
     return header == null || header.value() == null

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.cli.replay;
+package io.weir.cli.records;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -11,13 +11,13 @@ import java.util.Map;
  * The limits of all records, each with a number, so that a row needs four bytes for a limit.
  * Thread-safe.
  */
-final class Rates {
+public final class Rates {
   private final Map<Rate, Integer> numbers = new HashMap<>();
   private final List<Rate> rates = new ArrayList<>();
   private volatile Rate[] byNumber = {};
 
   /** Returns the number of a rate. */
-  synchronized int number(Rate rate) {
+  public synchronized int number(Rate rate) {
     Integer known = numbers.putIfAbsent(rate, rates.size());
     if (known != null) {
       return known;
@@ -33,7 +33,7 @@ final class Rates {
   }
 
   /** Returns the rate of a number. */
-  Rate of(int number) {
+  public Rate of(int number) {
     return byNumber[number];
   }
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.cli.replay;
+package io.weir.cli.records;
 
 /**
  * Creates 64-bit hashes of texts, which identify buckets and names. Each run has a random seed, so
  * that clients cannot choose names with equal hashes. Immutable.
  */
-final class Hash {
+public final class Hash {
   private static final long FIRST = 0xbf58476d1ce4e5b9L;
   private static final long SECOND = 0x94d049bb133111ebL;
 
   private final long seed;
 
-  Hash(long seed) {
+  /** Creates hashes with a seed. */
+  public Hash(long seed) {
     this.seed = seed;
   }
 
@@ -24,7 +25,8 @@ final class Hash {
     return mixed(hash);
   }
 
-  long of(String text) {
+  /** Returns the hash of a text. */
+  public long of(String text) {
     long hash = seed ^ text.length();
     for (int i = 0; i < text.length(); i++) {
       hash = (hash ^ text.charAt(i)) * FIRST;
@@ -34,7 +36,7 @@ final class Hash {
   }
 
   /** Returns a hash of two hashes; their order matters. */
-  static long of(long one, long other) {
+  public static long of(long one, long other) {
     return mixed(one * SECOND + other);
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.cli.replay;
+package io.weir.cli.records;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -8,23 +8,29 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.stream.Stream;
 
-/** The folder of the sorted rows of one run. It is deleted at the end, also after a signal. */
-final class ReplayFolder implements AutoCloseable {
+/** The folder of the temporary files of one run. It is deleted at the end, also after a signal. */
+public final class ScratchFolder implements AutoCloseable {
   private final Path folder;
   private final Thread removal;
 
-  private ReplayFolder(Path folder) {
+  private ScratchFolder(Path folder) {
     this.folder = folder;
-    this.removal = new Thread(() -> removeOrLeave(folder), "weir-replay-removal");
+    this.removal = new Thread(() -> removeOrLeave(folder), "weir-scratch-removal");
     Runtime.getRuntime().addShutdownHook(removal);
   }
 
-  /** Creates the folder in the given folder. */
-  static ReplayFolder create(Path parent) throws IOException {
-    return new ReplayFolder(Files.createTempDirectory(parent, "weir-replay-"));
+  /**
+   * Creates a folder.
+   *
+   * @param parent the folder in which to create it
+   * @param command the name of the command, which becomes a part of the folder's name
+   */
+  public static ScratchFolder create(Path parent, String command) throws IOException {
+    return new ScratchFolder(Files.createTempDirectory(parent, "weir-" + command + "-"));
   }
 
-  Path file(String name) {
+  /** Returns the path of a file or folder in this folder. */
+  public Path file(String name) {
     return folder.resolve(name);
   }
 
@@ -48,5 +54,11 @@ final class ReplayFolder implements AutoCloseable {
     } catch (IOException | UncheckedIOException failed) {
       System.err.println("weir: " + folder + " could not be removed: " + failed.getMessage());
     }
+  }
+
+  /** Returns the path of the folder. */
+  @Override
+  public String toString() {
+    return folder.toString();
   }
 }

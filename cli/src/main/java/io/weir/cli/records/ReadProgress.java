@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.cli.verify;
+package io.weir.cli.records;
 
 /** Receives the progress of reading a topic. */
 public interface ReadProgress {

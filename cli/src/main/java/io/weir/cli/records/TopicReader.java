@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.cli.verify;
+package io.weir.cli.records;
 
 import io.weir.topics.catalog.Topic;
 import io.weir.topics.kafka.KafkaConnection;
@@ -81,7 +81,7 @@ public final class TopicReader implements AutoCloseable {
    * Returns the exception for a missing topic, since a cluster without it is not one of Weir's
    * clusters.
    */
-  static UnknownTopicOrPartitionException missing(Topic topic) {
+  public static UnknownTopicOrPartitionException missing(Topic topic) {
     return new UnknownTopicOrPartitionException(
         "there is no topic " + topic.name() + "; 'weir topics create' creates Weir's topics");
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.weir.cli.verify;
+package io.weir.cli.records;
 
 import io.weir.limits.BillingPeriod;
 import java.time.Instant;
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param before first date of the previous period; null if the line does not have it
  * @param beforeStartEpochMillis start of the previous period; not used without one
  */
-record Billed(
+public record Billed(
     String name,
     String zone,
     long startEpochMillis,
@@ -22,17 +22,17 @@ record Billed(
     @Nullable String before,
     long beforeStartEpochMillis) {
   /** The text of the UTC month in which the window starts. */
-  static final String UTC_MONTH = "";
+  public static final String UTC_MONTH = "";
 
   /** Returns the billing period of a window that contains the line. */
-  String ofWindow(long windowStartEpochMillis) {
+  public String ofWindow(long windowStartEpochMillis) {
     return windowStartEpochMillis < startEpochMillis
         ? text(String.valueOf(before), zone, beforeStartEpochMillis, startEpochMillis)
         : text(name, zone, startEpochMillis, endEpochMillis);
   }
 
   /** Returns the billing period of a ledger row or a state record as text. */
-  static String text(@Nullable BillingPeriod own) {
+  public static String text(@Nullable BillingPeriod own) {
     if (own == null) {
       return UTC_MONTH;
     }
@@ -53,7 +53,7 @@ record Billed(
   }
 
   /** Returns a description of a period; null if no row or line has one. */
-  static String describe(@Nullable String period) {
+  public static String describe(@Nullable String period) {
     return period == null ? "nothing" : period.equals(UTC_MONTH) ? "the month of UTC" : period;
   }
 }
