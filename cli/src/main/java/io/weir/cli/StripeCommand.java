@@ -301,15 +301,8 @@ final class StripeCommand implements Callable<Integer> {
     }
 
     @Override
-    public void recreated() {
-      error(
-          "the ledger topic was recreated: the export reads it from the beginning and skips rows that"
-              + " were exported before");
-    }
-
-    @Override
-    public void skipped(String reason, String place) {
-      error(place + " is skipped: " + reason);
+    public void warn(String warning) {
+      error(warning);
     }
 
     @Override
