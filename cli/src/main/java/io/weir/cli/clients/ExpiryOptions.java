@@ -14,7 +14,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** Options that set when a key or token expires. */
-public final class ExpiryOptions {
+final class ExpiryOptions {
   private static final Pattern SHORT_DURATION = Pattern.compile("(\\d{1,9})([dhm])");
   private static final Duration LONGEST = Duration.ofDays(36_500);
 

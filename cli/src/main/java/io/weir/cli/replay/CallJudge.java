@@ -142,7 +142,7 @@ final class CallJudge {
       }
     }
     if (problem == null && agreeing.isCertain()) {
-      tally.equalCall();
+      tally.equalCalls++;
     } else if (problem == null || problem.equals(UNKNOWABLE)) {
       tally.explained(Cause.UNKNOWABLE);
     } else {

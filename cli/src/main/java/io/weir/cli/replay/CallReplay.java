@@ -13,7 +13,6 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Semaphore;
@@ -28,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * rows. Then the rows of each bucket are judged in order. Memory does not grow with the number of
  * calls or buckets. Call {@link #add} and {@link #finish} from one thread.
  */
-public final class CallReplay implements AutoCloseable {
+final class CallReplay implements AutoCloseable {
   private static final int MAX_WAITING = 256;
   private static final int MAX_WAITING_KILOBYTES = 32 * 1024;
   private static final int BYTES_PER_KILOBYTE = 1024;
@@ -135,14 +134,12 @@ public final class CallReplay implements AutoCloseable {
   }
 
   /** Judges the added batches. No batch may be added afterwards. */
-  Outcome finish(Progress progress) throws IOException {
+  ReplayTally finish(Progress progress) throws IOException {
     end();
     rethrow();
     ReplayTally all = new ReplayTally();
-    long unreadable = 0;
     for (Worker worker : workers) {
       all.add(worker.tally);
-      unreadable += worker.unreadable;
       worker.finish();
     }
     AtomicLong done = new AtomicLong();
@@ -156,27 +153,7 @@ public final class CallReplay implements AutoCloseable {
       all.add(merger.tally);
     }
     rethrow();
-    return new Outcome(all, unreadable);
-  }
-
-  /** The result, before the positions of the differences were looked up. */
-  record Outcome(ReplayTally tally, long unreadable) {
-    ReplayReport report(List<ReplayReport.Difference> differences, List<String> unproven) {
-      return new ReplayReport(
-          tally.calls(),
-          tally.allowed(),
-          tally.callsByDecider(),
-          tally.equalCalls(),
-          tally.equalStamps(),
-          tally.equalDenials(),
-          tally.repeatedRows(),
-          unreadable,
-          Map.copyOf(tally.causes()),
-          tally.gapTokens(),
-          tally.unexplained(),
-          differences,
-          unproven);
-    }
+    return all;
   }
 
   /**
@@ -286,7 +263,6 @@ public final class CallReplay implements AutoCloseable {
     private final CallJudge judge;
     private final long fromMillis = settings.from.toEpochMilli();
     private final long toMillis = settings.to.toEpochMilli();
-    private long unreadable;
     private long rows;
 
     Worker(int number, PolicyVersions versions) throws IOException {
@@ -332,7 +308,7 @@ public final class CallReplay implements AutoCloseable {
 
     private void read(int partition, long offset, byte[] value) {
       try {
-        unreadable +=
+        tally.unreadable +=
             readCalls(
                 lines,
                 value,

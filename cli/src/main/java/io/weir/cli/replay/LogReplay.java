@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * Decides the calls of the log again. Reads from the beginning of the range, by the broker's clock,
  * to the end of the log, since a node may send calls late. Not thread-safe.
  */
-public final class LogReplay {
+final class LogReplay {
   /** Maximum time by which the broker's clock may be behind Redis' clock. */
   private static final Duration CLOCKS = Duration.ofMinutes(5);
 
@@ -82,13 +82,14 @@ public final class LogReplay {
             ends,
             record -> add(replay, record),
             done -> progress.step("weir.calls.v1", done - skipped, size));
-        CallReplay.Outcome outcome =
+        ReplayTally tally =
             replay.finish((done, total) -> progress.step("deciding again", done, total));
         List<ReplayReport.Difference> differences = new ArrayList<>();
-        for (Finding finding : outcome.tally().findings()) {
+        for (Finding finding : tally.findings()) {
           differences.add(replay.named(finding, batch(seeking, finding)));
         }
-        return outcome.report(differences, unproven(calls.begins(), starts, outcome.unreadable()));
+        return new ReplayReport(
+            tally, differences, unproven(calls.begins(), starts, tally.unreadable));
       }
     }
   }

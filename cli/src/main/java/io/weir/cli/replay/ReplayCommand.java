@@ -139,15 +139,16 @@ public final class ReplayCommand implements Callable<Integer> {
         "--scratch must be an existing folder, but is '" + scratch + "'");
     PolicySet ofFile = file();
     ReplayReport report = run(new PolicyVersions(published(), ofFile));
+    ReplayTally tally = report.tally();
     if (json) {
       printJson(report);
     } else {
       print(report);
     }
-    if (client != null && report.calls() == 0) {
+    if (client != null && tally.calls() == 0) {
       err("the range has no call of the client '" + client + "'");
     }
-    if (report.unexplained() > 0) {
+    if (tally.unexplained > 0) {
       return DIFFERS;
     }
     return report.unproven().isEmpty() ? 0 : IS_UNPROVEN;
@@ -204,27 +205,28 @@ public final class ReplayCommand implements Callable<Integer> {
   }
 
   private void print(ReplayReport report) {
+    ReplayTally tally = report.tally();
     PrintWriter out = spec.commandLine().getOut();
     out.printf(
         "decided again %s (%d allowed, %d denied)%n",
-        PolicyText.count(report.calls(), "call", "calls"),
-        report.allowed(),
-        report.calls() - report.allowed());
-    new TreeMap<>(report.callsByDecider())
+        PolicyText.count(tally.calls(), "call", "calls"),
+        tally.allowed,
+        tally.calls() - tally.allowed);
+    new TreeMap<>(tally.callsByDecider())
         .forEach((by, calls) -> out.printf("  by %-12s %,d%n", by, calls));
     out.printf(
         "equal: policies of %s, stamps of %s, %s%n",
-        PolicyText.count(report.equalCalls(), "call", "calls"),
-        PolicyText.count(report.equalStamps(), "bucket", "buckets"),
-        PolicyText.count(report.equalDenials(), "repeated denial", "repeated denials"));
-    if (report.repeatedRows() > 0) {
-      out.printf("written twice, and judged once: %d%n", report.repeatedRows());
+        PolicyText.count(tally.equalCalls, "call", "calls"),
+        PolicyText.count(tally.equalStamps, "bucket", "buckets"),
+        PolicyText.count(tally.equalDenials, "repeated denial", "repeated denials"));
+    if (tally.repeatedRows > 0) {
+      out.printf("written twice, and judged once: %d%n", tally.repeatedRows);
     }
-    if (report.unreadable() > 0) {
+    if (tally.unreadable > 0) {
       out.printf(
-          "%s%n", PolicyText.count(report.unreadable(), "unreadable line", "unreadable lines"));
+          "%s%n", PolicyText.count(tally.unreadable, "unreadable line", "unreadable lines"));
     }
-    for (Map.Entry<Cause, Long> each : new TreeMap<>(report.causes()).entrySet()) {
+    for (Map.Entry<Cause, Long> each : new TreeMap<>(tally.causes()).entrySet()) {
       Cause cause = each.getKey();
       out.printf(
           "%s %-17s %,d  %s%s%n",
@@ -232,7 +234,7 @@ public final class ReplayCommand implements Callable<Integer> {
           cause.shown(),
           each.getValue(),
           cause.meaning(),
-          cause == Cause.GAP ? " (" + report.gapTokens() + " tokens)" : "");
+          cause == Cause.GAP ? " (" + tally.gapTokens + " tokens)" : "");
     }
     for (ReplayReport.Difference each : report.differences()) {
       out.printf(
@@ -245,33 +247,34 @@ public final class ReplayCommand implements Callable<Integer> {
           each.recorded(),
           each.again());
     }
-    if (report.unexplained() > report.differences().size()) {
-      out.printf("UNEXPLAINED and %d more%n", report.unexplained() - report.differences().size());
+    if (tally.unexplained > report.differences().size()) {
+      out.printf("UNEXPLAINED and %d more%n", tally.unexplained - report.differences().size());
     }
     report.unproven().forEach(reason -> out.println("UNPROVEN " + reason));
-    out.printf("%d unexplained%n", report.unexplained());
+    out.printf("%d unexplained%n", tally.unexplained);
     out.flush();
   }
 
   private void printJson(ReplayReport report) {
+    ReplayTally tally = report.tally();
     ObjectMapper mapper = new ObjectMapper();
     ObjectNode root = mapper.createObjectNode();
     root.put("from", from.toString()).put("to", to.toString());
-    root.put("calls", report.calls()).put("allowed", report.allowed());
+    root.put("calls", tally.calls()).put("allowed", tally.allowed);
     ObjectNode by = root.putObject("decided_by");
-    report.callsByDecider().forEach(by::put);
-    root.put("equal_calls", report.equalCalls())
-        .put("equal_stamps", report.equalStamps())
-        .put("equal_repeated_denials", report.equalDenials())
-        .put("repeated", report.repeatedRows())
-        .put("unreadable", report.unreadable());
+    tally.callsByDecider().forEach(by::put);
+    root.put("equal_calls", tally.equalCalls)
+        .put("equal_stamps", tally.equalStamps)
+        .put("equal_repeated_denials", tally.equalDenials)
+        .put("repeated", tally.repeatedRows)
+        .put("unreadable", tally.unreadable);
     ObjectNode explained = root.putObject("explained");
     ObjectNode notCompared = root.putObject("not_compared");
-    new TreeMap<>(report.causes())
+    new TreeMap<>(tally.causes())
         .forEach(
             (cause, count) ->
                 (cause.isDifference() ? explained : notCompared).put(cause.shown(), count));
-    root.put("gap_tokens", report.gapTokens()).put("unexplained", report.unexplained());
+    root.put("gap_tokens", tally.gapTokens).put("unexplained", tally.unexplained);
     ArrayNode differences = root.putArray("differences");
     for (ReplayReport.Difference each : report.differences()) {
       differences

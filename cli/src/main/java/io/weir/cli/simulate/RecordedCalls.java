@@ -20,7 +20,7 @@ import java.util.Map;
  * are not recorded, so policies that depend on them match no call. A batch that was written twice
  * is read twice.
  */
-public final class RecordedCalls {
+final class RecordedCalls {
   private static final long MICROS_PER_MILLI = 1_000;
 
   private final long fromMillis;

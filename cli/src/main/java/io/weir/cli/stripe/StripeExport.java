@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * Exports the ledger to Stripe: each row is sent once, or kept in a file. The process may be killed
  * at any moment and run again. Not thread-safe.
  */
-public final class StripeExport {
+final class StripeExport {
   /** Maximum number of rows in a batch, which is sent before the next one is read. */
   private static final int MAX_BATCH = 100;
 
