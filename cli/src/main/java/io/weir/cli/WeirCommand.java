@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli;
 
-import io.weir.cli.console.CommandContext;
 import io.weir.aggregator.AggregatorStartException;
 import io.weir.cli.clients.ClientsCommand;
 import io.weir.cli.clients.TokensCommand;
 import io.weir.cli.console.Bars;
+import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
-import io.weir.cli.console.KafkaProbe;
-import io.weir.cli.console.RunningUp;
 import io.weir.cli.console.Stop;
 import io.weir.cli.policies.PoliciesCommand;
 import io.weir.cli.quarantine.QuarantineCommand;
@@ -26,7 +24,6 @@ import io.weir.ingest.IngestStartException;
 import io.weir.ingest.record.CallLogStartException;
 import io.weir.servers.ServerStartException;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
-import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.kafka.KafkaRefusal;
 import io.weir.topics.settings.Settings;
 import java.io.BufferedReader;

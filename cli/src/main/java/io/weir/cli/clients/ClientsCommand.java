@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.clients;
 
-import io.weir.cli.console.CommandContext;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.PolicyText;
 import io.weir.cli.console.PublishedPolicies;
 import io.weir.cli.policies.PublishedPoliciesCommands;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.clients;
 
-import io.weir.cli.console.CommandContext;
 import io.weir.access.BearerToken;
 import io.weir.access.Grant;
 import io.weir.access.Scope;
 import io.weir.access.TokenFile;
+import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.PolicyText;
 import io.weir.limits.Names;

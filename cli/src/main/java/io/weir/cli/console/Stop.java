@@ -60,8 +60,8 @@ public final class Stop<T extends AutoCloseable> {
    * @param limit returns the maximum duration of the close
    * @throws Exception if the start fails
    */
-  public static <T extends AutoCloseable> Stop<T> start(Callable<T> start, Function<T, Duration> limit)
-      throws Exception {
+  public static <T extends AutoCloseable> Stop<T> start(
+      Callable<T> start, Function<T, Duration> limit) throws Exception {
     Stop<T> stop = new Stop<>(limit);
     Runtime.getRuntime().addShutdownHook(stop.hook);
     try {

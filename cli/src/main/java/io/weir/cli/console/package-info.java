@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What all commands share: their surroundings, output to the terminal, and the end of the process. */
+/**
+ * What all commands share: their surroundings, output to the terminal, and the end of the process.
+ */
 @NullMarked
 package io.weir.cli.console;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.policies;
 
-import io.weir.cli.console.CommandContext;
 import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.PolicyText;
 import io.weir.cli.envoy.EnvoyImport;

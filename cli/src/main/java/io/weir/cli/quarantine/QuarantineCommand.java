@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.quarantine;
 
-import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.Bars;
+import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.records.ReadProgress;
 import io.weir.topics.catalog.Topics;

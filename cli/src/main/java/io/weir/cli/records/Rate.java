@@ -43,15 +43,12 @@ public record Rate(
    */
   public static Rate of(String algorithm, long capacity, long refillTokens, long periodMicros) {
     switch (algorithm) {
-      case TOKEN_BUCKET:
+      case TOKEN_BUCKET -> {
         return ofTokenBucket(capacity, refillTokens, periodMicros);
-      case SLIDING_WINDOW:
-        require("sub_windows", refillTokens, 1, MAX_SUB_WINDOWS);
-        break;
-      case QUOTA, FIXED_WINDOW:
-        break;
-      default:
-        throw new IllegalArgumentException("algorithm is not known");
+      }
+      case SLIDING_WINDOW -> require("sub_windows", refillTokens, 1, MAX_SUB_WINDOWS);
+      case QUOTA, FIXED_WINDOW -> {}
+      default -> throw new IllegalArgumentException("algorithm is not known");
     }
     require("capacity", capacity, 1, CallLine.MAX_NUMBER);
     if (!algorithm.equals(QUOTA)) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
-import io.weir.cli.console.CommandContext;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.cli.console.Bars;
+import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.PolicyText;
 import io.weir.cli.console.PublishedPolicies;
@@ -223,8 +223,7 @@ public final class ReplayCommand implements Callable<Integer> {
       out.printf("written twice, and judged once: %d%n", tally.repeatedRows);
     }
     if (tally.unreadable > 0) {
-      out.printf(
-          "%s%n", PolicyText.count(tally.unreadable, "unreadable line", "unreadable lines"));
+      out.printf("%s%n", PolicyText.count(tally.unreadable, "unreadable line", "unreadable lines"));
     }
     for (Map.Entry<Cause, Long> each : new TreeMap<>(tally.causes()).entrySet()) {
       Cause cause = each.getKey();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.run;
 
-import io.weir.cli.console.CommandContext;
 import io.weir.aggregator.Aggregator;
 import io.weir.aggregator.AggregatorConfig;
 import io.weir.aggregator.report.LiveCache;
+import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.console.Stop;
 import io.weir.cli.console.WrongVariables;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.run;
 
-import io.weir.cli.console.CommandContext;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.access.AccessSettings;
 import io.weir.cli.console.Bars;
+import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.CommandFailedException;
 import io.weir.cli.verify.LedgerListing;
 import io.weir.cli.verify.Verification;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.simulate;
 
-import io.weir.cli.console.CommandContext;
 import io.weir.cli.console.Bars;
+import io.weir.cli.console.CommandContext;
 import io.weir.ingest.policy.PolicyFile;
 import io.weir.limits.policy.PolicySet;
 import java.io.IOException;

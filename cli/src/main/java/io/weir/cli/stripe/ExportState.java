@@ -194,7 +194,9 @@ final class ExportState implements AutoCloseable {
       return false;
     }
     object(object(changes, "finals"), partition).put(row.recordId(), end);
-    return finals.computeIfAbsent(partition, none -> new HashMap<>()).putIfAbsent(row.recordId(), end)
+    return finals
+            .computeIfAbsent(partition, none -> new HashMap<>())
+            .putIfAbsent(row.recordId(), end)
         == null;
   }
 
@@ -217,11 +219,11 @@ final class ExportState implements AutoCloseable {
   @Nullable Instant gapBefore(CloseRow row) {
     String partition = Integer.toString(row.inputPartition());
     Long through = closed.get(partition);
-    boolean isGap =
-        through != null
+    return through != null
             && unjoined.contains(partition)
-            && row.closedThroughEpochMillis() > through;
-    return isGap ? Instant.ofEpochMilli(through) : null;
+            && row.closedThroughEpochMillis() > through
+        ? Instant.ofEpochMilli(through)
+        : null;
   }
 
   /** Returns whether the id of an adjustment may have been forgotten. */

@@ -255,7 +255,8 @@ final class RowExporter {
     for (UsageRow row : batch.sentBefore) {
       noteSent(row, batch);
     }
-    for (Map.Entry<MeterEvent, Stripe.Answer> each : sender.send(batch.toSend.keySet()).entrySet()) {
+    for (Map.Entry<MeterEvent, Stripe.Answer> each :
+        sender.send(batch.toSend.keySet()).entrySet()) {
       MeterEvent event = each.getKey();
       if (each.getValue() instanceof Stripe.Refused refused) {
         if (refused.mayHave() || triedBefore.contains(event.identifier())) {

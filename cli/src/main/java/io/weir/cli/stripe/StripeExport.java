@@ -174,8 +174,7 @@ final class StripeExport {
 
   private EventSender sender(ExportState state) {
     Target target = settings.target();
-    StripeApi api =
-        new StripeApi(target.url(), target.key(), target.retryTimeout(), target.rate());
+    StripeApi api = new StripeApi(target.url(), target.key(), target.retryTimeout(), target.rate());
     return new EventSender(api, state, target.parallel());
   }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.topics;
 
-import io.weir.cli.console.CommandContext;
 import io.weir.aggregator.AggregatorConfig;
 import io.weir.aggregator.topology.StreamsSettings;
+import io.weir.cli.console.CommandContext;
 import io.weir.limits.policy.NameList;
 import io.weir.topics.catalog.Copies;
 import io.weir.topics.catalog.SingleCopy;

@@ -288,7 +288,9 @@ final class CausesTest {
     Map<Cause, Long> expected = new EnumMap<>(Cause.class);
     causes.forEach(cause -> expected.put(cause, 1L));
     assertEquals(List.of(), report.differences());
-    assertEquals(expected, new EnumMap<>(report.tally().causes().isEmpty() ? expected : report.tally().causes()));
+    assertEquals(
+        expected,
+        new EnumMap<>(report.tally().causes().isEmpty() ? expected : report.tally().causes()));
   }
 
   private static Arguments wrong(String what, CallEvent... calls) {
