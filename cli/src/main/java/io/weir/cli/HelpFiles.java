@@ -2,6 +2,7 @@
 package io.weir.cli;
 
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -16,12 +17,17 @@ final class HelpFiles {
   private HelpFiles() {}
 
   /**
-   * Writes the files.
+   * Writes the files, and deletes those of commands that no longer exist.
    *
    * @param arguments the folder for the files
    */
   public static void main(String[] arguments) throws IOException {
     Path folder = Files.createDirectories(Path.of(arguments[0]));
+    try (DirectoryStream<Path> old = Files.newDirectoryStream(folder, "*.txt")) {
+      for (Path file : old) {
+        Files.delete(file);
+      }
+    }
     write(WeirCommand.commandLine(Map.of()), "", folder);
   }
 

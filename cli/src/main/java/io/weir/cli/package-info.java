@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The command line of {@code ./weir}. The packages below it have the commands: everything in one
- * process for a laptop or a demo, single processes for production, and the operator's tools. They
- * may depend on every other module, but not on this package.
+ * The commands of {@code ./weir}: everything in one process for a laptop or a demo, single
+ * processes for production, and the operator's tools. May depend on every other module.
  */
 @NullMarked
 package io.weir.cli;

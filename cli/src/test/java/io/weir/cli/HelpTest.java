@@ -33,8 +33,11 @@ final class HelpTest {
 
   @Test
   void helpFiles_areThoseOfAllCommands(@TempDir Path folder) throws IOException {
+    Path deleted = Files.createFile(folder.resolve("deleted.txt"));
+
     HelpFiles.main(new String[] {folder.toString()});
 
+    assertFalse(Files.exists(deleted), "a file of a command that no longer exists");
     assertEquals(weir.getUsageMessage(Ansi.OFF), Files.readString(folder.resolve("weir.txt")));
     assertEquals(usage("up"), Files.readString(folder.resolve("up.txt")));
     assertTrue(Files.readString(folder.resolve("topics-create.txt")).contains("--partitions"));
@@ -45,8 +48,8 @@ final class HelpTest {
     assertTells("ingest", "ingest-api/src/main/java/io/weir/ingest/IngestConfig.java");
     assertTells(
         "aggregate", "streams-aggregator/src/main/java/io/weir/aggregator/AggregatorConfig.java");
-    assertTells("up", "cli/src/main/java/io/weir/cli/run/LocalWeir.java");
-    assertTells("verify", "cli/src/main/java/io/weir/cli/verify/VerifyCommand.java");
+    assertTells("up", "cli/src/main/java/io/weir/cli/LocalWeir.java");
+    assertTells("verify", "cli/src/main/java/io/weir/cli/VerifyCommand.java");
   }
 
   /** Once, {@code up} and {@code verify} told of WEIR_WINDOW twice. */

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
-import io.weir.cli.records.CallBatch;
-import io.weir.cli.records.ReadProgress;
-import io.weir.cli.records.TopicReader;
-import io.weir.cli.records.UnreadableException;
+import io.weir.cli.verify.ReadProgress;
+import io.weir.cli.verify.TopicReader;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
+import io.weir.topics.model.BatchHeader;
+import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
+import io.weir.topics.wire.MalformedRecordException;
+import io.weir.topics.wire.ReplayCodec;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -22,13 +25,14 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.header.Header;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Decides the calls of the log again. Reads from the beginning of the range, by the broker's clock,
  * to the end of the log, since a node may send calls late. Not thread-safe.
  */
-final class LogReplay {
+public final class LogReplay {
   /** Maximum time by which the broker's clock may be behind Redis' clock. */
   private static final Duration CLOCKS = Duration.ofMinutes(5);
 
@@ -82,14 +86,13 @@ final class LogReplay {
             ends,
             record -> add(replay, record),
             done -> progress.step("weir.calls.v1", done - skipped, size));
-        ReplayTally tally =
+        CallReplay.Outcome outcome =
             replay.finish((done, total) -> progress.step("deciding again", done, total));
         List<ReplayReport.Difference> differences = new ArrayList<>();
-        for (Finding finding : tally.findings()) {
+        for (Finding finding : outcome.tally().findings()) {
           differences.add(replay.named(finding, batch(seeking, finding)));
         }
-        return new ReplayReport(
-            tally, differences, unproven(calls.begins(), starts, tally.unreadable));
+        return outcome.report(differences, unproven(calls.begins(), starts, outcome.unreadable()));
       }
     }
   }
@@ -113,18 +116,38 @@ final class LogReplay {
 
   private void add(CallReplay replay, ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     firstMillis.putIfAbsent(record.partition(), record.timestamp());
-    byte[] value = record.value() == null ? new byte[0] : record.value();
+    BatchHeader header = header(record);
+    byte[] value = record.value();
+    boolean hasLines = value != null && value.length > 0;
+    if (header == null) {
+      strangeRecords += hasLines && !isCacheLoss(record) ? 1 : 0;
+      return;
+    }
+    if (record.headers().lastHeader(ReplayCodec.OF_HEADER) == null) {
+      promises.note(record.partition(), header); // a replay repeats an old one
+    }
+    if (value != null && hasLines) {
+      replay.add(record.partition(), record.offset(), value);
+    }
+  }
+
+  private static boolean isCacheLoss(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    Header type = record.headers().lastHeader(BatchHeaderCodec.TYPE_HEADER);
+    return type != null
+        && CacheLossCodec.TYPE.equals(new String(type.value(), StandardCharsets.UTF_8));
+  }
+
+  /** Returns the header of a batch; null if the record is not a batch. */
+  private static @Nullable BatchHeader header(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     try {
-      CallBatch batch = CallBatch.of(record);
-      if (CallBatch.text(record, "replay_of") == null) {
-        promises.note(record.partition(), batch); // a replay repeats an old one
-      }
-      if (value.length > 0) {
-        replay.add(record.partition(), record.offset(), value);
-      }
-    } catch (UnreadableException notABatch) {
-      boolean isCacheLoss = CacheLossCodec.TYPE.equals(CallBatch.text(record, "weir-type"));
-      strangeRecords += value.length > 0 && !isCacheLoss ? 1 : 0;
+      return BatchHeaderCodec.decode(
+          name -> {
+            Header header = record.headers().lastHeader(name);
+            return header == null ? null : header.value();
+          });
+    } catch (MalformedRecordException notABatch) {
+      return null;
     }
   }
 
@@ -163,8 +186,11 @@ final class LogReplay {
     return first <= settings.from().toEpochMilli()
         ? List.of()
         : List.of(
-            "partition %d begins at %s: earlier calls have expired"
-                .formatted(partition, Instant.ofEpochMilli(first)));
+            "partition "
+                + partition
+                + " begins at "
+                + Instant.ofEpochMilli(first)
+                + ": earlier calls have expired");
   }
 
   private static byte @Nullable [] batch(KafkaConsumer<byte[], byte[]> seeking, Finding finding) {

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /** Counts of rows by result. Not thread-safe. */
-final class ExportCounts {
+public final class ExportCounts {
   private long sent;
   private long hadBefore;
   private long foreign;

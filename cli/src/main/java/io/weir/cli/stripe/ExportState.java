@@ -3,6 +3,7 @@ package io.weir.cli.stripe;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.UsageRow;
@@ -15,6 +16,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -40,44 +42,41 @@ final class ExportState implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final StateFile file;
+  private final Map<Integer, Long> next = new HashMap<>();
+  private final Map<Integer, Long> closed = new HashMap<>();
 
-  // the keys are partitions or record ids, as in the file
+  /** Ids of FINAL rows after the newest CLOSE row of a partition, with the end of their window. */
+  private final Map<Integer, Map<UUID, Long>> finals = new HashMap<>();
 
-  private final Map<String, Long> next = new HashMap<>();
-  private final Map<String, Long> closed = new HashMap<>();
+  /** Ids of ADJUSTMENT rows, with the end of their window. */
+  private final Map<UUID, Long> adjustments = new HashMap<>();
 
-  /** The FINAL rows after the newest CLOSE row of a partition, with the end of their window. */
-  private final Map<String, Map<String, Long>> finals = new HashMap<>();
-
-  /** The ADJUSTMENT rows, with the end of their window. */
-  private final Map<String, Long> adjustments = new HashMap<>();
-
-  /** The rows that were kept and sent later, with the end of their window. */
-  private final Map<String, Long> resent = new HashMap<>();
+  /** Ids of rows that were kept and sent later, with the end of their window. */
+  private final Map<UUID, Long> resent = new HashMap<>();
 
   /**
    * Time of the first try of each event that Stripe may or may not have. An entry stays while its
    * row is kept, independently of the mapping and of the row's age.
    */
-  private final Map<String, Long> pending = new HashMap<>();
+  private final Map<UUID, Long> pending = new HashMap<>();
 
   /**
    * Reasons of rows that are in the file of kept rows, or may be because their batch did not end.
    * They are not sent from the topic, since --rows would send them a second time.
    */
-  private final Map<String, RowJudge.Reason> kept = new HashMap<>();
+  private final Map<UUID, RowJudge.Reason> kept = new HashMap<>();
 
-  /** The rows that the current batch keeps. */
-  private final Set<String> keeping = new HashSet<>();
+  /** Ids of the rows that the current batch keeps. */
+  private Set<UUID> keeping = new HashSet<>();
 
   /** Events that Stripe has, of a batch that did not end. */
-  private final Set<String> sent = new HashSet<>();
+  private final Set<UUID> sent = new HashSet<>();
 
-  /** The events of the batch that has begun. */
-  private final Set<String> begun = new HashSet<>();
+  /** Ids of the events of the batch that has begun. */
+  private Set<UUID> begun = new HashSet<>();
 
-  /** Those of these events that are in no earlier batch. */
-  private final Set<String> fresh = new HashSet<>();
+  /** Ids of those events that are in no earlier batch. */
+  private Set<UUID> fresh = new HashSet<>();
 
   private ObjectNode changes = JSON.createObjectNode();
   private @Nullable String cluster;
@@ -86,7 +85,7 @@ final class ExportState implements AutoCloseable {
   private @Nullable String topicId;
 
   /** Partitions of a recreated topic whose first CLOSE row has not been read. */
-  private final Set<String> unjoined = new HashSet<>();
+  private final Set<Integer> unjoined = new HashSet<>();
 
   /** Number of partitions of that topic; 0 while the topic is unknown. */
   private int partitions;
@@ -137,8 +136,12 @@ final class ExportState implements AutoCloseable {
     }
     if (!this.cluster.equals(cluster)) {
       throw new ExportFailedException(
-          "the offsets in %s (--state) belong to the cluster %s, but WEIR_KAFKA is the cluster %s"
-              .formatted(file, this.cluster, cluster));
+          "the offsets in "
+              + file
+              + " (--state) belong to the cluster "
+              + this.cluster
+              + ", but WEIR_KAFKA is the cluster "
+              + cluster);
     }
     if (since != null && !since.equals(this.since)) {
       throw new ExportFailedException(
@@ -153,15 +156,12 @@ final class ExportState implements AutoCloseable {
 
   /** Returns the offset after the last one read, by partition. */
   Map<Integer, Long> next() {
-    Map<Integer, Long> offsets = new HashMap<>();
-    next.forEach((partition, offset) -> offsets.put(Integer.valueOf(partition), offset));
-    return offsets;
+    return Map.copyOf(next);
   }
 
   /**
    * Records the id of the topic. If it has changed, the topic was recreated and the old offsets are
-   * invalid: all partitions are read from their beginning. Exported rows are recognized in the
-   * partition of their client, which depends on the number of partitions.
+   * invalid: all partitions are read from their beginning.
    *
    * @param count number of partitions of the topic
    * @return whether the topic was recreated
@@ -170,11 +170,8 @@ final class ExportState implements AutoCloseable {
    */
   boolean ofTopic(String id, int count) throws ExportFailedException {
     boolean isRecreated = topicId != null && !topicId.equals(id);
-    if (isRecreated && count != partitions) {
-      throw new ExportFailedException(
-          ("the ledger was recreated with %d partitions instead of %d: exported rows cannot be"
-                  + " recognized. Recreate it with the former number of partitions")
-              .formatted(count, partitions));
+    if (isRecreated) {
+      requirePartitions(count);
     }
     if (!id.equals(topicId) || count != partitions) {
       append(JSON.createObjectNode().put("topic", id).put("partitions", count));
@@ -182,33 +179,48 @@ final class ExportState implements AutoCloseable {
     return isRecreated;
   }
 
+  /** Exported rows are recognized in the partition of their client, which depends on the count. */
+  private void requirePartitions(int count) throws ExportFailedException {
+    if (count != partitions) {
+      throw new ExportFailedException(
+          "the ledger was recreated with "
+              + count
+              + " partitions instead of "
+              + partitions
+              + ": exported rows cannot be recognized. Recreate it with the former number of partitions");
+    }
+  }
+
   /** Records a row of the topic; returns false if it was read before. */
   boolean take(UsageRow row) {
-    String partition = Integer.toString(row.inputPartition());
+    UUID id = UUID.fromString(row.recordId());
+    int partition = row.inputPartition();
     long end = row.window().endEpochMillis();
     if (row.type() == UsageRow.Type.ADJUSTMENT) {
-      object(changes, "adjustments").put(row.recordId(), end);
-      return adjustments.putIfAbsent(row.recordId(), end) == null;
+      note("adjustments", id, end);
+      return adjustments.putIfAbsent(id, end) == null;
     }
     if (end <= closed.getOrDefault(partition, Long.MIN_VALUE)) {
       return false;
     }
-    object(object(changes, "finals"), partition).put(row.recordId(), end);
-    return finals
-            .computeIfAbsent(partition, none -> new HashMap<>())
-            .putIfAbsent(row.recordId(), end)
-        == null;
+    object(object(changes, "finals"), Integer.toString(partition)).put(id.toString(), end);
+    return finals.computeIfAbsent(partition, none -> new HashMap<>()).putIfAbsent(id, end) == null;
   }
 
   /** Records a row that was kept before; returns false if it was sent since then. */
   boolean takeKept(UsageRow row) {
-    return !resent.containsKey(row.recordId());
+    return !resent.containsKey(UUID.fromString(row.recordId()));
   }
 
   /** Records that a row that was kept before is sent. */
   void sentKept(UsageRow row) {
-    object(changes, "resent").put(row.recordId(), row.window().endEpochMillis());
-    resent.put(row.recordId(), row.window().endEpochMillis());
+    UUID id = UUID.fromString(row.recordId());
+    note("resent", id, row.window().endEpochMillis());
+    resent.put(id, row.window().endEpochMillis());
+  }
+
+  private void note(String member, UUID id, long windowEnd) {
+    object(changes, member).put(id.toString(), windowEnd);
   }
 
   /**
@@ -217,13 +229,12 @@ final class ExportState implements AutoCloseable {
    * earlier windows of the topic are closed by it.
    */
   @Nullable Instant gapBefore(CloseRow row) {
-    String partition = Integer.toString(row.inputPartition());
-    Long through = closed.get(partition);
-    return through != null
-            && unjoined.contains(partition)
-            && row.closedThroughEpochMillis() > through
-        ? Instant.ofEpochMilli(through)
-        : null;
+    Long through = closed.get(row.inputPartition());
+    boolean isGap =
+        through != null
+            && unjoined.contains(row.inputPartition())
+            && row.closedThroughEpochMillis() > through;
+    return isGap ? Instant.ofEpochMilli(through) : null;
   }
 
   /** Returns whether the id of an adjustment may have been forgotten. */
@@ -234,24 +245,21 @@ final class ExportState implements AutoCloseable {
 
   /** Records a CLOSE row. */
   void close(CloseRow row) {
-    String partition = Integer.toString(row.inputPartition());
+    int partition = row.inputPartition();
     unjoined.remove(partition);
     long through = closed.merge(partition, row.closedThroughEpochMillis(), Math::max);
-    object(changes, "closed").put(partition, through);
-    forgetClosed();
+    object(changes, "closed").put(Integer.toString(partition), through);
+    forgetFinals(partition);
   }
 
-  private void forgetClosed() {
-    finals.forEach(
-        (partition, ids) -> {
-          long through = closed.getOrDefault(partition, Long.MIN_VALUE);
-          ids.values().removeIf(end -> end <= through);
-        });
+  private void forgetFinals(int partition) {
+    long through = closed.getOrDefault(partition, Long.MIN_VALUE);
+    finals.getOrDefault(partition, new HashMap<>()).values().removeIf(end -> end <= through);
   }
 
   /** Records that all rows before an offset are read. */
   void read(int partition, long nextOffset) {
-    next.put(Integer.toString(partition), nextOffset);
+    next.put(partition, nextOffset);
     object(changes, "next").put(Integer.toString(partition), nextOffset);
   }
 
@@ -260,19 +268,20 @@ final class ExportState implements AutoCloseable {
     ObjectNode line = JSON.createObjectNode();
     ObjectNode begin = line.putObject("begin");
     for (String recordId : recordIds) {
-      begin.put(recordId, pending.getOrDefault(recordId, now.toEpochMilli()));
+      long at = pending.getOrDefault(UUID.fromString(recordId), now.toEpochMilli());
+      begin.put(recordId, at);
     }
     append(line);
   }
 
   /** Returns whether Stripe is known to have a row's event, though its batch did not end. */
   boolean isSent(String recordId) {
-    return sent.contains(recordId);
+    return sent.contains(UUID.fromString(recordId));
   }
 
   /** Returns when a row's event may have been tried first; null if Stripe cannot have it. */
   @Nullable Instant firstTried(String recordId) {
-    Long at = pending.get(recordId);
+    Long at = pending.get(UUID.fromString(recordId));
     return at == null ? null : Instant.ofEpochMilli(at);
   }
 
@@ -281,7 +290,7 @@ final class ExportState implements AutoCloseable {
    * it.
    */
   void forgetTried(String recordId) {
-    pending.remove(recordId);
+    pending.remove(UUID.fromString(recordId));
   }
 
   /** Records that rows are about to be kept. */
@@ -296,7 +305,7 @@ final class ExportState implements AutoCloseable {
 
   /** Returns why a row was kept by a batch that did not end; null if it was not. */
   RowJudge.@Nullable Reason kept(String recordId) {
-    return kept.get(recordId);
+    return kept.get(UUID.fromString(recordId));
   }
 
   /** Records that it is unknown after this batch whether Stripe has a row's event. */
@@ -307,7 +316,9 @@ final class ExportState implements AutoCloseable {
 
   /** Ends the batch: its rows are completed. */
   void commit() throws ExportFailedException {
-    append(line("end", changes));
+    ObjectNode line = JSON.createObjectNode();
+    line.set("end", changes);
+    append(line);
     changes = JSON.createObjectNode();
     try {
       if (file.isLarge()) {
@@ -326,10 +337,13 @@ final class ExportState implements AutoCloseable {
    */
   void broken(Collection<MeterEvent> sent, Collection<MeterEvent> unsent)
       throws ExportFailedException {
-    ObjectNode broken = JSON.createObjectNode();
-    broken.set("sent", JSON.valueToTree(sent.stream().map(MeterEvent::identifier).toList()));
-    broken.set("unsent", JSON.valueToTree(unsent.stream().map(MeterEvent::identifier).toList()));
-    append(line("broken", broken));
+    ObjectNode line = JSON.createObjectNode();
+    ObjectNode broken = line.putObject("broken");
+    ArrayNode had = broken.putArray("sent");
+    sent.forEach(event -> had.add(event.identifier()));
+    ArrayNode left = broken.putArray("unsent");
+    unsent.forEach(event -> left.add(event.identifier()));
+    append(line);
   }
 
   private void append(ObjectNode line) throws ExportFailedException {
@@ -340,6 +354,8 @@ final class ExportState implements AutoCloseable {
     }
     apply(line);
   }
+
+  // ---- the lines of the file
 
   private void apply(JsonNode line) {
     if (line.has("cluster")) {
@@ -356,56 +372,76 @@ final class ExportState implements AutoCloseable {
       partitions = line.path("partitions").asInt();
     }
     if (line.has("begin")) {
-      Map<String, Long> events = longs(line.path("begin"));
-      begun.clear();
-      begun.addAll(events.keySet());
-      fresh.clear();
-      fresh.addAll(begun);
-      fresh.removeAll(pending.keySet());
-      pending.putAll(events);
-    }
-    if (line.has("keep")) {
-      keeping.clear();
-      for (Map.Entry<String, JsonNode> row : line.path("keep").properties()) {
-        keeping.add(row.getKey());
-        kept.put(row.getKey(), RowJudge.Reason.valueOf(row.getValue().asText()));
+      begun = new HashSet<>();
+      fresh = new HashSet<>();
+      for (Map.Entry<String, JsonNode> entry : line.path("begin").properties()) {
+        UUID id = UUID.fromString(entry.getKey());
+        begun.add(id);
+        if (pending.put(id, entry.getValue().asLong()) == null) {
+          fresh.add(id);
+        }
       }
     }
-    line.path("broken").path("sent").forEach(id -> sent.add(id.asText()));
+    if (line.has("keep")) {
+      keeping = new HashSet<>();
+      each(
+          line.path("keep"),
+          (id, reason) -> {
+            keeping.add(UUID.fromString(id));
+            kept.put(UUID.fromString(id), RowJudge.Reason.valueOf(reason.asText()));
+          });
+    }
+    for (JsonNode id : line.path("broken").path("sent")) {
+      sent.add(UUID.fromString(id.asText()));
+    }
     for (JsonNode id : line.path("broken").path("unsent")) {
-      if (fresh.contains(id.asText())) {
-        pending.remove(id.asText());
+      if (fresh.contains(UUID.fromString(id.asText()))) {
+        pending.remove(UUID.fromString(id.asText()));
       }
     }
     if (line.has("end")) {
       end(line.path("end"));
     }
-    line.path("unjoined").forEach(partition -> unjoined.add(partition.asText()));
+    for (JsonNode partition : line.path("unjoined")) {
+      unjoined.add(partition.asInt());
+    }
   }
 
   private void end(JsonNode end) {
     pending.keySet().removeAll(begun);
     sent.removeAll(begun);
-    begun.clear();
+    begun = new HashSet<>();
     kept.keySet().removeAll(keeping);
-    keeping.clear();
-    pending.putAll(longs(end.path("uncertain")));
-    next.putAll(longs(end.path("next")));
-    Map<String, Long> boundaries = longs(end.path("closed"));
-    unjoined.removeAll(boundaries.keySet());
-    closed.putAll(boundaries);
-    adjustments.putAll(longs(end.path("adjustments")));
-    resent.putAll(longs(end.path("resent")));
-    for (Map.Entry<String, JsonNode> of : end.path("finals").properties()) {
-      finals.computeIfAbsent(of.getKey(), none -> new HashMap<>()).putAll(longs(of.getValue()));
-    }
-    forgetClosed();
+    keeping = new HashSet<>();
+    each(end.path("uncertain"), (id, at) -> pending.put(UUID.fromString(id), at.asLong()));
+    each(end.path("next"), (partition, offset) -> next.put(number(partition), offset.asLong()));
+    each(end.path("adjustments"), (id, at) -> adjustments.put(UUID.fromString(id), at.asLong()));
+    each(end.path("resent"), (id, at) -> resent.put(UUID.fromString(id), at.asLong()));
+    each(
+        end.path("finals"),
+        (partition, ids) -> {
+          Map<UUID, Long> of = finals.computeIfAbsent(number(partition), none -> new HashMap<>());
+          each(ids, (id, at) -> of.put(UUID.fromString(id), at.asLong()));
+        });
+    each(
+        end.path("closed"),
+        (partition, through) -> {
+          unjoined.remove(number(partition));
+          closed.merge(number(partition), through.asLong(), Math::max);
+        });
+    finals.keySet().forEach(this::forgetFinals);
   }
 
-  private static Map<String, Long> longs(JsonNode object) {
-    Map<String, Long> longs = new HashMap<>();
-    object.properties().forEach(each -> longs.put(each.getKey(), each.getValue().asLong()));
-    return longs;
+  private interface Entry {
+    void visit(String name, JsonNode value);
+  }
+
+  private static void each(JsonNode object, Entry entry) {
+    object.properties().forEach(each -> entry.visit(each.getKey(), each.getValue()));
+  }
+
+  private static int number(String partition) {
+    return Integer.parseInt(partition);
   }
 
   private static ObjectNode object(ObjectNode parent, String member) {
@@ -426,24 +462,31 @@ final class ExportState implements AutoCloseable {
       head.put("topic", topicId).put("partitions", partitions);
     }
     ObjectNode end = JSON.createObjectNode();
-    Map.of("next", next, "closed", closed, "adjustments", adjustments, "resent", resent)
-        .forEach((member, longs) -> end.set(member, JSON.valueToTree(longs)));
-    end.set("finals", JSON.valueToTree(finals));
-    return Stream.of(
-            head,
-            line("end", end),
-            line("begin", JSON.valueToTree(pending)),
-            line("broken", JSON.createObjectNode().set("sent", JSON.valueToTree(sent))),
-            line("keep", JSON.valueToTree(kept)),
-            line("unjoined", JSON.valueToTree(unjoined.stream().map(Integer::valueOf).toList())))
+    ObjectNode all = end.putObject("end");
+    next.forEach((partition, at) -> object(all, "next").put(partition.toString(), at));
+    closed.forEach((partition, at) -> object(all, "closed").put(partition.toString(), at));
+    adjustments.forEach((id, at) -> object(all, "adjustments").put(id.toString(), at));
+    resent.forEach((id, at) -> object(all, "resent").put(id.toString(), at));
+    finals.forEach(
+        (partition, ids) ->
+            ids.forEach(
+                (id, at) ->
+                    object(object(all, "finals"), partition.toString()).put(id.toString(), at)));
+    ObjectNode begin = JSON.createObjectNode();
+    ObjectNode tried = begin.putObject("begin");
+    pending.forEach((id, at) -> tried.put(id.toString(), at));
+    ObjectNode broken = JSON.createObjectNode();
+    ArrayNode had = broken.putObject("broken").putArray("sent");
+    sent.forEach(id -> had.add(id.toString()));
+    ObjectNode keep = JSON.createObjectNode();
+    ObjectNode reasons = keep.putObject("keep");
+    kept.forEach((id, reason) -> reasons.put(id.toString(), reason.name()));
+    ObjectNode last = JSON.createObjectNode();
+    ArrayNode partitionsToJoin = last.putArray("unjoined");
+    unjoined.forEach(partitionsToJoin::add);
+    return Stream.of(head, end, begin, broken, keep, last)
         .map(line -> line + "\n")
         .collect(Collectors.joining());
-  }
-
-  private static ObjectNode line(String member, JsonNode value) {
-    ObjectNode line = JSON.createObjectNode();
-    line.set(member, value);
-    return line;
   }
 
   @Override

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
-import io.weir.cli.records.ScratchFolder;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Comparator;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
@@ -75,7 +77,7 @@ final class Scratch implements AutoCloseable {
     RocksDB.loadLibrary();
   }
 
-  private final ScratchFolder folder;
+  private final Path folder;
 
   /** One shard only: a shard smaller than a block could not keep that block. */
   private final LRUCache cache = new LRUCache(CACHE_BYTES, 0);
@@ -84,8 +86,9 @@ final class Scratch implements AutoCloseable {
   private final Options options;
   private final WriteOptions writing = new WriteOptions().setDisableWAL(true);
   private final RocksDB db;
+  private final Thread removal;
 
-  private Scratch(ScratchFolder folder) throws RocksDBException {
+  private Scratch(Path folder) throws RocksDBException {
     this.folder = folder;
     this.options =
         new Options()
@@ -101,7 +104,9 @@ final class Scratch implements AutoCloseable {
                     .setIndexType(IndexType.kTwoLevelIndexSearch)
                     .setPinTopLevelIndexAndFilter(true)
                     .setCacheIndexAndFilterBlocks(true));
-    this.db = RocksDB.open(options, folder.file("db").toString());
+    this.db = RocksDB.open(options, folder.resolve("db").toString());
+    this.removal = new Thread(() -> removeOrLeave(folder), "weir-verify-removal");
+    Runtime.getRuntime().addShutdownHook(removal);
   }
 
   /**
@@ -110,7 +115,7 @@ final class Scratch implements AutoCloseable {
    * @param parent the folder in which to create it
    */
   static Scratch create(Path parent) throws IOException {
-    ScratchFolder folder = ScratchFolder.create(parent, "verify");
+    Path folder = Files.createTempDirectory(parent, "weir-verify-");
     try {
       return new Scratch(folder);
     } catch (RocksDBException failed) {
@@ -128,7 +133,7 @@ final class Scratch implements AutoCloseable {
    * sequence.
    */
   Path file(String name) {
-    return folder.file(name);
+    return folder.resolve(name);
   }
 
   byte @Nullable [] get(byte[] key) {
@@ -147,19 +152,6 @@ final class Scratch implements AutoCloseable {
     }
   }
 
-  /**
-   * Removes an entry.
-   *
-   * @return whether there was one
-   */
-  boolean take(byte[] key) {
-    boolean isThere = get(key) != null;
-    if (isThere) {
-      delete(key);
-    }
-    return isThere;
-  }
-
   void delete(byte[] key) {
     try {
       db.delete(writing, key);
@@ -171,11 +163,6 @@ final class Scratch implements AutoCloseable {
   /** Receives each entry. Returns false to end the scan. */
   interface Visitor {
     boolean visit(byte[] key, byte[] value);
-  }
-
-  /** Visits the entries of a kind, in order of their keys. */
-  void scan(byte kind, Visitor visitor) {
-    scan(new byte[] {kind}, new byte[] {(byte) (kind + 1)}, visitor);
   }
 
   /** Visits the entries in [from, until), in order of their keys. */
@@ -204,6 +191,24 @@ final class Scratch implements AutoCloseable {
     writing.close();
     bloom.close();
     cache.close();
-    folder.close();
+    remove(folder);
+    Runtime.getRuntime().removeShutdownHook(removal);
+  }
+
+  private static void remove(Path folder) throws IOException {
+    try (Stream<Path> paths = Files.walk(folder)) {
+      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(path);
+      }
+    }
+  }
+
+  /** Deletes the folder when a signal ends the process during the verification. */
+  private static void removeOrLeave(Path folder) {
+    try {
+      remove(folder);
+    } catch (IOException | UncheckedIOException failed) {
+      System.err.println("weir: " + folder + " could not be removed: " + failed.getMessage());
+    }
   }
 }

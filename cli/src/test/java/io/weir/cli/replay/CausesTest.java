@@ -172,10 +172,9 @@ final class CausesTest {
       for (int i = 0; i < calls.size(); i++) {
         replay.add(0, i, BatchLines.encode(List.of(calls.get(i))));
       }
-      ReplayTally tally = replay.finish((done, total) -> {});
-      return new ReplayReport(
-          tally,
-          tally.findings().stream()
+      CallReplay.Outcome outcome = replay.finish((done, total) -> {});
+      return outcome.report(
+          outcome.tally().findings().stream()
               .map(
                   finding ->
                       new ReplayReport.Difference(
@@ -288,9 +287,7 @@ final class CausesTest {
     Map<Cause, Long> expected = new EnumMap<>(Cause.class);
     causes.forEach(cause -> expected.put(cause, 1L));
     assertEquals(List.of(), report.differences());
-    assertEquals(
-        expected,
-        new EnumMap<>(report.tally().causes().isEmpty() ? expected : report.tally().causes()));
+    assertEquals(expected, new EnumMap<>(report.causes().isEmpty() ? expected : report.causes()));
   }
 
   private static Arguments wrong(String what, CallEvent... calls) {

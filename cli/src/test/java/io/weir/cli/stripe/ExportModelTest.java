@@ -496,7 +496,10 @@ final class ExportModelTest {
     public void kept(String reason, String detail, String place) {}
 
     @Override
-    public void warn(String warning) {}
+    public void recreated() {}
+
+    @Override
+    public void skipped(String reason, String place) {}
 
     @Override
     public void progress(long rowsDone, long rowsInAll) {}
