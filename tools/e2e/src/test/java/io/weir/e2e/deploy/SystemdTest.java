@@ -47,6 +47,26 @@ final class SystemdTest {
         unit.toString());
   }
 
+  /** It once named files of the top folder that were moved below {@code deploy}. */
+  @Test
+  void installation_placesTheFilesThatTheUnitsName(@TempDir Path folder) throws Exception {
+    Files.writeString(folder.resolve("tokens.yml"), "tokens: []\n");
+    Files.createDirectories(folder.resolve("etc/systemd/system"));
+    String page = Files.readString(Checkout.file("docs/operate/install.md"));
+    StringBuilder script = new StringBuilder("set -e\ncd " + Checkout.root() + "\n");
+    page.lines()
+        .filter(line -> line.startsWith("install "))
+        .map(line -> line.replace(" /", " " + folder + "/"))
+        .map(line -> line.replace(" tokens.yml", " " + folder + "/tokens.yml"))
+        .forEach(line -> script.append(line).append('\n'));
+
+    ForeignProgram.run("bash", "bash", folder, "-c", script.toString());
+
+    assertTrue(Files.isExecutable(folder.resolve(ENTRYPOINT.substring(1))), script::toString);
+    assertTrue(Files.exists(folder.resolve("etc/weir/policies.yml")), script::toString);
+    assertTrue(Files.exists(folder.resolve("etc/systemd/system/weir-ingest.service")));
+  }
+
   @Test
   void settings_areRead(@TempDir Path one, @TempDir Path other) throws Exception {
     IngestConfig node = IngestConfig.of(PlacedFiles.of(settings("ingest.env"), one));
