@@ -64,7 +64,7 @@ public record HttpSettings(
 
   /**
    * Default of {@code queueDelayTarget}: disabled. In every comparison the bound on calls in
-   * progress alone served more calls in time (benchmarks/README.md).
+   * progress alone served more calls in time (tools/benchmarks/README.md).
    */
   public static final Duration DEFAULT_QUEUE_DELAY_TARGET = Duration.ZERO;
 

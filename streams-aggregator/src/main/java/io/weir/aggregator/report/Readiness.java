@@ -59,7 +59,7 @@ final class Readiness {
     }
     if (!elsewhere.isEmpty() && instances.peers().isEmpty()) {
       throw new ProblemException(
-          Problem.of(ProblemReason.NOT_READY, "no known aggregator has partitions  " + elsewhere));
+          Problem.of(ProblemReason.NOT_READY, "no known aggregator has partitions " + elsewhere));
     }
     Map<String, Object> members = new LinkedHashMap<>();
     members.put("status", "ready");

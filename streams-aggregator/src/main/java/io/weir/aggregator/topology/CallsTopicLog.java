@@ -48,7 +48,7 @@ final class CallsTopicLog implements SkippedOffsets.Log {
         }
         if (System.nanoTime() - deadlineNanos > 0) {
           throw new TimeoutException(
-              "timed out while reading the calls topic between offsets  "
+              "timed out while reading the calls topic between offsets "
                   + offset
                   + " and "
                   + toOffset

@@ -28,7 +28,7 @@ final class ThirdPartyTest {
               .toList();
     }
 
-    assertFalse(artifacts.isEmpty(), "launcher/target/lib is empty; build with mvn package");
+    assertFalse(artifacts.isEmpty(), "cli/target/lib is empty; build with mvn package");
     assertEquals(
         List.of(),
         artifacts.stream().filter(artifact -> !page.contains(":" + artifact + "` | ")).toList());

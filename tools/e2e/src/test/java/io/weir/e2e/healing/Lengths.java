@@ -21,7 +21,7 @@ final class Lengths {
 
   /**
    * Asserts the aim on a machine of its own, in the long form. The suite proves that buckets become
-   * right, on however busy a machine; {@code benchmarks/run heal} tells how soon.
+   * right, on however busy a machine; {@code tools/benchmarks/run heal} tells how soon.
    */
   static void assertHealedInTime(HealTimes times) {
     if (LONG) {
