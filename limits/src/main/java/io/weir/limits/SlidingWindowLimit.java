@@ -49,11 +49,11 @@ public record SlidingWindowLimit(
       }
     }
     throw new IllegalArgumentException(
-        "capacity "
+        "limit "
             + capacityTokens
             + " with sub-windows of "
             + windowMicros / MICROS_PER_SECOND
-            + " s cannot be weighted exactly below 2^53; choose more sub-windows or a smaller capacity");
+            + " s cannot be weighted exactly below 2^53; choose more sub-windows or a smaller limit");
   }
 
   /**

@@ -169,7 +169,7 @@ final class LimitReaderTest {
         problems, "policies[1].limit.window must be whole seconds for each of the 7 sub_windows");
     assertHolds(problems, "policies[2].limit.window must be whole seconds, but is");
     assertHolds(problems, "policies[3].limit.window must be an ISO 8601 duration");
-    assertHolds(problems, "policies[4].limit: capacity 9007199254740991 with sub-windows");
+    assertHolds(problems, "policies[4].limit: limit 9007199254740991 with sub-windows");
     assertHolds(problems, "policies[5].lease");
     assertHolds(problems, "policies[6].debt_cap is for token buckets");
   }
