@@ -25,6 +25,7 @@ import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -311,8 +312,20 @@ final class PolicyReader {
           "clients must hold at most " + PolicyFile.MAX_CLIENTS + ", holds " + node.size());
       return settings;
     }
+    // clients that share a node share its settings; these are read once
+    Map<JsonNode, ClientSettings> valid = new IdentityHashMap<>();
     for (Map.Entry<String, JsonNode> client : node.properties()) {
-      settings.put(client.getKey(), client(client.getKey(), client.getValue()));
+      ClientSettings known = valid.get(client.getValue());
+      if (known == null) {
+        int problemsBefore = fields.count();
+        known = client(client.getKey(), client.getValue());
+        if (fields.count() == problemsBefore) {
+          valid.put(client.getValue(), known);
+        }
+      } else {
+        refuseBadClient(client.getKey(), fields);
+      }
+      settings.put(client.getKey(), known);
     }
     return settings;
   }

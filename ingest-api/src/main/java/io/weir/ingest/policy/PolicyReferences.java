@@ -8,7 +8,9 @@ import io.weir.limits.policy.Clients;
 import io.weir.limits.policy.Policy;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -57,12 +59,17 @@ public final class PolicyReferences {
     if (defaultPlan != null && !clients.plans().containsKey(defaultPlan)) {
       problems.add("default_plan is '" + defaultPlan + "', which is not a plan");
     }
+    Set<ClientSettings> valid = Collections.newSetFromMap(new IdentityHashMap<>());
     clients
         .settings()
         .forEach(
             (client, settings) -> {
-              if (problems.size() < MAX_PROBLEMS) {
+              if (problems.size() < MAX_PROBLEMS && !valid.contains(settings)) {
+                int before = problems.size();
                 addOfClient(client, settings, clients, byName, problems);
+                if (problems.size() == before) {
+                  valid.add(settings);
+                }
               }
             });
     addOfApiKeys(clients.settings(), problems);

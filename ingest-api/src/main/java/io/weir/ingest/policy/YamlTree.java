@@ -9,25 +9,25 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.StringReader;
 import java.math.BigInteger;
 import java.util.ArrayList;
-import java.util.HashSet;
-import java.util.IdentityHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
+import java.util.Objects;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.LoaderOptions;
-import org.yaml.snakeyaml.composer.Composer;
 import org.yaml.snakeyaml.error.Mark;
 import org.yaml.snakeyaml.error.MarkedYAMLException;
 import org.yaml.snakeyaml.error.YAMLException;
-import org.yaml.snakeyaml.nodes.MappingNode;
-import org.yaml.snakeyaml.nodes.Node;
-import org.yaml.snakeyaml.nodes.NodeTuple;
-import org.yaml.snakeyaml.nodes.ScalarNode;
-import org.yaml.snakeyaml.nodes.SequenceNode;
+import org.yaml.snakeyaml.events.AliasEvent;
+import org.yaml.snakeyaml.events.CollectionStartEvent;
+import org.yaml.snakeyaml.events.Event;
+import org.yaml.snakeyaml.events.MappingStartEvent;
+import org.yaml.snakeyaml.events.ScalarEvent;
+import org.yaml.snakeyaml.nodes.NodeId;
 import org.yaml.snakeyaml.nodes.Tag;
+import org.yaml.snakeyaml.parser.Parser;
 import org.yaml.snakeyaml.parser.ParserImpl;
 import org.yaml.snakeyaml.reader.StreamReader;
 import org.yaml.snakeyaml.resolver.Resolver;
@@ -62,23 +62,40 @@ public final class YamlTree {
    */
   private static final int LONGEST_NUMBER = 100;
 
+  private static final String MERGE_KEY = "<<";
+
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
-  /** The tree of each node already read, reused wherever the node is referenced. */
-  private final IdentityHashMap<Node, Part> parts = new IdentityHashMap<>();
+  /**
+   * Maximum number of values in a mapping that shares its tree with equal ones. Larger mappings are
+   * rarely equal, and comparing them takes time.
+   */
+  private static final int MAX_SHARED_VALUES = 1_000;
 
-  /** The nodes that contain the current node. */
-  private final IdentityHashMap<Node, Boolean> within = new IdentityHashMap<>();
+  private final Parser parser;
+  private final CoreSchema schema = new CoreSchema();
+
+  /** The nodes with an anchor, by their anchors; a node without a tree contains the current node. */
+  private final Map<String, Part> anchors = new HashMap<>();
+
+  /** One of all equal small mappings. Most of many clients have one of a few settings. */
+  private final Map<JsonNode, JsonNode> shared = new HashMap<>();
 
   /**
    * Number of entries of all mappings and lists created so far; merged entries count at each use.
    */
   private long made;
 
+  private int aliases;
+  private int nesting;
+
   /** Whether plain scalars have the types of the core schema. */
   private final boolean isTyped;
 
-  private YamlTree(boolean isTyped) {
+  private YamlTree(String yaml, boolean isTyped) {
+    LoaderOptions options = new LoaderOptions();
+    options.setCodePointLimit(MAX_CHARS);
+    this.parser = new ParserImpl(new StreamReader(new StringReader(yaml)), options);
     this.isTyped = isTyped;
   }
 
@@ -95,11 +112,19 @@ public final class YamlTree {
     }
   }
 
-  /** A node's tree, the number of its values, and its depth. */
-  private record Part(JsonNode tree, long values, int depth) {}
+  /**
+   * A node.
+   *
+   * @param text the text of a scalar; null for a mapping or a list
+   * @param tree the tree of a mapping or a list; null for a scalar, and until it is complete
+   * @param values the number of its values
+   * @param depth its nesting depth
+   */
+  private record Part(
+      @Nullable String text, @Nullable JsonNode tree, Tag tag, Mark mark, long values, int depth) {}
 
   /**
-   * Parses a text.
+   * Parses a text. Equal small mappings are the same object.
    *
    * @throws NotYamlException if it is not valid YAML; the message names the line and the column
    */
@@ -118,14 +143,8 @@ public final class YamlTree {
   }
 
   private static JsonNode of(String yaml, boolean isTyped) throws NotYamlException {
-    LoaderOptions options = new LoaderOptions();
-    options.setCodePointLimit(MAX_CHARS);
-    options.setMaxAliasesForCollections(MAX_ALIASES);
-    Node root;
     try {
-      StreamReader reader = new StreamReader(new StringReader(yaml));
-      root =
-          new Composer(new ParserImpl(reader, options), new CoreSchema(), options).getSingleNode();
+      return new YamlTree(yaml, isTyped).document();
     } catch (MarkedYAMLException marked) {
       throw new NotYamlException(place(marked.getProblemMark()) + marked.getProblem(), marked);
     } catch (YAMLException tooLarge) {
@@ -135,133 +154,215 @@ public final class YamlTree {
       // thrown by the parser itself: for escapes such as \UFFFFFFFF, and for tags
       throw new NotYamlException("an escape or a tag cannot be read: " + unexpected, unexpected);
     }
-    boolean isEmpty =
-        root == null || (root instanceof ScalarNode scalar && scalar.getTag().equals(Tag.NULL));
-    return isEmpty ? MissingNode.getInstance() : new YamlTree(isTyped).part(root).tree;
   }
 
-  private Part part(Node node) throws NotYamlException {
-    Part known = parts.get(node);
-    if (known != null) {
-      return known;
+  private JsonNode document() throws NotYamlException {
+    parser.getEvent(); // the start of the stream
+    if (parser.checkEvent(Event.ID.StreamEnd)) {
+      return MissingNode.getInstance();
     }
-    if (within.put(node, true) != null) {
-      throw refused(node, "an alias is inside the node that it refers to");
+    parser.getEvent(); // the start of the document
+    Part root = part();
+    parser.getEvent(); // the end of the document
+    if (!parser.checkEvent(Event.ID.StreamEnd)) {
+      throw refused(parser.peekEvent().getStartMark(), "found another document");
     }
-    Part read = read(node);
-    within.remove(node);
-    if (read.depth > MAX_DEPTH) {
-      throw refused(node, "the value is nested more than " + MAX_DEPTH + " deep");
-    }
-    parts.put(node, read);
-    return read;
+    boolean isEmpty = root.text != null && root.tag.equals(Tag.NULL);
+    return isEmpty ? MissingNode.getInstance() : tree(root);
   }
 
-  private Part read(Node node) throws NotYamlException {
-    if (node instanceof MappingNode mapping) {
-      return mapping(mapping);
+  /** Reads the next node. */
+  private Part part() throws NotYamlException {
+    Event event = parser.getEvent();
+    if (event instanceof AliasEvent alias) {
+      return aliased(alias);
     }
-    if (node instanceof SequenceNode sequence) {
-      return list(sequence);
+    if (event instanceof ScalarEvent scalar) {
+      Part part = scalar(scalar);
+      if (scalar.getAnchor() != null) {
+        anchors.put(scalar.getAnchor(), part);
+      }
+      return part;
     }
-    return new Part(scalar((ScalarNode) node), 1, 0);
+    CollectionStartEvent start = (CollectionStartEvent) event;
+    Part open = new Part(null, null, tagOf(start), start.getStartMark(), 0, 0);
+    nesting++;
+    if (nesting > MAX_DEPTH) {
+      throw tooDeep(open);
+    }
+    if (start.getAnchor() != null) {
+      anchors.put(start.getAnchor(), open);
+    }
+    Part part = start instanceof MappingStartEvent ? mapping(open) : list(open);
+    if (part.depth > MAX_DEPTH) {
+      throw tooDeep(part);
+    }
+    if (start.getAnchor() != null) {
+      // a node inside may have used the anchor again
+      anchors.replace(start.getAnchor(), open, part);
+    }
+    nesting--;
+    return part;
+  }
+
+  private static NotYamlException tooDeep(Part part) {
+    return refused(part.mark, "the value is nested more than " + MAX_DEPTH + " deep");
+  }
+
+  private Part aliased(AliasEvent alias) throws NotYamlException {
+    Part part = anchors.get(alias.getAnchor());
+    if (part == null) {
+      throw refused(alias.getStartMark(), "found undefined alias " + alias.getAnchor());
+    }
+    if (part.text == null) {
+      if (part.tree == null) {
+        throw refused(part.mark, "an alias is inside the node that it refers to");
+      }
+      aliases++;
+      if (aliases > MAX_ALIASES) {
+        throw refused(
+            alias.getStartMark(),
+            "the file has more than " + MAX_ALIASES + " aliases of mappings and lists");
+      }
+    }
+    return part;
+  }
+
+  private Part scalar(ScalarEvent event) {
+    String text = event.getValue();
+    Tag tag =
+        hasTag(event.getTag())
+            ? new Tag(event.getTag())
+            : schema.resolve(
+                NodeId.scalar, text, event.getImplicit().canOmitTagInPlainScalar());
+    return new Part(text, null, tag, event.getStartMark(), 1, 0);
+  }
+
+  private static Tag tagOf(CollectionStartEvent start) {
+    return hasTag(start.getTag())
+        ? new Tag(start.getTag())
+        : start instanceof MappingStartEvent ? Tag.MAP : Tag.SEQ;
+  }
+
+  /** Returns whether a node has a tag that sets its type; {@code !} does not. */
+  private static boolean hasTag(@Nullable String tag) {
+    return tag != null && !tag.equals("!");
   }
 
   /** Counts a created entry, and refuses a tree that becomes too large. */
-  private void countEntry(Node node, long values) throws NotYamlException {
+  private void countEntry(Mark mark, long values) throws NotYamlException {
     made++;
     if (made > MAX_VALUES || values > MAX_VALUES) {
       throw refused(
-          node,
+          mark,
           "the file has more than " + MAX_VALUES + " values, with aliases counted at each use");
     }
   }
 
-  private Part list(SequenceNode node) throws NotYamlException {
-    requireTag(node, Tag.SEQ);
+  private Part list(Part open) throws NotYamlException {
+    requireTag(open, Tag.SEQ);
     ArrayNode list = NODES.arrayNode();
     long values = 1;
     int depth = 0;
-    for (Node element : node.getValue()) {
-      Part part = part(element);
-      list.add(part.tree);
+    while (!parser.checkEvent(Event.ID.SequenceEnd)) {
+      Part part = part();
+      list.add(tree(part));
       values += part.values;
       depth = Math.max(depth, part.depth);
-      countEntry(element, values);
+      countEntry(part.mark, values);
     }
-    return new Part(list, values, depth + 1);
+    parser.getEvent(); // the end of the list
+    return new Part(null, list, open.tag, open.mark, values, depth + 1);
   }
 
   /**
    * Returns a mapping. Its own keys take precedence over merged ones, and earlier merged keys over
    * later ones.
    */
-  private Part mapping(MappingNode node) throws NotYamlException {
-    requireTag(node, Tag.MAP);
+  private Part mapping(Part open) throws NotYamlException {
+    requireTag(open, Tag.MAP);
     ObjectNode mapping = NODES.objectNode();
     List<JsonNode> merged = new ArrayList<>();
-    Set<String> keys = new HashSet<>();
+    boolean merges = false;
     long values = 1;
     int depth = 0;
-    for (NodeTuple entry : node.getValue()) {
-      String key = key(entry.getKeyNode());
-      if (!keys.add(key)) {
-        throw refused(entry.getKeyNode(), "found duplicate key " + key);
+    while (!parser.checkEvent(Event.ID.MappingEnd)) {
+      Part keyPart = part();
+      String key = key(keyPart);
+      boolean isMerge = keyPart.tag.equals(Tag.MERGE);
+      if (mapping.has(key) || (merges && key.equals(MERGE_KEY))) {
+        throw refused(keyPart.mark, "found duplicate key " + key);
       }
-      Part part = part(entry.getValueNode());
+      Part part = part();
       values += part.values;
       depth = Math.max(depth, part.depth);
-      countEntry(entry.getKeyNode(), values);
-      if (entry.getKeyNode().getTag().equals(Tag.MERGE)) {
-        merged.addAll(mappings(entry.getValueNode(), part.tree));
+      countEntry(keyPart.mark, values);
+      if (isMerge) {
+        merges = true;
+        merged.addAll(mappings(part));
       } else {
-        mapping.set(key, part.tree);
+        mapping.set(key, tree(part));
       }
     }
+    parser.getEvent(); // the end of the mapping
     for (JsonNode other : merged) {
       for (Map.Entry<String, JsonNode> each : other.properties()) {
         if (mapping.putIfAbsent(each.getKey(), each.getValue()) == null) {
-          countEntry(node, values);
+          countEntry(open.mark, values);
         }
       }
     }
-    return new Part(mapping, values, depth + 1);
+    return new Part(null, oneOfEqual(mapping, values), open.tag, open.mark, values, depth + 1);
   }
 
-  private static List<JsonNode> mappings(Node node, JsonNode merged) throws NotYamlException {
+  private JsonNode oneOfEqual(ObjectNode mapping, long values) {
+    if (values > MAX_SHARED_VALUES) {
+      return mapping;
+    }
+    JsonNode known = shared.putIfAbsent(mapping, mapping);
+    return known == null ? mapping : known;
+  }
+
+  private List<JsonNode> mappings(Part part) throws NotYamlException {
     List<JsonNode> mappings = new ArrayList<>();
+    JsonNode merged = tree(part);
     if (merged.isArray()) {
       merged.forEach(mappings::add);
     } else {
       mappings.add(merged);
     }
     if (!mappings.stream().allMatch(JsonNode::isObject)) {
-      throw refused(node, "<< takes a mapping or a list of mappings");
+      throw refused(part.mark, "<< takes a mapping or a list of mappings");
     }
     return mappings;
   }
 
-  private static String key(Node node) throws NotYamlException {
-    if (!(node instanceof ScalarNode scalar)) {
-      throw refused(node, "a key must be a string, not a mapping or a list");
+  private static String key(Part part) throws NotYamlException {
+    String text = part.text;
+    if (text == null) {
+      throw refused(part.mark, "a key must be a string, not a mapping or a list");
     }
-    String text = scalar.getValue();
-    if (node.getTag().equals(Tag.NULL)) {
+    if (part.tag.equals(Tag.NULL)) {
       throw refused(
-          node,
+          part.mark,
           text.isEmpty()
               ? "a key is missing before the colon"
               : "the key " + text + " is not a string; put it in quotation marks");
     }
-    if (node.getTag().equals(Tag.MERGE) && !text.equals("<<")) {
-      throw refused(node, "only << merges, not " + text);
+    if (part.tag.equals(Tag.MERGE) && !text.equals(MERGE_KEY)) {
+      throw refused(part.mark, "only << merges, not " + text);
     }
     return text;
   }
 
-  private JsonNode scalar(ScalarNode node) throws NotYamlException {
-    Tag tag = node.getTag();
-    String text = node.getValue();
+  /** Returns the tree of a complete node. */
+  private JsonNode tree(Part part) throws NotYamlException {
+    return part.text == null
+        ? Objects.requireNonNull(part.tree)
+        : scalar(part.text, part.tag, part.mark);
+  }
+
+  private JsonNode scalar(String text, Tag tag, Mark mark) throws NotYamlException {
     if (tag.equals(Tag.STR)) {
       return NODES.textNode(text);
     }
@@ -275,7 +376,7 @@ public final class YamlTree {
       return NODES.booleanNode(text.toLowerCase(Locale.ROOT).equals("true"));
     }
     if ((tag.equals(Tag.INT) || tag.equals(Tag.FLOAT)) && text.length() > LONGEST_NUMBER) {
-      throw refused(node, "a number must have at most " + LONGEST_NUMBER + " digits");
+      throw refused(mark, "a number must have at most " + LONGEST_NUMBER + " digits");
     }
     if (tag.equals(Tag.INT) && CoreSchema.INT.matcher(text).matches()) {
       return text.length() > LONGEST_LONG
@@ -286,12 +387,12 @@ public final class YamlTree {
       return NODES.numberNode(Double.parseDouble(text));
     }
     throw refused(
-        node, "the type " + tag + " is not allowed in a policy file, or does not match its value");
+        mark, "the type " + tag + " is not allowed in a policy file, or does not match its value");
   }
 
-  private static void requireTag(Node node, Tag tag) throws NotYamlException {
-    if (!node.getTag().equals(tag)) {
-      throw refused(node, "the type " + node.getTag() + " is not allowed in a policy file");
+  private static void requireTag(Part open, Tag tag) throws NotYamlException {
+    if (!open.tag.equals(tag)) {
+      throw refused(open.mark, "the type " + open.tag + " is not allowed in a policy file");
     }
   }
 
@@ -301,8 +402,8 @@ public final class YamlTree {
         : "line " + (mark.getLine() + 1) + ", column " + (mark.getColumn() + 1) + ": ";
   }
 
-  private static NotYamlException refused(Node node, String why) {
-    return new NotYamlException(place(node.getStartMark()) + why);
+  private static NotYamlException refused(Mark mark, String why) {
+    return new NotYamlException(place(mark) + why);
   }
 
   /** The core schema of YAML 1.2 §10.3.2, with merge keys. */
