@@ -39,7 +39,9 @@ end
 -- Returns a bucket under a limit as it was last written. Returns a full bucket without an epoch if no
 -- value of its kind is stored; nil if the value is not a bucket's state. The value is the reply of
 -- MGET for the key. If it is nil or false, which is also the reply for a key of another type, the key
--- is read here. While a cluster moves a slot, the previous server rejects access to keys that it does
+-- is read here, up to one byte more than the longest state: a longer value is not from Weir and may be
+-- large. GETRANGE returns an empty string for a missing key, so an empty string counts as no value.
+-- While a cluster moves a slot, the previous server rejects access to keys that it does
 -- not have, moved or not existing. The script then fails; an optional key counts as not existing.
 local function load(key, value, limit, is_optional)
   local base, kind, capacity = limit.base, limit.kind, limit.capacity
@@ -49,13 +51,13 @@ local function load(key, value, limit, is_optional)
     units, kept_kind, last, epoch = view.units - view.limit.base, view.limit.kind, view.last, view.epoch
     corrected, version, charged = view.corrected, view.version, view.charged
   else
-    value = value or redis.pcall('GET', key)
+    value = value or redis.pcall('GETRANGE', key, '0', '57')
     if value and type(value) ~= 'string' then
       if not value.err or not string.find(value.err, 'cript attempted to ', 1, true) then return nil end
       if not is_optional or not string.find(value.err, 'non local key', 1, true) then call('GET', key) end
       value = nil
     end
-    if value then
+    if value and value ~= '' then
       if #value == STATE_4_BYTES and value:byte() == 4 then
         form, units, kept_kind, last, epoch, charged = unpack(STATE_4, value)
         form, last = FORM, last + epoch

@@ -29,16 +29,21 @@ local RAISED = 'w1:@raised'
 local NO_REPLY = pack(REPLY, 0, 0, 0, 0, 0, 0, 0)
 local values = {}
 if #KEYS > 5 then
-  -- keys of slots and logs are not read here, because a string that Weir has not written may be large
-  local keys, others = {}, {}
+  -- A value that Weir did not write may be large. Therefore keys of slots and logs are not read here, and
+  -- a key that many checks share is read once.
+  local keys, others, first, find = {}, {}, {}, string.find
   for n = 1, #KEYS do
-    keys[n] = KEYS[n]
-    if string.find(KEYS[n], '@slots$') or string.find(KEYS[n], '@log$') then
-      keys[n], others[#others + 1] = KEYS[1], n
-    end
+    local key = KEYS[n]
+    local is_read = not first[key]
+      and not (find(key, '@', 1, true) and (find(key, '@slots$') or find(key, '@log$')))
+    first[key] = first[key] or n
+    if is_read then keys[n] = key else keys[n], others[#others + 1] = KEYS[1], n end
   end
   values = redis.pcall('MGET', unpack_table(keys))
-  for _, n in ipairs(others) do values[n] = false end
+  for _, n in ipairs(others) do
+    local place = first[KEYS[n]]
+    values[n] = place ~= n and values[place]
+  end
 end
 local warm = ARGV[1] ~= '' and (values[1] or redis.pcall('GET', KEYS[1])) == ARGV[1]
 local known_checks = {}
