@@ -26,7 +26,7 @@ import org.yaml.snakeyaml.Yaml;
  */
 public final class PolicyFile {
   /** Maximum number of clients with their own settings; bounds the memory of a node. */
-  public static final int MAX_CLIENTS = 100_000;
+  public static final int MAX_CLIENTS = 1_000_000;
 
   /** Maximum number of plans. */
   public static final int MAX_PLANS = 1_000;

@@ -39,17 +39,20 @@ import org.yaml.snakeyaml.resolver.Resolver;
  * 1.1}. Not thread-safe.
  */
 public final class YamlTree {
-  /** Maximum size of a file, in characters; 100,000 clients with calendars take a tenth of it. */
-  private static final int MAX_CHARS = 64 << 20;
+  /** Maximum size of a file, in characters; 1,000,000 clients with a limit take half of it. */
+  private static final int MAX_CHARS = 256 << 20;
 
   /** Maximum number of aliases of mappings and lists; a few for each policy. */
   private static final int MAX_ALIASES = 10_000;
 
+  /** Maximum number of values that a file contains. */
+  private static final long MAX_VALUES = 20_000_000;
+
   /**
-   * Maximum number of values in a tree, counting the values of an alias at each use. Aliases of
+   * Maximum number of values that aliases and merge keys repeat, counted at each use. Aliases of
    * aliases can double the number with each line ("billion laughs").
    */
-  private static final long MAX_VALUES = 5_000_000;
+  private static final long MAX_REPEATED = 5_000_000;
 
   /** Maximum nesting depth, including that of aliases in aliases. */
   private static final int MAX_DEPTH = 50;
@@ -75,16 +78,19 @@ public final class YamlTree {
   private final Parser parser;
   private final CoreSchema schema = new CoreSchema();
 
-  /** The nodes with an anchor, by their anchors; a node without a tree contains the current node. */
+  /**
+   * The nodes with an anchor, by their anchors; a node without a tree contains the current node.
+   */
   private final Map<String, Part> anchors = new HashMap<>();
 
   /** One of all equal small mappings. Most of many clients have one of a few settings. */
   private final Map<JsonNode, JsonNode> shared = new HashMap<>();
 
-  /**
-   * Number of entries of all mappings and lists created so far; merged entries count at each use.
-   */
-  private long made;
+  /** Number of entries of mappings and lists so far. */
+  private long written;
+
+  /** Number of values that aliases and merge keys have repeated so far. */
+  private long repeated;
 
   private int aliases;
   private int nesting;
@@ -225,6 +231,7 @@ public final class YamlTree {
             "the file has more than " + MAX_ALIASES + " aliases of mappings and lists");
       }
     }
+    countRepeated(part.values, alias.getStartMark());
     return part;
   }
 
@@ -233,8 +240,7 @@ public final class YamlTree {
     Tag tag =
         hasTag(event.getTag())
             ? new Tag(event.getTag())
-            : schema.resolve(
-                NodeId.scalar, text, event.getImplicit().canOmitTagInPlainScalar());
+            : schema.resolve(NodeId.scalar, text, event.getImplicit().canOmitTagInPlainScalar());
     return new Part(text, null, tag, event.getStartMark(), 1, 0);
   }
 
@@ -249,13 +255,17 @@ public final class YamlTree {
     return tag != null && !tag.equals("!");
   }
 
-  /** Counts a created entry, and refuses a tree that becomes too large. */
-  private void countEntry(Mark mark, long values) throws NotYamlException {
-    made++;
-    if (made > MAX_VALUES || values > MAX_VALUES) {
-      throw refused(
-          mark,
-          "the file has more than " + MAX_VALUES + " values, with aliases counted at each use");
+  private void countWritten(Mark mark) throws NotYamlException {
+    written++;
+    if (written > MAX_VALUES) {
+      throw refused(mark, "the file has more than " + MAX_VALUES + " values");
+    }
+  }
+
+  private void countRepeated(long values, Mark mark) throws NotYamlException {
+    repeated += values;
+    if (repeated > MAX_REPEATED) {
+      throw refused(mark, "aliases repeat more than " + MAX_REPEATED + " values");
     }
   }
 
@@ -269,7 +279,7 @@ public final class YamlTree {
       list.add(tree(part));
       values += part.values;
       depth = Math.max(depth, part.depth);
-      countEntry(part.mark, values);
+      countWritten(part.mark);
     }
     parser.getEvent(); // the end of the list
     return new Part(null, list, open.tag, open.mark, values, depth + 1);
@@ -296,7 +306,7 @@ public final class YamlTree {
       Part part = part();
       values += part.values;
       depth = Math.max(depth, part.depth);
-      countEntry(keyPart.mark, values);
+      countWritten(keyPart.mark);
       if (isMerge) {
         merges = true;
         merged.addAll(mappings(part));
@@ -308,7 +318,7 @@ public final class YamlTree {
     for (JsonNode other : merged) {
       for (Map.Entry<String, JsonNode> each : other.properties()) {
         if (mapping.putIfAbsent(each.getKey(), each.getValue()) == null) {
-          countEntry(open.mark, values);
+          countRepeated(1, open.mark);
         }
       }
     }

@@ -2,6 +2,10 @@
 package io.weir.ingest.policy.log;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.security.DigestOutputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
@@ -17,11 +21,15 @@ public record AppliedFile(String name, JsonNode tree, String digest) {
   /** Returns a file with its digest. */
   public static AppliedFile of(String name, JsonNode tree) {
     try {
-      byte[] digest = MessageDigest.getInstance("SHA-256").digest(PolicyEntryCodec.bytes(tree));
-      return new AppliedFile(name, tree, HexFormat.of().formatHex(digest));
+      MessageDigest digest = MessageDigest.getInstance("SHA-256");
+      PolicyEntryCodec.JSON.writeValue(
+          new DigestOutputStream(OutputStream.nullOutputStream(), digest), tree);
+      return new AppliedFile(name, tree, HexFormat.of().formatHex(digest.digest()));
     } catch (NoSuchAlgorithmException missing) {
       throw new IllegalStateException(
           "SHA-256 is missing, although every Java platform must have it", missing);
+    } catch (IOException impossible) {
+      throw new UncheckedIOException("writing JSON to nothing failed", impossible);
     }
   }
 }

@@ -44,7 +44,13 @@ public final class PolicyEditor {
   public static final int MAX_NAME_CHARS = 256;
 
   private static final int REQUEST_TIMEOUT_MILLIS = 5_000;
-  private static final int TRANSACTION_TIMEOUT_MILLIS = 30_000;
+  private static final int MAX_BLOCK_MILLIS = 30_000;
+
+  /**
+   * Maximum duration of a transaction: writing 1,000,000 clients takes half a minute on a slow
+   * machine. A transaction without an editor ends earlier if another editor begins one.
+   */
+  private static final int TRANSACTION_TIMEOUT_MILLIS = 300_000;
 
   /** A change of 100,000 clients is written in some hundred batches; a flush sends the last one. */
   private static final int LINGER_MILLIS = 1_000;
@@ -432,15 +438,16 @@ public final class PolicyEditor {
             new PolicyEntry.Change(
                 version, Math.max(1, parts[topic]), ofPolicies, ofClients, now, changedBy, id);
       }
+      ContentTexts texts = new ContentTexts();
       List<PolicyEntry> entries = new ArrayList<>(drafts.size());
       for (Draft draft : drafts) {
         entries.add(
-            new PolicyEntry(
+            PolicyEntry.ofTexts(
                 draft.key(),
                 changes[topicOf(draft)],
                 draft.order(),
-                draft.content(),
-                untilThen(known(reader, before, draft.key()), draft, now)));
+                texts.of(draft.content()),
+                texts.of(untilThen(known(reader, before, draft.key()), draft, now))));
       }
       return entries;
     }
@@ -541,7 +548,7 @@ public final class PolicyEditor {
   }
 
   private KafkaProducer<byte[], byte[]> producer(Duration timeout) {
-    int blockMillis = (int) Math.max(1, Math.min(timeout.toMillis(), TRANSACTION_TIMEOUT_MILLIS));
+    int blockMillis = (int) Math.max(1, Math.min(timeout.toMillis(), MAX_BLOCK_MILLIS));
     int requestMillis = Math.min(REQUEST_TIMEOUT_MILLIS, blockMillis);
     return kafka.producer(
         Map.ofEntries(

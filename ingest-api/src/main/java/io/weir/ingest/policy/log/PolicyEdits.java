@@ -171,23 +171,24 @@ public final class PolicyEdits {
   /** Returns the changes that the policies and clients of a file would make. */
   public static List<Draft> drafts(PolicyLogState state, JsonNode tree) {
     List<Draft> drafts = new ArrayList<>();
+    ContentTexts texts = new ContentTexts();
     Set<PolicyKey> kept = new HashSet<>();
     long order = 0;
     for (JsonNode policy : tree.path("policies")) {
       order++;
       PolicyKey key = PolicyKey.ofPolicy(policy.path("name").asText());
       kept.add(key);
-      addIfOther(drafts, state, new Draft(key, policy, order));
+      addIfOther(drafts, state, texts, new Draft(key, policy, order));
     }
     for (Map.Entry<String, JsonNode> client : tree.path("clients").properties()) {
       PolicyKey key = PolicyKey.ofClient(client.getKey());
       kept.add(key);
-      addIfOther(drafts, state, new Draft(key, client.getValue()));
+      addIfOther(drafts, state, texts, new Draft(key, client.getValue()));
     }
     for (Map.Entry<String, JsonNode> plan : tree.path("plans").properties()) {
       PolicyKey key = PolicyKey.ofPlan(plan.getKey());
       kept.add(key);
-      addIfOther(drafts, state, new Draft(key, plan.getValue()));
+      addIfOther(drafts, state, texts, new Draft(key, plan.getValue()));
     }
     for (String setting : SETTINGS) {
       if (tree.has(setting)) {
@@ -195,7 +196,7 @@ public final class PolicyEdits {
         kept.add(key);
         ObjectNode content = PolicyEntryCodec.JSON.createObjectNode();
         content.set("value", tree.path(setting));
-        addIfOther(drafts, state, new Draft(key, content));
+        addIfOther(drafts, state, texts, new Draft(key, content));
       }
     }
     for (PolicyEntry entry : state.entries()) {
@@ -208,13 +209,15 @@ public final class PolicyEdits {
     return drafts;
   }
 
-  private static void addIfOther(List<Draft> drafts, PolicyLogState state, Draft draft) {
+  private static void addIfOther(
+      List<Draft> drafts, PolicyLogState state, ContentTexts texts, Draft draft) {
     PolicyEntry present = existing(state, draft.key());
-    JsonNode content = draft.content();
-    if (present == null
-        || present.order() != draft.order()
-        || content == null
-        || !present.hasContent(content)) {
+    if (present == null || present.order() != draft.order()) {
+      drafts.add(draft);
+      return;
+    }
+    byte[] text = texts.of(draft.content());
+    if (text == null || !present.hasContent(text)) {
       drafts.add(draft);
     }
   }

@@ -50,6 +50,16 @@ public final class PolicyEntry {
     this.untilThen = untilThen;
   }
 
+  /** Returns an entry with contents as JSON text, which must not be modified. */
+  static PolicyEntry ofTexts(
+      PolicyKey key,
+      Change change,
+      long order,
+      byte @Nullable [] content,
+      byte @Nullable [] untilThen) {
+    return new PolicyEntry(key, change, order, content, untilThen);
+  }
+
   private static byte @Nullable [] text(@Nullable JsonNode tree) {
     return tree == null ? null : PolicyEntryCodec.bytes(tree);
   }
@@ -126,9 +136,16 @@ public final class PolicyEntry {
     return content;
   }
 
-  /** Returns whether the content is equal to a tree; the order of members does not matter. */
-  boolean hasContent(JsonNode tree) {
-    byte[] text = PolicyEntryCodec.bytes(tree);
+  /** Returns the content until the new one is in force as JSON text; null if there is none. */
+  byte @Nullable [] untilThenText() {
+    return untilThen;
+  }
+
+  /**
+   * Returns whether the content is equal to that of a JSON text; the order of members does not
+   * matter.
+   */
+  boolean hasContent(byte[] text) {
     // members in another order give a text of the same length
     return content != null
         && content.length == text.length

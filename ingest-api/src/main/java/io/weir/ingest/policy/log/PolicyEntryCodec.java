@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.policy.log;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
-import com.fasterxml.jackson.databind.util.RawValue;
 import io.weir.topics.wire.MalformedRecordException;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -25,6 +25,9 @@ final class PolicyEntryCodec {
   static final ObjectMapper JSON =
       new ObjectMapper().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS);
 
+  /** The size of most records, which contain a client with one limit of its own. */
+  private static final int USUAL_BYTES = 512;
+
   private static final String DELETED = "deleted";
   private static final String UNTIL_THEN = "until_then";
 
@@ -32,36 +35,46 @@ final class PolicyEntryCodec {
 
   /** Returns the value of an entry's record. */
   static byte[] encode(PolicyEntry entry) {
-    return bytes(tree(entry));
+    ByteArrayOutputStream value = new ByteArrayOutputStream(USUAL_BYTES);
+    try (JsonGenerator json = JSON.createGenerator(value)) {
+      json.writeStartObject();
+      writeMembers(entry, json);
+      json.writeEndObject();
+    } catch (IOException impossible) {
+      throw new UncheckedIOException("writing JSON to memory failed", impossible);
+    }
+    return value.toByteArray();
   }
 
-  /** Returns an entry as a JSON object. */
-  static ObjectNode tree(PolicyEntry entry) {
-    ObjectNode value = JSON.createObjectNode();
+  /** Writes the members of an entry's record. */
+  static void writeMembers(PolicyEntry entry, JsonGenerator json) throws IOException {
     PolicyEntry.Change change = entry.change();
-    value.put("version", change.version());
-    value.put("part", 1);
-    value.put("parts", change.parts());
-    value.put("policies_version", change.policiesVersion());
-    value.put("clients_version", change.clientsVersion());
-    value.put("changed_at_ms", change.atEpochMillis());
-    value.put("changed_by", change.by());
-    value.put("change", change.id());
+    json.writeNumberField("version", change.version());
+    json.writeNumberField("part", 1);
+    json.writeNumberField("parts", change.parts());
+    json.writeNumberField("policies_version", change.policiesVersion());
+    json.writeNumberField("clients_version", change.clientsVersion());
+    json.writeNumberField("changed_at_ms", change.atEpochMillis());
+    json.writeStringField("changed_by", change.by());
+    json.writeStringField("change", change.id());
     if (entry.order() > 0) {
-      value.put("order", entry.order());
+      json.writeNumberField("order", entry.order());
     }
     byte[] content = entry.contentText();
     if (content == null) {
-      value.put(DELETED, true);
+      json.writeBooleanField(DELETED, true);
     } else {
-      value.putRawValue(
-          entry.key().kind().word(), new RawValue(new String(content, StandardCharsets.UTF_8)));
+      writeText(entry.key().kind().word(), content, json);
     }
-    JsonNode untilThen = entry.untilThen();
+    byte[] untilThen = entry.untilThenText();
     if (untilThen != null) {
-      value.set(UNTIL_THEN, untilThen);
+      writeText(UNTIL_THEN, untilThen, json);
     }
-    return value;
+  }
+
+  private static void writeText(String member, byte[] text, JsonGenerator json) throws IOException {
+    json.writeFieldName(member);
+    json.writeRawValue(new String(text, StandardCharsets.UTF_8));
   }
 
   /** Reads the value of a record. */
@@ -79,7 +92,7 @@ final class PolicyEntryCodec {
     return decode(key, tree);
   }
 
-  /** Reads an entry that {@link #tree} wrote. */
+  /** Reads an entry from an object with the members that {@link #writeMembers} writes. */
   static PolicyEntry decode(PolicyKey key, JsonNode tree) throws MalformedRecordException {
     JsonNode content = tree.path(key.kind().word());
     boolean isDeleted = tree.path(DELETED).asBoolean(false);

@@ -107,7 +107,11 @@ public final class PolicyFollower implements AutoCloseable {
   private final SupervisedThread thread;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
+
+  /** The newest version on the disk; guarded by the lock. Read only when it is needed. */
   private @Nullable PolicySnapshot snapshot;
+
+  private boolean isSnapshotRead;
   private long nextSettleNanos = System.nanoTime();
   private volatile boolean maySettle;
   private volatile boolean isFileSettled;
@@ -152,15 +156,12 @@ public final class PolicyFollower implements AutoCloseable {
       LongSupplier clock,
       MeterRegistry registry) {
     PolicyFollower follower = new PolicyFollower(kafka, node, folder, file, clock);
-    PolicySnapshot snapshot = PolicySnapshot.read(folder);
-    follower.snapshot = snapshot;
-    boolean hasSnapshot = snapshot != null && snapshot.state().version() > 0;
-    boolean hasOther = hasSnapshot || file != null;
     follower.thread.start();
-    boolean isRead = follower.awaitFirst(hasOther ? START_TIMEOUT : LONG_START_TIMEOUT, hasOther);
-    if (!isRead) {
+    boolean hasOther = file != null || PolicySnapshot.exists(folder);
+    if (!follower.awaitFirst(hasOther ? START_TIMEOUT : LONG_START_TIMEOUT, hasOther)) {
       InForce stopgap = null;
-      if (snapshot != null && hasSnapshot) {
+      PolicySnapshot snapshot = follower.snapshot();
+      if (snapshot != null) {
         stopgap = InForce.of(snapshot.state(), clock.getAsLong(), Source.SNAPSHOT);
       } else if (file != null) {
         stopgap = follower.ofFile(file);
@@ -411,17 +412,15 @@ public final class PolicyFollower implements AutoCloseable {
       setSettled();
       return;
     }
-    PolicySnapshot known = snapshot;
-    boolean isLost = known != null && known.state().version() > 0;
+    PolicySnapshot known = snapshot();
+    boolean isLost = known != null;
     nextSettleNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
     try {
       PolicyEditor.Outcome outcome =
           editor.change(
               "node " + node + " at its start: " + (isLost ? "lost policies" : given.name()),
               APPLY_TIMEOUT,
-              isLost && known != null
-                  ? PolicyEdits.restore(known.state())
-                  : PolicyEdits.publishFirst(given));
+              known != null ? PolicyEdits.restore(known.state()) : PolicyEdits.publishFirst(given));
       LOG.info(
           "policies_published file={} version={} changed={}",
           isLost ? "-" : given.name(),
@@ -467,9 +466,7 @@ public final class PolicyFollower implements AutoCloseable {
     if (next.version() == 0) {
       setProblem(reasonWithoutLog(opened, present));
       AppliedFile given = file;
-      PolicySnapshot known = snapshot;
-      boolean hasSnapshot = known != null && known.state().version() > 0;
-      if (present == null && given != null && opened.refusal() == null && !hasSnapshot) {
+      if (present == null && given != null && opened.refusal() == null && snapshot() == null) {
         // the file is in force until it is published
         InForce ofFile = ofFile(given);
         if (ofFile != null) {
@@ -493,8 +490,7 @@ public final class PolicyFollower implements AutoCloseable {
           + present.state().version()
           + " stays in force";
     }
-    PolicySnapshot known = snapshot;
-    if (known != null && known.state().version() > 0) {
+    if (snapshot() != null) {
       return "no policies are published any more";
     }
     return file == null
@@ -522,9 +518,30 @@ public final class PolicyFollower implements AutoCloseable {
     }
   }
 
+  /** Returns the newest version on the disk; null if there is none. */
+  private @Nullable PolicySnapshot snapshot() {
+    lock.lock();
+    try {
+      if (!isSnapshotRead) {
+        PolicySnapshot read = PolicySnapshot.read(folder);
+        snapshot = read == null || read.state().version() == 0 ? null : read;
+        isSnapshotRead = true;
+      }
+      return snapshot;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private void writeSnapshot(PolicyLogState state) {
     PolicySnapshot next = new PolicySnapshot(state);
-    snapshot = next;
+    lock.lock();
+    try {
+      snapshot = next;
+      isSnapshotRead = true;
+    } finally {
+      lock.unlock();
+    }
     try {
       next.write(folder);
     } catch (IOException failed) {

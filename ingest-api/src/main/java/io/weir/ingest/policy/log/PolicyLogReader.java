@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -46,7 +47,7 @@ public final class PolicyLogReader implements AutoCloseable {
   private static final int MAX_POLL_RECORDS = 10_000;
   private static final int API_TIMEOUT_MILLIS = 5_000;
 
-  /** Maximum delay between the first and the last entry of a change. */
+  /** Maximum delay between two entries of a change. */
   private static final long MAX_GAP_NANOS = Duration.ofSeconds(5).toNanos();
 
   /** How often a follower checks that Kafka replies and that the topics were not replaced. */
@@ -57,6 +58,7 @@ public final class PolicyLogReader implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PolicyLogReader.class);
 
   private final KafkaConsumer<byte[], byte[]> consumer;
+  private final LongSupplier nanoTime;
 
   /** The newest entry of each key at the first end of the log, until these have taken effect. */
   private final Map<PolicyKey, PolicyEntry> newest = new HashMap<>();
@@ -89,8 +91,9 @@ public final class PolicyLogReader implements AutoCloseable {
   /** The change of the last entry read; the entries of a change share it. */
   private PolicyEntry.@Nullable Change lastChange;
 
-  private PolicyLogReader(KafkaConsumer<byte[], byte[]> consumer) {
+  private PolicyLogReader(KafkaConsumer<byte[], byte[]> consumer, LongSupplier nanoTime) {
     this.consumer = consumer;
+    this.nanoTime = nanoTime;
   }
 
   /**
@@ -167,6 +170,11 @@ public final class PolicyLogReader implements AutoCloseable {
    * @throws org.apache.kafka.common.KafkaException if no address of Kafka can be resolved
    */
   public static PolicyLogReader open(KafkaConnection kafka, String clientId) {
+    return open(kafka, clientId, System::nanoTime);
+  }
+
+  /** Opens a reader that takes the time for {@link #follow} from a clock. */
+  static PolicyLogReader open(KafkaConnection kafka, String clientId, LongSupplier nanoTime) {
     return new PolicyLogReader(
         kafka.consumer(
             Map.of(
@@ -177,7 +185,8 @@ public final class PolicyLogReader implements AutoCloseable {
                 ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG,
                 API_TIMEOUT_MILLIS,
                 ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
-                MAX_POLL_RECORDS)));
+                MAX_POLL_RECORDS)),
+        nanoTime);
   }
 
   /** Returns the content of the log, up to the newest valid version. */
@@ -366,21 +375,26 @@ public final class PolicyLogReader implements AutoCloseable {
    * @throws org.apache.kafka.common.KafkaException if Kafka does not reply
    */
   public PolicyLogState follow(Duration longest) {
-    boolean wasWaiting = !waiting.isEmpty();
+    int arrived = arrivedOfFirstWaiting();
     take(consumer.poll(longest), entry -> {});
-    if (!wasWaiting) {
-      waitingSinceNanos = System.nanoTime();
+    if (arrived == 0 || arrivedOfFirstWaiting() != arrived) {
+      waitingSinceNanos = nanoTime.getAsLong();
     }
     applyCompleteChanges();
     long next = Math.max(state.version(), readThrough) + 1;
     if (!waiting.isEmpty()
         && (refusal == null || waiting.firstKey() != next)
-        && System.nanoTime() - waitingSinceNanos > MAX_GAP_NANOS) {
+        && nanoTime.getAsLong() - waitingSinceNanos > MAX_GAP_NANOS) {
       throw new LogReplacedException(
           "version " + next + " is missing, or version " + waiting.firstKey() + " is incomplete");
     }
     checkTopics();
     return state;
+  }
+
+  /** Returns how many entries of the first waiting change were read; 0 if none waits. */
+  private int arrivedOfFirstWaiting() {
+    return waiting.isEmpty() ? 0 : waiting.firstEntry().getValue().entries.size();
   }
 
   /** Checks from time to time that Kafka replies, and that the topics were not replaced. */

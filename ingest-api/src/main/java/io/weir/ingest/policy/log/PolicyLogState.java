@@ -207,24 +207,23 @@ public final class PolicyLogState {
    * @throws InvalidPoliciesException if the resulting state is invalid
    */
   public PolicyLogState after(Collection<PolicyEntry> changes) throws InvalidPoliciesException {
-    SortedMap<PolicyKey, PolicyEntry> nextEntries = new TreeMap<>(entries);
     SortedMap<PolicyKey, PolicyEntry> changed = new TreeMap<>();
     long next = version;
     for (PolicyEntry entry : changes) {
       changed.put(entry.key(), entry);
       next = Math.max(next, entry.version());
     }
-    nextEntries.putAll(changed);
     Map<PolicyKey, Timed> nextPolicies = new HashMap<>(policies);
     Map<String, ClientSettings> nextSettings = new HashMap<>(clients.settings());
     Map<String, Set<String>> nextPlans = new HashMap<>(clients.plans());
     PolicyMode mode = enforcement;
     List<String> problems = new ArrayList<>();
     SharedSettings shared = new SharedSettings();
-    for (PolicyEntry entry : changed.values()) {
+    for (Map.Entry<PolicyKey, PolicyEntry> each : changed.entrySet()) {
+      PolicyEntry entry = each.getValue();
       switch (entry.key().kind()) {
         case POLICY -> readPolicy(entry, nextPolicies, problems);
-        case CLIENT -> nextEntries.put(entry.key(), shared.read(entry, nextSettings, problems));
+        case CLIENT -> each.setValue(shared.read(entry, nextSettings, problems));
         case PLAN -> readPlan(entry, nextPlans, problems);
         case SETTING -> readSetting(entry, problems);
         case SWITCH -> mode = mode(entry, mode, problems);
@@ -238,6 +237,7 @@ public final class PolicyLogState {
         }
       }
     }
+    SortedMap<PolicyKey, PolicyEntry> nextEntries = merged(entries, changed);
     if (nextPolicies.size() > PolicySet.MAX_POLICIES) {
       problems.add("there must be at most " + PolicySet.MAX_POLICIES + " policies");
     }
@@ -268,6 +268,20 @@ public final class PolicyLogState {
       throw new InvalidPoliciesException(problems);
     }
     return new PolicyLogState(next, nextEntries, nextPolicies, nextClients, unmatched, mode);
+  }
+
+  /** Returns both maps in one; an entry of the second one replaces that of the first. */
+  private static SortedMap<PolicyKey, PolicyEntry> merged(
+      SortedMap<PolicyKey, PolicyEntry> entries, SortedMap<PolicyKey, PolicyEntry> changed) {
+    // copying a sorted map takes linear time, so the larger one is copied
+    if (entries.size() > changed.size()) {
+      SortedMap<PolicyKey, PolicyEntry> merged = new TreeMap<>(entries);
+      merged.putAll(changed);
+      return merged;
+    }
+    SortedMap<PolicyKey, PolicyEntry> merged = new TreeMap<>(changed);
+    entries.forEach(merged::putIfAbsent);
+    return merged;
   }
 
   /**

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.topics.wire.MalformedRecordException;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
@@ -45,6 +44,11 @@ record PolicySnapshot(PolicyLogState state) {
   private static final String CHECKSUM = "crc32c";
 
   private static final Logger LOG = LoggerFactory.getLogger(PolicySnapshot.class);
+
+  /** Returns whether a folder has a snapshot, readable or not. */
+  static boolean exists(Path folder) {
+    return Files.exists(folder.resolve(FILE));
+  }
 
   /** Reads the snapshot in a folder; returns null if it is missing, damaged or unreadable. */
   static @Nullable PolicySnapshot read(Path folder) {
@@ -150,11 +154,11 @@ record PolicySnapshot(PolicyLogState state) {
     json.writeNumberField("version", state.version());
     json.writeArrayFieldStart("entries");
     for (PolicyEntry entry : state.entries()) {
-      ObjectNode each = PolicyEntryCodec.JSON.createObjectNode();
-      each.put("kind", entry.key().kind().word());
-      each.put("name", entry.key().name());
-      each.setAll(PolicyEntryCodec.tree(entry));
-      json.writeTree(each);
+      json.writeStartObject();
+      json.writeStringField("kind", entry.key().kind().word());
+      json.writeStringField("name", entry.key().name());
+      PolicyEntryCodec.writeMembers(entry, json);
+      json.writeEndObject();
     }
     json.writeEndArray();
     json.flush();
