@@ -21,6 +21,8 @@ import io.weir.limits.policy.PolicyMatch;
 import io.weir.limits.policy.PolicyMode;
 import io.weir.limits.policy.PolicySet;
 import io.weir.limits.policy.UnknownClients;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -585,6 +587,25 @@ final class PolicyFileTest {
     assertTrue(invalid("").get(0).contains("empty"));
     assertTrue(invalid("- a").get(0).contains("mapping"));
     assertTrue(invalid("policies: []\npolicies: []").get(0).contains("duplicate"));
+  }
+
+  /** Regression: more than 100,000 clients were refused, and each had its own copy of its settings. */
+  @Test
+  void parse_manyClients_equalSettingsAreOneObject() {
+    int clients = 100_001;
+    StringBuilder yaml =
+        new StringBuilder("policies:\n  - name: a\n    " + LIMIT + "\nclients:\n");
+    for (int i = 0; i < clients; i++) {
+      yaml.append(
+          "  c%d: {limits: {a: {capacity: %d, refill_tokens: 1, refill_period: PT1S}}}\n"
+              .formatted(i, 5 + i % 2));
+    }
+    Map<String, ClientSettings> settings = valid(yaml.toString()).clients().settings();
+    Set<ClientSettings> distinct = Collections.newSetFromMap(new IdentityHashMap<>());
+    distinct.addAll(settings.values());
+
+    assertEquals(clients, settings.size());
+    assertEquals(2, distinct.size());
   }
 
   /** Each once ended in an exception, used all memory, or was not reported in one short line. */
