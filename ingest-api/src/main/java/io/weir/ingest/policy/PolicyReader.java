@@ -313,7 +313,7 @@ final class PolicyReader {
       return settings;
     }
     // clients that share a node share its settings; these are read once
-    Map<JsonNode, ClientSettings> valid = new IdentityHashMap<>();
+    IdentityHashMap<JsonNode, ClientSettings> valid = new IdentityHashMap<>();
     for (Map.Entry<String, JsonNode> client : node.properties()) {
       ClientSettings known = valid.get(client.getValue());
       if (known == null) {

@@ -3,7 +3,6 @@ package io.weir.ingest.policy.log;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.IdentityHashMap;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * once. The contents must not be modified meanwhile. Not thread-safe.
  */
 final class ContentTexts {
-  private final Map<JsonNode, byte[]> texts = new IdentityHashMap<>();
+  private final IdentityHashMap<JsonNode, byte[]> texts = new IdentityHashMap<>();
 
   /** Returns the text of a content, which must not be modified; null if there is no content. */
   byte @Nullable [] of(@Nullable JsonNode content) {
