@@ -165,12 +165,7 @@ public final class CheckApi implements AutoCloseable {
     this.openMeterEventDirectly = new Direct(false, events::openMeterOne);
     this.openMeterEventsDirectly = new Direct(true, events::openMeterBatch);
     this.rateLimits =
-        new RateLimits(
-            parts.gate(),
-            parts.settler(),
-            settings.rateLimits(),
-            verdictFields::ofRateLimit,
-            statistics.registry());
+        new RateLimits(parts.gate(), settings.rateLimits(), verdictFields::ofRateLimit);
     this.rateLimitDirectly =
         new Direct(
             false,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.rls;
 
-import com.google.protobuf.UnknownFieldSet;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
 import io.weir.ingest.gate.Call;
@@ -42,17 +41,14 @@ final class DescriptorReader {
   private static final int IS_NEGATIVE_HITS = 4;
 
   private final Set<String> clientKeys;
-  private final boolean givesBack;
 
   /**
    * Creates a reader.
    *
    * @param clientKeys keys of entries whose value is the name of the client
-   * @param givesBack whether clients may give hits back
    */
-  DescriptorReader(List<String> clientKeys, boolean givesBack) {
+  DescriptorReader(List<String> clientKeys) {
     this.clientKeys = Set.copyOf(clientKeys);
-    this.givesBack = givesBack;
   }
 
   /**
@@ -60,12 +56,11 @@ final class DescriptorReader {
    *
    * @param call the call that represents it; its cost is 1 if it takes no tokens
    * @param isPeek whether to take no tokens and record nothing
-   * @param negativeHits number of hits to give back; 0 for none
    */
-  record Asked(Call call, boolean isPeek, long negativeHits) {
+  record Asked(Call call, boolean isPeek) {
     /** Returns the same descriptor with another call. */
     Asked of(Call replacement) {
-      return new Asked(replacement, isPeek, negativeHits);
+      return new Asked(replacement, isPeek);
     }
   }
 
@@ -95,7 +90,7 @@ final class DescriptorReader {
   private Asked read(String domain, RateLimitDescriptor descriptor, String path, long ofRequest)
       throws InvalidRequestException {
     requireCount(path + ".entries", descriptor.getEntriesCount(), MAX_ENTRIES);
-    boolean isNegative = isNegative(descriptor, path);
+    requireNoNegativeHits(descriptor, path);
     long hits =
         descriptor.hasHitsAddend()
             ? hits(descriptor.getHitsAddend().getValue(), path + ".hits_addend")
@@ -128,11 +123,8 @@ final class DescriptorReader {
             CallEvent.DEFAULT_METER,
             ip,
             attributes);
-    boolean takes = hits > 0 && !isNegative;
     return new Asked(
-        new Call(facts, takes ? hits : 1, null, null, new Descriptor(names, limit)),
-        hits == 0,
-        isNegative ? hits : 0);
+        new Call(facts, Math.max(1, hits), null, null, new Descriptor(names, limit)), hits == 0);
   }
 
   private static List<String> keys(RateLimitDescriptor descriptor, String path)
@@ -159,33 +151,23 @@ final class DescriptorReader {
     return -1;
   }
 
-  /** Returns whether hits are given back; if the field is repeated, the last value applies. */
-  private boolean isNegative(RateLimitDescriptor descriptor, String path)
+  /** Refuses hits to give back. If the field is repeated, the last value applies. */
+  private static void requireNoNegativeHits(RateLimitDescriptor descriptor, String path)
       throws InvalidRequestException {
     List<Long> sent = descriptor.getUnknownFields().getField(IS_NEGATIVE_HITS).getVarintList();
-    if (sent.isEmpty() || sent.get(sent.size() - 1) == 0) {
-      return false;
+    if (!sent.isEmpty() && sent.get(sent.size() - 1) != 0) {
+      throw negativeHits(path);
     }
-    String field = path + ".is_negative_hits";
-    if (!givesBack) {
-      throw new InvalidRequestException(
-          field, "is not supported by this node: " + RateLimitSettings.NEGATIVE_HITS + " is off");
-    }
-    if (descriptor.hasLimit()) {
-      throw new InvalidRequestException(
-          field, "must not be used together with limit: hits of such a limit are not recorded");
-    }
-    return true;
   }
 
-  /** Returns a descriptor that gives its hits back. */
-  static RateLimitDescriptor negative(RateLimitDescriptor descriptor) {
-    return descriptor.toBuilder()
-        .mergeUnknownFields(
-            UnknownFieldSet.newBuilder()
-                .addField(IS_NEGATIVE_HITS, UnknownFieldSet.Field.newBuilder().addVarint(1).build())
-                .build())
-        .build();
+  /**
+   * Returns the refusal of a descriptor with hits to give back.
+   *
+   * @param path the descriptor's path in the request
+   */
+  static InvalidRequestException negativeHits(String path) {
+    return new InvalidRequestException(
+        path + ".is_negative_hits", "must be false or absent: Weir does not give hits back");
   }
 
   private static long hits(long unsigned, String field) throws InvalidRequestException {

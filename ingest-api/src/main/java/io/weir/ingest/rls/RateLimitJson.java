@@ -15,8 +15,6 @@ import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.HashSet;
-import java.util.Set;
 
 /**
  * Reads requests and writes answers in the JSON form of Protocol Buffers: names in camel case or as
@@ -56,7 +54,7 @@ final class RateLimitJson {
     if (!(tree instanceof ObjectNode request)) {
       throw new InvalidRequestException("", "the body must be one JSON object");
     }
-    Set<Integer> negative = takeNegativeHits(request);
+    removeNegativeHits(request);
     JsonFormat.Parser parser = JsonFormat.parser();
     RateLimitRequest.Builder read = RateLimitRequest.newBuilder();
     try {
@@ -65,39 +63,26 @@ final class RateLimitJson {
       throw new InvalidRequestException(
           "", "the body is not a RateLimitRequest: " + invalid.getMessage());
     }
-    for (int index : negative) {
-      read.setDescriptors(index, DescriptorReader.negative(read.getDescriptors(index)));
-    }
     return read.build();
   }
 
   /**
-   * Removes a member that is newer than the message classes of this build.
-   *
-   * @return the descriptors in which it is true, by index from 0
+   * Removes a member that is newer than the message classes of this build, and refuses a value
+   * other than false. So the member is never ignored as an unknown one.
    */
-  private static Set<Integer> takeNegativeHits(ObjectNode request) throws InvalidRequestException {
-    Set<Integer> negative = new HashSet<>();
+  private static void removeNegativeHits(ObjectNode request) throws InvalidRequestException {
     int index = 0;
     for (JsonNode descriptor : request.path("descriptors")) {
       if (descriptor instanceof ObjectNode members) {
         for (String name : new String[] {"isNegativeHits", "is_negative_hits"}) {
           JsonNode value = members.remove(name);
-          if (value == null || value.isNull()) {
-            continue;
-          }
-          if (!value.isBoolean()) {
-            throw new InvalidRequestException(
-                "descriptors[" + index + "].is_negative_hits", "must be true or false");
-          }
-          if (value.booleanValue()) {
-            negative.add(index);
+          if (value != null && !value.isNull() && !(value.isBoolean() && !value.booleanValue())) {
+            throw DescriptorReader.negativeHits("descriptors[" + index + "]");
           }
         }
       }
       index++;
     }
-    return negative;
   }
 
   /** Returns an answer in JSON. */

@@ -15,13 +15,10 @@ import org.jspecify.annotations.Nullable;
  * @param host the address that the gRPC port binds
  * @param port the gRPC port, 0 for any free port; null for none
  * @param clientKeys keys of descriptor entries whose value is the name of the client
- * @param negativeHits whether clients may give hits back
  */
-public record RateLimitSettings(
-    String host, @Nullable Integer port, List<String> clientKeys, boolean negativeHits) {
+public record RateLimitSettings(String host, @Nullable Integer port, List<String> clientKeys) {
   /** Settings without a gRPC port, and without keys that name clients. */
-  public static final RateLimitSettings OFF =
-      new RateLimitSettings("127.0.0.1", null, List.of(), false);
+  public static final RateLimitSettings OFF = new RateLimitSettings("127.0.0.1", null, List.of());
 
   /** The variable with the port. */
   public static final String PORT = "WEIR_GRPC_PORT";
@@ -31,15 +28,6 @@ public record RateLimitSettings(
 
   /** The variable with the keys of entries that name clients. */
   public static final String CLIENT_KEYS = "WEIR_RLS_CLIENT_KEYS";
-
-  /** The variable that controls whether hits may be given back. */
-  public static final String NEGATIVE_HITS = "WEIR_RLS_NEGATIVE_HITS";
-
-  /** The values of an on/off setting. */
-  private enum Switch {
-    ON,
-    OFF
-  }
 
   public RateLimitSettings {
     clientKeys = List.copyOf(clientKeys);
@@ -55,8 +43,7 @@ public record RateLimitSettings(
     return new RateLimitSettings(
         isOn ? access.host(settings, HOST) : OFF.host,
         isOn ? settings.port(PORT, 0) : null,
-        clientKeys(settings.text(CLIENT_KEYS, "")),
-        settings.choice(NEGATIVE_HITS, Switch.OFF) == Switch.ON);
+        clientKeys(settings.text(CLIENT_KEYS, "")));
   }
 
   private static List<String> clientKeys(String list) {
@@ -85,8 +72,6 @@ public record RateLimitSettings(
   public String toString() {
     return (port == null ? "off" : host + ":" + port)
         + " client_keys="
-        + String.join(",", clientKeys)
-        + " negative_hits="
-        + (negativeHits ? "on" : "off");
+        + String.join(",", clientKeys);
   }
 }

@@ -5,15 +5,11 @@ import io.envoyproxy.envoy.config.core.v3.HeaderValue;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
-import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus;
-import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.ingest.gate.Call;
 import io.weir.ingest.gate.CallTrace;
 import io.weir.ingest.gate.CheckGate;
 import io.weir.ingest.gate.CheckOutcome;
-import io.weir.ingest.gate.Descriptor;
 import io.weir.ingest.gate.LimitStatus;
-import io.weir.ingest.settle.Settler;
 import io.weir.ingest.trace.RequestTrace;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,14 +21,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Decides requests of Envoy's rate limit service. Each descriptor is a separate call, decided and
  * recorded like one of {@code POST /v1/check}. A request is over the limit if one of its calls is.
- * A descriptor that gives hits back is not a call: it settles earlier calls. Thread-safe; blocks no
- * thread.
+ * Thread-safe; blocks no thread.
  */
 public final class RateLimits {
   private final CheckGate gate;
   private final DescriptorReader reader;
   private final HeaderFields fields;
-  private final @Nullable NegativeHits negativeHits;
 
   /** Provides the header fields of the answer to a decided call. */
   public interface HeaderFields {
@@ -65,19 +59,12 @@ public final class RateLimits {
   /**
    * Creates the service.
    *
-   * @param settler settles the calls whose hits are given back
    * @param fields provides the header fields that Envoy adds to the answer to its caller
    */
-  public RateLimits(
-      CheckGate gate,
-      Settler settler,
-      RateLimitSettings settings,
-      HeaderFields fields,
-      MeterRegistry registry) {
+  public RateLimits(CheckGate gate, RateLimitSettings settings, HeaderFields fields) {
     this.gate = gate;
-    this.reader = new DescriptorReader(settings.clientKeys(), settings.negativeHits());
+    this.reader = new DescriptorReader(settings.clientKeys());
     this.fields = fields;
-    this.negativeHits = settings.negativeHits() ? new NegativeHits(settler, registry) : null;
   }
 
   /**
@@ -100,7 +87,7 @@ public final class RateLimits {
       pending.add(submit(each, cacheTimeout, ofCall));
     }
     return CompletableFuture.allOf(pending.toArray(CompletableFuture[]::new))
-        .thenApply(all -> verdict(asked, pending.stream().map(CompletableFuture::join).toList()));
+        .thenApply(all -> verdict(pending.stream().map(CompletableFuture::join).toList()));
   }
 
   @SuppressWarnings("ReferenceEquality") // the gate returns the same list if nothing is replaced
@@ -125,33 +112,7 @@ public final class RateLimits {
     if (asked.isPeek()) {
       return gate.submitPeek(asked.call(), cacheTimeout, trace);
     }
-    NegativeHits negative = negativeHits;
-    if (negative == null) {
-      return gate.submit(asked.call(), cacheTimeout, trace);
-    }
-    if (asked.negativeHits() > 0) {
-      return negative
-          .giveBack(asked.call().facts(), asked.negativeHits())
-          .thenCompose(
-              refused ->
-                  refused.isEmpty()
-                      ? gate.submitPeek(asked.call(), cacheTimeout, trace)
-                      : CompletableFuture.completedFuture(new CheckOutcome.NotKept(refused.get())));
-    }
-    CompletableFuture<CheckOutcome> decided = gate.submit(asked.call(), cacheTimeout, trace);
-    // hits of a limit in the request are not recorded, so they cannot be given back
-    return hasOwnLimit(asked.call())
-        ? decided
-        : decided.thenApply(
-            outcome -> {
-              negative.remember(outcome);
-              return outcome;
-            });
-  }
-
-  private static boolean hasOwnLimit(Call call) {
-    Descriptor descriptor = call.descriptor();
-    return descriptor != null && descriptor.limit() != null;
+    return gate.submit(asked.call(), cacheTimeout, trace);
   }
 
   /**
@@ -166,15 +127,10 @@ public final class RateLimits {
     return decide(RateLimitJson.read(body, ignoresUnknown), null, trace);
   }
 
-  private Verdict verdict(List<DescriptorReader.Asked> asked, List<CheckOutcome> outcomes) {
+  private Verdict verdict(List<CheckOutcome> outcomes) {
     RateLimitResponse.Builder response = RateLimitResponse.newBuilder().setOverallCode(Code.OK);
     CheckOutcome.Decided deciding = null;
-    for (int i = 0; i < outcomes.size(); i++) {
-      CheckOutcome outcome = outcomes.get(i);
-      if (asked.get(i).negativeHits() > 0 && !(outcome instanceof CheckOutcome.NotKept)) {
-        response.addStatuses(givenBack(outcome));
-        continue;
-      }
+    for (CheckOutcome outcome : outcomes) {
       if (!(outcome instanceof CheckOutcome.Decided decided)) {
         return new Verdict.NotAnswered(outcome);
       }
@@ -193,16 +149,6 @@ public final class RateLimits {
                       HeaderValue.newBuilder().setKey(name).setValue(value)));
     }
     return new Verdict.Answered(response.build());
-  }
-
-  /**
-   * Returns the status of a descriptor that gives hits back: it is always within its limits,
-   * whether or not their rest is known.
-   */
-  private static DescriptorStatus givenBack(CheckOutcome peeked) {
-    return peeked instanceof CheckOutcome.Decided decided
-        ? DescriptorStatuses.of(decided).toBuilder().setCode(Code.OK).build()
-        : DescriptorStatus.newBuilder().setCode(Code.OK).build();
   }
 
   /**

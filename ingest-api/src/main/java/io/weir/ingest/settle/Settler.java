@@ -16,11 +16,6 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.CallSettlement;
 import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Standing;
-import io.weir.topics.model.UsagePosition;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.function.BiConsumer;
 
 /**
  * Settles calls: finds the call, records its actual cost, and waits for the aggregator's verdict.
@@ -40,15 +35,6 @@ public final class Settler {
     this.statistics = new SettleStatistics(registry);
   }
 
-  /**
-   * A call of this node to be settled, for which no search is needed.
-   *
-   * @param call the allowed call, as recorded
-   * @param position the position at which it was recorded
-   * @param actualCost the cost at which to bill it, 0 to {@link CallEvent#MAX_QUANTITY}
-   */
-  public record KnownCall(CallEvent call, UsagePosition position, long actualCost) {}
-
   /** Returns the counts of outcomes. */
   SettleStatistics statistics() {
     return statistics;
@@ -63,47 +49,6 @@ public final class Settler {
     SettleOutcome outcome = settle(finder.find(query), actualCost);
     statistics.count(outcome);
     return outcome;
-  }
-
-  /**
-   * Records settlements of calls that need no search, and returns without waiting. The aggregator
-   * treats them like those of {@link #settle}: for each call the first settlement counts.
-   *
-   * @param calls at most {@value CallLog#MAX_CALLS}
-   * @param onVerdict receives each call and the aggregator's verdict on it, on a thread that must
-   *     not be blocked. Not called for a call that was not recorded, nor if the verdict does not
-   *     arrive
-   * @return completes with one result per call in the same order, on a thread that must not be
-   *     blocked; the log accepts or refuses the settlements together
-   */
-  public CompletableFuture<List<Recorded>> submit(
-      List<KnownCall> calls, BiConsumer<KnownCall, SettlementVerdict> onVerdict) {
-    Ticket ticket = log.begin();
-    List<CallEvent> lines = new ArrayList<>(calls.size());
-    try {
-      for (KnownCall each : calls) {
-        lines.add(
-            each.call()
-                .settledAt(
-                    new CallSettlement(
-                        each.actualCost(), ticket.begunAtEpochMillis(), each.position())));
-      }
-    } catch (RuntimeException | Error failed) {
-      ticket.abandon();
-      throw failed;
-    }
-    return log.submit(ticket, lines)
-        .thenApply(
-            results -> {
-              for (int i = 0; i < results.size(); i++) {
-                KnownCall call = calls.get(i);
-                if (results.get(i) instanceof Recorded.Durable durable) {
-                  verdicts.onVerdict(
-                      durable.position(), verdict -> onVerdict.accept(call, verdict));
-                }
-              }
-              return results;
-            });
   }
 
   private SettleOutcome settle(Finding finding, long actualCost) {

@@ -11,12 +11,11 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes verdicts to waiting threads and to registered callbacks. A verdict that arrives before its
- * requester is kept, so that the order does not matter. Thread-safe.
+ * Passes verdicts to waiting threads. A verdict that arrives before its requester is kept, so that
+ * the order does not matter. Thread-safe.
  */
 final class VerdictBoard {
   /** Maximum number of verdicts that are kept or awaited; beyond it the oldest is discarded. */
@@ -34,17 +33,6 @@ final class VerdictBoard {
         }
       };
 
-  private final Map<UsagePosition, Consumer<SettlementVerdict>> toBeCalled =
-      new LinkedHashMap<>() {
-        private static final long serialVersionUID = 1L;
-
-        @Override
-        protected boolean removeEldestEntry(
-            Map.Entry<UsagePosition, Consumer<SettlementVerdict>> eldest) {
-          return size() > MAX_KEPT;
-        }
-      };
-
   /**
    * Creates an empty board.
    *
@@ -56,33 +44,7 @@ final class VerdictBoard {
 
   /** Publishes a verdict to its current or later requester. */
   void publish(SettlementVerdict verdict) {
-    Consumer<SettlementVerdict> callback;
-    synchronized (this) {
-      callback = toBeCalled.remove(verdict.position());
-      if (callback == null) {
-        of(verdict.position()).complete(verdict);
-      }
-    }
-    if (callback != null) {
-      callback.accept(verdict);
-    }
-  }
-
-  /** Calls the callback with a verdict: immediately if it has arrived, else when it arrives. */
-  void onVerdict(UsagePosition settlement, Consumer<SettlementVerdict> callback) {
-    SettlementVerdict arrived = null;
-    synchronized (this) {
-      CompletableFuture<SettlementVerdict> known = kept.get(settlement);
-      if (known != null && known.isDone()) {
-        kept.remove(settlement);
-        arrived = known.join();
-      } else {
-        toBeCalled.put(settlement, callback);
-      }
-    }
-    if (arrived != null) {
-      callback.accept(arrived);
-    }
+    of(verdict.position()).complete(verdict);
   }
 
   /** Waits for a verdict. Returns null after the timeout or if too many threads wait. */

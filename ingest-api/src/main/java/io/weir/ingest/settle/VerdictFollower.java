@@ -17,7 +17,6 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
@@ -89,11 +88,6 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
   @Override
   public @Nullable SettlementVerdict await(UsagePosition settlement) {
     return board.await(settlement, TIMEOUT);
-  }
-
-  @Override
-  public void onVerdict(UsagePosition settlement, Consumer<SettlementVerdict> callback) {
-    board.onVerdict(settlement, callback);
   }
 
   /** Follows the topic, with a new consumer after each failure. */

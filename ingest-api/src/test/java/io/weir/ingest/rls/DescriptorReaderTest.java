@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 final class DescriptorReaderTest {
-  private final DescriptorReader reader = new DescriptorReader(List.of("user_id", "tenant"), false);
+  private final DescriptorReader reader = new DescriptorReader(List.of("user_id", "tenant"));
 
   private Call call(RateLimitDescriptor descriptor) {
     return read(Requests.of(descriptor)).get(0).call();
@@ -226,45 +226,9 @@ final class DescriptorReaderTest {
   }
 
   @Test
-  void read_negativeHits_areNoCall_andAPeekIfTheyAreNone() throws InvalidRequestException {
-    DescriptorReader givesBack = new DescriptorReader(List.of(), true);
-    RateLimitDescriptor asked = descriptor("path", "/x");
-    RateLimitRequest request =
-        Requests.of(
-            asked,
-            Requests.negative(asked),
-            Requests.negative(withHits(asked, 7)),
-            Requests.negative(withHits(asked, 0)));
-    List<DescriptorReader.Asked> read = givesBack.read(request);
-
-    assertEquals(
-        List.of(0L, 1L, 7L, 0L), read.stream().map(DescriptorReader.Asked::negativeHits).toList());
-    assertEquals(
-        List.of(false, false, false, true),
-        read.stream().map(DescriptorReader.Asked::isPeek).toList());
-    assertEquals(1, read.get(2).call().cost());
-    List<DescriptorReader.Asked> ofRequest =
-        givesBack.read(request.toBuilder().setHitsAddend(5).build());
-    assertEquals(5, ofRequest.get(1).negativeHits());
-    assertEquals(5, ofRequest.get(0).call().cost());
-  }
-
-  @Test
-  void read_negativeHits_areRefusedWithoutTheSetting_andBesideALimit() {
-    RateLimitDescriptor asked = Requests.negative(descriptor("path", "/x"));
-    assertEquals(
-        "descriptors[0].is_negative_hits is not supported by this node: WEIR_RLS_NEGATIVE_HITS is"
-            + " off",
-        refusal(reader, asked));
-    assertEquals(
-        "descriptors[0].is_negative_hits must not be used together with limit: hits of such a"
-            + " limit are not recorded",
-        refusal(new DescriptorReader(List.of(), true), withLimit(asked, 5, RateLimitUnit.MINUTE)));
-  }
-
-  private static String refusal(DescriptorReader by, RateLimitDescriptor descriptor) {
-    return String.valueOf(
-        assertThrows(InvalidRequestException.class, () -> by.read(Requests.of(descriptor)))
-            .getMessage());
+  void read_negativeHits_areRefused() {
+    assertRefused(
+        "descriptors[1].is_negative_hits must be false or absent: Weir does not give hits back",
+        Requests.of(descriptor("path", "/x"), Requests.negative(descriptor("path", "/x"))));
   }
 }

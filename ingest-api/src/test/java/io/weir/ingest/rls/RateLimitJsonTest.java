@@ -43,23 +43,17 @@ final class RateLimitJsonTest {
   }
 
   @Test
-  void read_negativeHits_becomeTheFieldThatIsSentOverGrpc() throws InvalidRequestException {
-    for (String name : List.of("isNegativeHits", "is_negative_hits")) {
-      RateLimitRequest request =
-          read("{\"domain\":\"shop\",\"descriptors\":[{},{\"" + name + "\":true}]}", false);
-      assertEquals(Requests.negative(Requests.descriptor()), request.getDescriptors(1), name);
-      assertEquals(Requests.descriptor(), request.getDescriptors(0), name);
-    }
-  }
-
-  @Test
-  void read_negativeHitsThatAreNoTruthValue_areRefused_andNotChargedAsPositiveOnes()
+  void read_negativeHits_areRefused_evenIfUnknownMembersAreIgnored()
       throws InvalidRequestException {
-    for (String value : List.of("\"yes\"", "\"true\"", "1", "0", "[]", "{}")) {
-      InvalidRequestException refused =
-          assertThrows(
-              InvalidRequestException.class, () -> read(negativeHits(value), false), value);
-      assertEquals("descriptors[0].is_negative_hits", refused.field());
+    for (String value : List.of("true", "\"yes\"", "\"true\"", "1", "0", "[]", "{}")) {
+      for (boolean ignoresUnknown : new boolean[] {false, true}) {
+        InvalidRequestException refused =
+            assertThrows(
+                InvalidRequestException.class,
+                () -> read(negativeHits(value), ignoresUnknown),
+                value);
+        assertEquals("descriptors[0].is_negative_hits", refused.field());
+      }
     }
     for (String value : List.of("false", "null")) {
       assertEquals(1, read(negativeHits(value), false).getDescriptorsCount());
@@ -72,7 +66,7 @@ final class RateLimitJsonTest {
 
   @Test
   void read_unpairedSurrogates_haveEndpointsOfTheirOwn() throws InvalidRequestException {
-    DescriptorReader reader = new DescriptorReader(List.of("user"), false);
+    DescriptorReader reader = new DescriptorReader(List.of("user"));
 
     for (String key : List.of("path", "user")) {
       var one = reader.read(read(surrogate(key, "\\ud800"), false)).get(0).call().facts();

@@ -452,8 +452,7 @@ final class RateLimitServiceIT {
             Requests.of(withHits(good, -1)),
             "descriptors[0].limit.unit must be a unit of time, is 0",
             Requests.of(withLimit(good, 1, RateLimitUnit.UNKNOWN)),
-            "descriptors[1].is_negative_hits is not supported by this node: WEIR_RLS_NEGATIVE_HITS is"
-                + " off",
+            "descriptors[1].is_negative_hits must be false or absent: Weir does not give hits back",
             Requests.of(good, Requests.negative(good)));
 
     wrong.forEach(
@@ -529,6 +528,14 @@ final class RateLimitServiceIT {
       assertEquals(
           wrong.getValue(), JSON.readTree(answer.body()).path("reason").asText(), answer.body());
     }
+    HttpResponse<String> negative =
+        node.post(
+            "/json",
+            "{\"domain\":\"shop\",\"descriptors\":[{" + entries + ",\"is_negative_hits\":true}]}");
+    assertEquals(
+        "descriptors[0].is_negative_hits",
+        JSON.readTree(negative.body()).path("field").asText(),
+        negative.body());
     HttpResponse<String> notNegative =
         node.post(
             "/json",

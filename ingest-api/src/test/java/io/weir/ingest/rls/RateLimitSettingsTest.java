@@ -20,7 +20,7 @@ final class RateLimitSettingsTest {
   @Test
   void port_thatIsNotSet_isNone() {
     assertEquals(RateLimitSettings.OFF, read(Map.of()));
-    assertEquals("off client_keys= negative_hits=off", read(Map.of()).toString());
+    assertEquals("off client_keys=", read(Map.of()).toString());
   }
 
   @Test
@@ -28,18 +28,10 @@ final class RateLimitSettingsTest {
     RateLimitSettings settings =
         read(Map.of("WEIR_GRPC_PORT", "0", "WEIR_RLS_CLIENT_KEYS", "user_id, tenant"));
 
-    assertEquals(
-        new RateLimitSettings("127.0.0.1", 0, List.of("user_id", "tenant"), false), settings);
+    assertEquals(new RateLimitSettings("127.0.0.1", 0, List.of("user_id", "tenant")), settings);
     assertRefused("WEIR_GRPC_HOST is 0.0.0.0", "WEIR_GRPC_PORT", "1", "WEIR_GRPC_HOST", "0.0.0.0");
     assertEquals(
         "0.0.0.0", read(Map.of("WEIR_GRPC_PORT", "1", "WEIR_UNPROTECTED", "allow")).host());
-  }
-
-  @Test
-  void negativeHits_areGivenBackOnlyIfThatIsSet() {
-    assertTrue(read(Map.of("WEIR_RLS_NEGATIVE_HITS", "on")).negativeHits());
-    assertRefused(
-        "WEIR_RLS_NEGATIVE_HITS must be", "WEIR_RLS_NEGATIVE_HITS", "yes", "WEIR_GRPC_HOST", "");
   }
 
   @Test

@@ -50,7 +50,7 @@ final class ReceivedRequestTest {
 
   @Test
   void callsOfValuesThatAreNotUtf8_haveEndpointsAndClientsOfTheirOwn() throws Exception {
-    DescriptorReader reader = new DescriptorReader(List.of("d"), false);
+    DescriptorReader reader = new DescriptorReader(List.of("d"));
     var one = reader.read(read(Requests.withBytes(ofTwo(), "QQ", 0xff, 0x41)));
     var other = reader.read(read(Requests.withBytes(ofTwo(), "QQ", 0xfe, 0x41)));
 

@@ -26,9 +26,7 @@ import io.weir.topics.model.Stamp;
 import io.weir.topics.model.UsagePosition;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -132,55 +130,6 @@ final class SettlerTest {
     assertEquals(1, settler.statistics().of(Result.SETTLED).count());
     assertEquals(1, settler.statistics().of(Result.UNCHANGED).count());
     assertEquals(1, settler.statistics().of(Result.CONFLICT).count());
-  }
-
-  @Test
-  void submit_knownCalls_recordsTheirPositions_andPassesVerdictsOn() {
-    judge = before(null);
-    List<String> told = new ArrayList<>();
-    Settler.KnownCall known = new Settler.KnownCall(call(true), CALL_AT, 3);
-    List<Recorded> results =
-        settler().submit(List.of(known), (one, verdict) -> told.add(one + " " + verdict)).join();
-
-    assertEquals(List.of(log.answer), results);
-    assertEquals(new CallSettlement(3, 777, CALL_AT), log.lines.get(0).settlement());
-    assertEquals(List.of(new Charge("b", 8, LIMIT, null)), log.lines.get(0).charges());
-    assertEquals(List.of(known + " " + judge), told);
-  }
-
-  @Test
-  void submit_whatIsNotRecorded_hasNoVerdict() {
-    log.answer = new Recorded.Refused(Recorded.Reason.FULL, "full");
-    judge = stands(3);
-    List<String> told = new ArrayList<>();
-    List<Recorded> results =
-        settler()
-            .submit(
-                List.of(new Settler.KnownCall(call(true), CALL_AT, 3)),
-                (one, verdict) -> told.add(one + " " + verdict))
-            .join();
-
-    assertEquals(List.of(log.answer), results);
-    assertEquals(List.of(), told);
-  }
-
-  /** A settler whose verdicts arrive immediately. */
-  private Settler settler() {
-    return new Settler(
-        finder(FOUND),
-        log,
-        new Verdicts() {
-          @Override
-          public @Nullable SettlementVerdict await(UsagePosition settlement) {
-            return judge;
-          }
-
-          @Override
-          public void onVerdict(UsagePosition settlement, Consumer<SettlementVerdict> told) {
-            told.accept(Objects.requireNonNull(judge));
-          }
-        },
-        new SimpleMeterRegistry());
   }
 
   private SettleOutcome settle(Finding finding, long actualCost) {

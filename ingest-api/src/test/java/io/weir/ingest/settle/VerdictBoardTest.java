@@ -9,8 +9,6 @@ import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Outcome;
 import io.weir.topics.model.UsagePosition;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
@@ -43,38 +41,6 @@ final class VerdictBoardTest {
     assertNull(board.await(at(1), Duration.ZERO));
     board.publish(verdict(2));
     assertEquals(verdict(2), board.await(at(2), Duration.ZERO));
-  }
-
-  @Test
-  void onVerdict_verdictBeforeOrAfterwards_isPassedOnOnce() {
-    List<SettlementVerdict> told = new ArrayList<>();
-    board.publish(verdict(1));
-    board.onVerdict(at(1), told::add);
-    assertEquals(List.of(verdict(1)), told);
-
-    board.onVerdict(at(2), told::add);
-    board.publish(verdict(3));
-    assertEquals(List.of(verdict(1)), told);
-    board.publish(verdict(2));
-    board.publish(verdict(2));
-    assertEquals(List.of(verdict(1), verdict(2)), told);
-  }
-
-  /** Verdicts that are passed on take no room of those that threads wait for. */
-  @Test
-  void onVerdict_forVeryMany_passesOnTheNewestTenThousand_andLeavesWaitersAlone() {
-    List<SettlementVerdict> told = new ArrayList<>();
-    var waiting = CompletableFuture.supplyAsync(() -> board.await(at(20_000), Await.TIMEOUT));
-    for (long line = 1; line <= 10_001; line++) {
-      board.onVerdict(at(line), told::add);
-    }
-    for (long line = 2; line <= 10_001; line++) {
-      board.publish(verdict(line));
-    }
-    board.publish(verdict(20_000));
-
-    assertEquals(10_000, told.size());
-    assertEquals(verdict(20_000), waiting.join());
   }
 
   private static UsagePosition at(long line) {

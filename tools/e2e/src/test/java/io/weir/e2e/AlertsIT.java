@@ -94,7 +94,6 @@ final class AlertsIT {
     environment.put("WEIR_HTTP_PORT", Integer.toString(checks));
     environment.put("WEIR_REPORTS_PORT", Integer.toString(reports));
     environment.put("WEIR_GRPC_PORT", Integer.toString(Ports.free()));
-    environment.put("WEIR_RLS_NEGATIVE_HITS", "on");
     try (WeirProcess up = WeirProcess.start(folder, environment, "up")) {
       up.awaitLine("weir is ready");
       atRest =
