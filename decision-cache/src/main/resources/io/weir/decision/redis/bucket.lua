@@ -8,9 +8,8 @@
 --          epoch i56; chargedTokens i24. Form 3, 57 bytes, for any other bucket: form u8 = 3; units,
 --          unitsPerToken, lastEpochMicros, epoch, correctedEpoch, version, chargedTokens i64. A quota
 --          has unitsPerToken 0, and its units are minus the tokens used, so that a changed capacity
---          applies to the whole period. Units are negative in debt. Form 2, 49 bytes, is read but not
---          written. It has no correctedEpoch, which is the epoch if the version is not 0. A release
---          first reads a new form; the next release writes it.
+--          applies to the whole period. Units are negative in debt. A release first reads a new form;
+--          the next release writes it.
 -- Clock    this server's TIME, read once. It may have stepped back. If a stored time is ahead by at most the
 --          fill time of the bucket, the bucket does not refill until then. A time further ahead counts
 --          as now.
@@ -18,7 +17,6 @@
 --          many checks share are therefore created once, and no table has more than eight named fields.
 local EXACT, MAX_WAIT, TTL_MARGIN_MILLIS = 9007199254740992, 4503599627370496, 10000
 local STATE, STATE_BYTES, FORM = '<Bi8i8i8i8i8i8i8', 57, 3
-local STATE_2, STATE_2_BYTES = '<Bi8i8i8i8i8i8', 49
 local STATE_4, STATE_4_BYTES, I24, I40, I48 = '<Bi6i5i6i7i3', 28, 8388608, 549755813888, 140737488355328
 local ceil, floor, max, min = math.ceil, math.floor, math.max, math.min
 local unpack_table = unpack
@@ -63,9 +61,6 @@ local function load(key, value, limit, is_optional)
         form, last = FORM, last + epoch
       elseif #value == STATE_BYTES then
         form, units, kept_kind, last, epoch, corrected, version, charged = unpack(STATE, value)
-      elseif #value == STATE_2_BYTES and value:byte() == 2 then
-        form, units, kept_kind, last, epoch, version, charged = unpack(STATE_2, value)
-        form, corrected = FORM, version > 0 and epoch or 0
       else
         return nil
       end
@@ -145,11 +140,8 @@ local function restart(key)
   local units, kind, last, epoch, corrected, version, charged, _ = 0, 0, 0, 0, 0, 0, 0, nil
   if #value == STATE_4_BYTES then
     _, units, kind, last, epoch, charged = unpack(STATE_4, value)
-  elseif #value == STATE_BYTES then
-    _, units, kind, last, epoch, corrected, version, charged = unpack(STATE, value)
   else
-    _, units, kind, last, epoch, version, charged = unpack(STATE_2, value)
-    corrected = version > 0 and epoch or 0
+    _, units, kind, last, epoch, corrected, version, charged = unpack(STATE, value)
   end
   value = pack(STATE, FORM, units, kind, now, epoch, corrected, version, charged)
   call('SET', key, value, 'PX', max(left, TTL_MARGIN_MILLIS))

@@ -17,15 +17,6 @@ import java.util.Deque;
 final class PartitionState implements PartitionTime {
   private static final int VERSION = 5;
 
-  /**
-   * Version that lacks the maximum number of endpoints, the lines in others rows, and the billing
-   * period conflicts. Every row is of a month in UTC.
-   */
-  private static final int VERSION_OF_MONTHS = 3;
-
-  /** Version that lacks the maximum number of endpoints and the lines in others rows. */
-  private static final int VERSION_WITHOUT_ENDPOINTS = 4;
-
   private static final byte[] KEY = {'p'};
 
   /** Numbers of lines by outcome, the terms of the equation. */
@@ -180,18 +171,16 @@ final class PartitionState implements PartitionTime {
     if (bytes == null) {
       return state;
     }
-    Unpacker value = Unpacker.ofVersions(bytes, VERSION_OF_MONTHS, VERSION);
+    Unpacker value = Unpacker.ofVersion(bytes, VERSION);
     long windowMillis = value.integer();
     if (windowMillis != settings.windowMillis()) {
       throw new OtherWindowException(windowMillis, settings.windowMillis());
     }
-    if (value.version() == VERSION) {
-      long maxEndpoints = value.integer();
-      if (maxEndpoints != settings.maxEndpoints()) {
-        throw new OtherEndpointsException(maxEndpoints, settings.maxEndpoints());
-      }
-      state.inOtherRows = value.integer();
+    long maxEndpoints = value.integer();
+    if (maxEndpoints != settings.maxEndpoints()) {
+      throw new OtherEndpointsException(maxEndpoints, settings.maxEndpoints());
     }
+    state.inOtherRows = value.integer();
     state.received = value.integer();
     state.counted = value.integer();
     state.duplicate = value.integer();
@@ -217,9 +206,7 @@ final class PartitionState implements PartitionTime {
           new PendingClose(
               boundary, at, hasGap ? new Interval(value.integer(), value.integer()) : null));
     }
-    if (value.version() >= VERSION_WITHOUT_ENDPOINTS) {
-      state.periodConflicts = value.integer();
-    }
+    state.periodConflicts = value.integer();
     return state;
   }
 

@@ -16,9 +16,6 @@ import org.jspecify.annotations.Nullable;
  * thread-safe.
  */
 final class SettledCalls {
-  /** Prefix of the key of a settlement written by an older version: for all calls with one id. */
-  private static final int SETTLED_ID = 2;
-
   /** Prefix of the key of a settled call; keys of calls begin with 0 or 1, by verdict. */
   private static final int SETTLED_CALL = 5;
 
@@ -78,19 +75,16 @@ final class SettledCalls {
 
   /** Returns whether the call of a settlement was settled before. */
   boolean isSettled(CallEvent settlement, long appendEpochMillis) {
-    return known(settlement, appendEpochMillis) != null;
+    return ids.find(settledKey(settlement), appendEpochMillis) != null;
   }
 
-  /**
-   * Returns the settlement that counts for a call; null if there is none, or if an older version
-   * counted it.
-   */
+  /** Returns the settlement that counts for a call; null if there is none. */
   @Nullable Standing standing(CallEvent settlement, long appendEpochMillis) {
-    String known = known(settlement, appendEpochMillis);
-    int space = known == null ? -1 : known.indexOf(' ');
-    if (known == null || space < 0) {
+    String known = ids.find(settledKey(settlement), appendEpochMillis);
+    if (known == null) {
       return null;
     }
+    int space = known.indexOf(' ');
     UsagePosition position = UsagePosition.parse(known.substring(space + 1));
     if (position == null) {
       throw new IllegalStateException("invalid stored position of a settlement: '" + known + "'");
@@ -104,15 +98,6 @@ final class SettledCalls {
         settledKey(settlement),
         standing.actualCost() + " " + standing.position(),
         appendEpochMillis);
-  }
-
-  private @Nullable String known(CallEvent call, long appendEpochMillis) {
-    String known = ids.find(settledKey(call), appendEpochMillis);
-    return known != null
-        ? known
-        : ids.find(
-            packer.reset().integer(SETTLED_ID).text(call.client()).text(call.id()).toBytes(),
-            appendEpochMillis);
   }
 
   /**

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.Calls;
@@ -361,15 +360,10 @@ final class BillingPeriodsTest {
     assertEquals(10, memory.rows().stream().mapToLong(row -> row.count().eventCount()).sum());
   }
 
-  /** They read version 3 alone, or 3 and 4, and would leave the period out of rows. */
   @Test
-  void partition_hasAVersionThatOlderProgramsRefuse_beforeARowOfVersion2IsInIt() {
+  void partition_hasTheSameVersion_withAndWithoutARowOfVersion2() {
     take("2026-11-20T10:05:00Z", utc("2026-11-20T10:01:00Z"));
     assertEquals(5, versionOfPartition());
-    byte[] state = memory.progress.get(new byte[] {'p'});
-    assertNotNull(state);
-    assertThrows(IllegalStateException.class, () -> Unpacker.ofVersion(state, 3));
-    assertThrows(IllegalStateException.class, () -> Unpacker.ofVersions(state, 3, 4));
 
     take("2026-11-20T10:06:00Z", billed(NEPAL, "2026-11-20T10:02:00Z"));
     memory.restart();

@@ -7,8 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.Calls;
-import io.weir.aggregator.state.Packer;
-import io.weir.aggregator.state.Unpacker;
 import io.weir.limits.BilledIn;
 import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.CallEvent;
@@ -26,7 +24,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -373,35 +370,6 @@ final class OtherRowsTest {
 
     assertEquals(2, refused.stored());
     assertEquals(3, refused.set());
-  }
-
-  @Test
-  void statesOfOlderVersions_takeTheNumberThatIsSet_andKeepWhatTheyHave() {
-    PartitionState ofMonths = stateOf(3);
-    assertEquals(0, ofMonths.inOtherRows);
-    assertEquals(0, ofMonths.periodConflicts);
-    PartitionState withPeriods = stateOf(4, 7);
-    assertEquals(0, withPeriods.inOtherRows);
-    assertEquals(7, withPeriods.periodConflicts);
-
-    withPeriods.inOtherRows = 5;
-    withPeriods.save(memory.progress, SETTINGS, new Packer());
-
-    PartitionState written = PartitionState.load(memory.progress, SETTINGS);
-    assertEquals(5, written.inOtherRows);
-    assertEquals(7, written.periodConflicts);
-    assertEquals(5, Unpacker.ofVersion(stored(), 5).version());
-  }
-
-  /** Stores a state of an older version without pending boundaries, and loads it. */
-  private PartitionState stateOf(int version, long... membersBehind) {
-    Packer older = new Packer().integer(version).integer(SETTINGS.windowMillis());
-    for (int member = 0; member < 16; member++) {
-      older.integer(0);
-    }
-    LongStream.of(membersBehind).forEach(older::integer);
-    memory.progress.put(new byte[] {'p'}, older.toBytes());
-    return PartitionState.load(memory.progress, SETTINGS);
   }
 
   private byte[] stored() {

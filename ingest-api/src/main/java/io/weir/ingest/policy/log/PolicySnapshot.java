@@ -102,9 +102,8 @@ record PolicySnapshot(PolicyLogState state) {
       readFully(channel, bytes, Math.max(0, content));
       tail = StandardCharsets.US_ASCII.decode(bytes).toString();
     }
-    // earlier versions wrote no checksum
-    if (tail.contains(CHECKSUM) && !tail.equals(tail(checksum))) {
-      throw new IOException("the checksum is wrong, so the file is damaged");
+    if (!tail.equals(tail(checksum))) {
+      throw new IOException("the checksum is wrong or missing, so the file is damaged");
     }
   }
 

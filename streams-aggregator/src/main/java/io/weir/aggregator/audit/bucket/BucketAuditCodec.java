@@ -5,64 +5,14 @@ import io.weir.aggregator.state.Packer;
 import io.weir.aggregator.state.Unpacker;
 import io.weir.limits.BucketLimit;
 import io.weir.limits.LimitAlgorithm;
-import io.weir.limits.Numbers;
-import io.weir.limits.QuotaLimit;
-import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.correction.Correction.Cause;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Encodes and decodes the stored form of a bucket's audit. Writes version 10 and reads versions 3
- * to 10. Stateless.
- */
+/** Encodes and decodes the stored form of a bucket's audit, version 10. Stateless. */
 public final class BucketAuditCodec {
   private static final int VERSION = 10;
-
-  /** The newest version that lacks the cache's clock in the newest stamp. */
-  private static final int VERSION_WITHOUT_CLOCK = 9;
-
-  /**
-   * An unknown time. For a credit: nothing counts as refilled by it. For charges in flight: they
-   * are in flight until the next checks. For a debt: its newest charge has no known time.
-   */
-  private static final long UNKNOWN_TIME = Long.MAX_VALUE;
-
-  /** An unknown debt since the confirmed correction; it is so large that it bounds nothing. */
-  private static final long UNKNOWN_OWED = Numbers.MAX;
-
-  /**
-   * The newest version that lacks the time of the newest debt, and the time certainly not refilled.
-   */
-  private static final int VERSION_WITHOUT_OWED_UNTIL = 8;
-
-  /**
-   * The newest version that also lacks the debt since the confirmed correction, and the tokens
-   * trusted with the first stamp.
-   */
-  private static final int VERSION_WITHOUT_CONFIRMED = 7;
-
-  /**
-   * The newest version that also lacks the records that arrived after a gap, and until when charges
-   * are in flight.
-   */
-  private static final int VERSION_WITHOUT_ARRIVED = 6;
-
-  /**
-   * The newest version that also lacks the least distance from full before charges in flight, and
-   * the time of a credit.
-   */
-  private static final int VERSION_WITHOUT_FLIGHT = 5;
-
-  /**
-   * The newest version that also lacks the algorithm of the limit, the full times, and the debt
-   * since the newest correction.
-   */
-  private static final int VERSION_WITHOUT_FULL_TIMES = 4;
-
-  /** The oldest version that can be read; it also lacks the credits of gaps. */
-  private static final int VERSION_WITHOUT_CREDITS = 3;
 
   private BucketAuditCodec() {}
 
@@ -117,16 +67,16 @@ public final class BucketAuditCodec {
   /**
    * Decodes an audit.
    *
-   * @throws IllegalStateException when the value has a version that is not read
+   * @throws IllegalStateException when the value has another version
    */
   public static BucketAudit decode(byte[] bytes) {
     return BucketAudit.of(state(bytes));
   }
 
   private static BucketAuditState state(byte[] bytes) {
-    Unpacker value = Unpacker.ofVersions(bytes, VERSION_WITHOUT_CREDITS, VERSION);
+    Unpacker value = Unpacker.ofVersion(bytes, VERSION);
     String bucket = value.text();
-    BucketLimit limit = limit(value);
+    BucketLimit limit = LimitAlgorithm.ofWireName(value.text()).read(name -> value.integer());
     EpochAccount.State epoch = epoch(value);
     List<EpochAccount.State> previousEpochs = new ArrayList<>();
     for (int left = value.count(); left > 0; left--) {
@@ -166,7 +116,7 @@ public final class BucketAuditCodec {
   /**
    * Decodes a stored value for a report.
    *
-   * @throws IllegalStateException when the value has a version that is not read
+   * @throws IllegalStateException when the value has another version
    */
   public static BucketSnapshot snapshot(byte[] bytes) {
     return decode(bytes).snapshot();
@@ -181,22 +131,7 @@ public final class BucketAuditCodec {
     limit.writeTo((name, member) -> value.integer(member));
   }
 
-  private static BucketLimit limit(Unpacker value) {
-    if (value.version() > VERSION_WITHOUT_FULL_TIMES) {
-      return LimitAlgorithm.ofWireName(value.text()).read(name -> value.integer());
-    }
-    long capacity = value.integer();
-    long refillTokens = value.integer();
-    long micros = value.integer();
-    return refillTokens == 0
-        ? new QuotaLimit(capacity, micros)
-        : new TokenBucketLimit(capacity, refillTokens, micros);
-  }
-
   private static GapCheck.State gapCheck(Unpacker value) {
-    boolean hasFlight = value.version() > VERSION_WITHOUT_FLIGHT;
-    boolean hasTimes = value.version() > VERSION_WITHOUT_ARRIVED;
-    boolean hasCertain = value.version() > VERSION_WITHOUT_OWED_UNTIL;
     return new GapCheck.State(
         value.integer(),
         value.integer(),
@@ -204,13 +139,13 @@ public final class BucketAuditCodec {
         value.integer(),
         value.integer(),
         value.integer(),
-        hasFlight ? value.integer() : GapCheck.UNBOUNDED,
-        hasFlight ? value.integer() : GapCheck.UNBOUNDED,
-        hasTimes ? value.integer() : UNKNOWN_TIME,
-        hasTimes ? value.integer() : UNKNOWN_TIME,
         value.integer(),
         value.integer(),
-        hasCertain ? value.integer() : 0);
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer());
   }
 
   private static void pack(Packer value, FullTimes times) {
@@ -220,23 +155,13 @@ public final class BucketAuditCodec {
     }
   }
 
-  /**
-   * Decodes the members after the two times. For an old version, their whole difference counts as
-   * debt.
-   */
+  /** Decodes the members after the two times. */
   private static TimeToFull.State timeToFull(Unpacker value, long cacheMicros, long trueMicros) {
-    FullTimes fullTimes = new FullTimes();
-    if (value.version() <= VERSION_WITHOUT_FULL_TIMES) {
-      long owedSinceMicros = Math.max(0, trueMicros - cacheMicros);
-      return new TimeToFull.State(
-          cacheMicros, trueMicros, owedSinceMicros, owedSinceMicros, UNKNOWN_TIME, 0, fullTimes);
-    }
     long owedSinceMicros = value.integer();
-    long owedSinceConfirmedMicros =
-        value.version() > VERSION_WITHOUT_CONFIRMED ? value.integer() : UNKNOWN_OWED;
-    long owedUntilMicros =
-        value.version() > VERSION_WITHOUT_OWED_UNTIL ? value.integer() : UNKNOWN_TIME;
-    long clockMicros = value.version() > VERSION_WITHOUT_CLOCK ? value.integer() : 0;
+    long owedSinceConfirmedMicros = value.integer();
+    long owedUntilMicros = value.integer();
+    long clockMicros = value.integer();
+    FullTimes fullTimes = new FullTimes();
     for (int left = value.count(); left > 0; left--) {
       fullTimes.restore(value.integer(), value.integer());
     }
@@ -269,30 +194,20 @@ public final class BucketAuditCodec {
   }
 
   private static EpochAccount.State epoch(Unpacker value) {
-    boolean hasCredits = value.version() > VERSION_WITHOUT_CREDITS;
-    boolean hasArrived = value.version() > VERSION_WITHOUT_ARRIVED;
-    boolean hasTrusted = value.version() > VERSION_WITHOUT_CONFIRMED;
-    long epoch = value.integer();
-    long chargedTokens = value.integer();
-    long stampedAtMicros = value.integer();
-    long exactTokens = value.integer();
-    long driftTokens = value.integer();
-    long wentBackAtMicros = value.integer();
-    long gapTokens = hasCredits ? value.integer() : 0;
     return new EpochAccount.State(
-        epoch,
-        chargedTokens,
-        stampedAtMicros,
-        exactTokens,
-        driftTokens,
-        wentBackAtMicros,
-        gapTokens,
-        hasCredits ? value.integer() : 0,
-        value.version() > VERSION_WITHOUT_FLIGHT ? value.integer() : UNKNOWN_TIME,
-        hasArrived ? value.integer() : stampedAtMicros,
-        hasArrived ? value.integer() : gapTokens,
-        hasTrusted ? value.integer() : 0,
-        hasTrusted ? value.integer() : 0,
-        hasTrusted ? value.integer() : 0);
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer(),
+        value.integer());
   }
 }
