@@ -12,8 +12,7 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * The components of an ingest node that keep its decision cache correct: the cache watch and the
- * applier of corrections, with their connections to Redis. Thread-safe.
+ * The components of an ingest node that keep its decision cache correct. They are the cache watch, the applier of corrections, and their connections to Redis. Thread-safe.
  */
 final class CacheHealing implements AutoCloseable {
   private final BucketCorrector corrector;
@@ -27,8 +26,7 @@ final class CacheHealing implements AutoCloseable {
   }
 
   /**
-   * Creates the components, and connects to Redis if it is reachable. Reads and corrects nothing
-   * before {@link #start}.
+   * Creates the components, and connects to Redis if it is reachable. They begin to read and to correct with {@link #start}.
    */
   static CacheHealing of(
       IngestConfig config,
@@ -54,7 +52,7 @@ final class CacheHealing implements AutoCloseable {
     corrections.start();
   }
 
-  /** Returns what a starting node must still wait for, as text; the empty string if nothing. */
+  /** Returns the condition that a starting node still waits for, as text. Returns the empty string if it waits for none. */
   String missingAtStart() {
     return corrections.missingAtStart();
   }
@@ -64,8 +62,7 @@ final class CacheHealing implements AutoCloseable {
   }
 
   /**
-   * Stops within some seconds. The decision cache must be closed later, because this object uses
-   * its connection.
+   * Stops within some seconds. Close this object before the decision cache, because it uses the cache's connection.
    */
   @Override
   public void close() {

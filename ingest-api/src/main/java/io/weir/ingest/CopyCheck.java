@@ -15,15 +15,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Checks at the start of a node that the calls topic has enough replicas to survive the loss of a
- * broker. Runs while the call log is opened, which waits for Kafka just as long. So a start without
- * Kafka takes no longer because of this check.
+ * broker. The check runs while the node opens the call log, which waits for Kafka equally long. So the check does not delay a start without Kafka.
  */
 final class CopyCheck {
   private static final Logger LOG = LoggerFactory.getLogger(CopyCheck.class);
 
   /**
-   * Maximum time for which a start waits for the answer; the call log waits as long for its own
-   * answer about the topic.
+   * Maximum time that a start waits for Kafka's reply. The call log waits equally long for the description of the topic.
    */
   static final Duration TIMEOUT = Duration.ofSeconds(5);
 
@@ -57,8 +55,7 @@ final class CopyCheck {
   /**
    * Waits for the result of the check.
    *
-   * @return which replicas the topic lacks and what to do, or the empty string if none are lacking
-   *     or the lack is permitted
+   * @return the missing replicas of the topic and the remedy; or the empty string if the topic has enough replicas or the settings permit fewer
    */
   String objection() {
     List<String> found = lacking.join();
@@ -68,7 +65,7 @@ final class CopyCheck {
   /**
    * Waits for the result of the check.
    *
-   * @throws IngestStartException if the topic lacks replicas and that is not permitted
+   * @throws IngestStartException if the topic lacks replicas and the settings do not permit this
    */
   void require() {
     String objection = objection();

@@ -51,10 +51,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One ingest node: the check API, the client of the decision cache, the components that keep the
- * cache correct, and the call log. Starts and stops them in order. A node starts without Redis;
- * each policy's failure mode decides then. Once its journal knows the topic, it also starts without
- * Kafka.
+ * One ingest node. It consists of the check API, the client of the decision cache, the components that keep the cache correct, and the call log. This class starts and stops them in order. A node also starts without Redis; until Redis is available, each policy's failure mode decides. A node that has a journal also starts without Kafka.
  */
 public final class Ingest implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Ingest.class);
@@ -65,21 +62,20 @@ public final class Ingest implements AutoCloseable {
   private static final boolean HAS_VIRTUAL_THREADS =
       Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
 
-  /** Number of consecutive decisions after which the code path to the cache counts as warm. */
+  /** Number of consecutive decisions after which the warm-up ends. */
   private static final int WARM_UP_ANSWERS = 200;
 
-  /** Number of consecutive unanswered requests after which the cache counts as unreachable. */
+  /** Number of consecutive requests without a reply after which the node treats the cache as unreachable. */
   private static final int WARM_UP_TRIES = 3;
 
   private static final long MICROS_PER_MILLI = 1_000;
 
   /**
-   * How long a stopping node refuses new calls with {@code Connection: close}. A caller that uses a
-   * connection sends its next call within this time, and so learns that the connection ends.
+   * Time for which a stopping node refuses new calls with {@code Connection: close}. A caller with an active connection sends its next call within this time. So it learns that the connection is about to close.
    */
   private static final Duration STOP_NOTICE = Duration.ofMillis(500);
 
-  /** How long a start waits until the node's policy file is published. */
+  /** Maximum time that a start waits until the node's policy file is published. */
   private static final Duration POLICY_FILE_TIMEOUT = Duration.ofSeconds(10);
 
   private static final Duration WARM_UP_LIMIT = Duration.ofSeconds(2);
@@ -131,10 +127,9 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Starts a node. It answers calls when this method returns, and becomes ready shortly after.
+   * Starts a node. The node answers calls when this method returns, and becomes ready shortly afterwards.
    *
-   * @throws IngestStartException if the policies, the journal, Kafka or the port do not meet the
-   *     requirements
+   * @throws IngestStartException if the node cannot start with its policies, journal, Kafka, Redis or ports
    */
   public static Ingest start(IngestConfig config) {
     return start(config, CopyCheck.TIMEOUT);
@@ -143,7 +138,7 @@ public final class Ingest implements AutoCloseable {
   /**
    * Starts a node.
    *
-   * @param copyTimeout maximum wait for Kafka's answer about the replicas of the calls topic
+   * @param copyTimeout maximum wait for Kafka's reply about the replicas of the calls topic
    */
   static Ingest start(IngestConfig config, Duration copyTimeout) {
     LOG.info("ingest starts {}", config);
@@ -172,7 +167,7 @@ public final class Ingest implements AutoCloseable {
       CopyCheck copies = CopyCheck.begin(config, copyTimeout);
       log = KafkaCallLog.open(recordConfig(config), clock, copies::objection, registry);
       copies.require();
-      refuseServer(cache); // a slow connection attempt has finished by now
+      refuseServer(cache); // a slow connection to Redis is established by now
       LocalDecider local = new LocalDecider(config.nodes(), () -> epochMicros(clock));
       policies =
           PolicyFollower.start(
@@ -249,7 +244,8 @@ public final class Ingest implements AutoCloseable {
       statistics.beginTiming();
       traces.begin();
       policies.settleFile(POLICY_FILE_TIMEOUT);
-      // started last: a refused start must not take over the group membership of the running node
+      // Started last, because a start that fails must not take over the consumer group membership
+      // of a running node with the same name.
       healing.start();
       LOG.info(
           "ingest started node={} http_port={} grpc_port={}",
@@ -299,13 +295,13 @@ public final class Ingest implements AutoCloseable {
       if (tls != null) {
         tls.close();
       }
-      // if the Redis server must not be used, no other missing component matters yet
+      // If Weir must not use this Redis server, report that before any other failure.
       refuseServer(cache);
       throw explained(config, failed);
     }
   }
 
-  /** Starts the gRPC port, if configured; if that fails, stops the check API. */
+  /** Starts the gRPC server if its port is configured. If the port cannot be bound, stops the check API. */
   private static @Nullable RateLimitServer grpc(
       IngestConfig config,
       CheckApi api,
@@ -367,8 +363,7 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Returns the maximum number of concurrent settlements: a quarter of the bound on calls, because
-   * a settlement occupies a thread while it searches and waits.
+   * Returns the maximum number of concurrent settlements. It is a quarter of the maximum number of concurrent calls, because a settlement occupies a thread while it searches and waits.
    */
   private static int settlements(IngestConfig config) {
     int calls =
@@ -379,10 +374,9 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Checks the node's files; {@link #start} would refuse invalid files before it contacts any
-   * server.
+   * Checks the node's policy file and event rules file, without contacting a server. {@link #start} performs the same check.
    *
-   * @throws IngestStartException if a file cannot be read, or a policy or a rule is invalid
+   * @throws IngestStartException if a file cannot be read, or contains an invalid policy or rule
    */
   public static void check(IngestConfig config) {
     policyFile(config);
@@ -394,7 +388,7 @@ public final class Ingest implements AutoCloseable {
     if (file == null) {
       return EventRules.none();
     }
-    String named = "file of event rules " + file.toAbsolutePath() + " (WEIR_EVENTS_FILE) ";
+    String named = "event rules file " + file.toAbsolutePath() + " (WEIR_EVENTS_FILE) ";
     EventRulesFile.Content content;
     try {
       content = EventRulesFile.parse(Files.readString(file), config.eventsMaxAge());
@@ -403,7 +397,7 @@ public final class Ingest implements AutoCloseable {
     }
     if (content instanceof EventRulesFile.Content.Invalid invalid) {
       throw new IngestStartException(
-          named + "is refused:\n  " + String.join("\n  ", invalid.problems()));
+          named + "is invalid:\n  " + String.join("\n  ", invalid.problems()));
     }
     return ((EventRulesFile.Content.Valid) content).rules();
   }
@@ -429,7 +423,7 @@ public final class Ingest implements AutoCloseable {
       throw new IngestStartException(
           "policy file "
               + file
-              + " (WEIR_POLICIES) is refused:\n  "
+              + " (WEIR_POLICIES) is invalid:\n  "
               + String.join("\n  ", invalid.problems()));
     }
     return AppliedFile.of(
@@ -448,11 +442,7 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Sends peeks to the cache until it has answered {@value #WARM_UP_ANSWERS} of them. This happens
-   * before the port is opened, and so before the node is ready: the first decisions of a cold JVM
-   * take tens of milliseconds, for which no caller should wait. Peeks write nothing. The answers
-   * also set the decision clock, so that the first low watermark follows the cache's clock. If the
-   * cache is unreachable, the warm-up ends, and each policy's failure mode decides.
+   * Sends peeks to the cache until the cache has decided {@value #WARM_UP_ANSWERS} of them in a row. The node does this before it opens its port. Otherwise the first callers would wait tens of milliseconds while the JVM loads code. Peeks write nothing. The replies also set the decision clock, so that the first low watermark follows the cache's clock. If the cache is unreachable, the warm-up ends, and each policy's failure mode decides.
    */
   private static void warmUp(RedisCache cache, DecisionClock clock) {
     Check check =
@@ -512,11 +502,11 @@ public final class Ingest implements AutoCloseable {
     return notBound == null ? failed : notBound;
   }
 
-  /** A port to bind, with its purpose and its variables. */
+  /** A port to bind, with its purpose and the environment variables that configure it. */
   private record BoundPort(
       String owner, String host, String hostVariable, int port, String portVariable) {}
 
-  /** Returns why a port could not be bound; null if the failure has another cause. */
+  /** Returns an exception that explains why the port could not be bound, or null if the failure has another cause. */
   private static @Nullable IngestStartException notBound(RuntimeException failed, BoundPort asked) {
     if (failed instanceof IngestStartException) {
       return null;
@@ -535,7 +525,7 @@ public final class Ingest implements AutoCloseable {
                 + asked.owner
                 + "; set "
                 + asked.portVariable
-                + " to one above 1023",
+                + " to a port above 1023",
             failed);
       }
       if (cause instanceof BindException && said.contains("assign requested address")) {
@@ -595,14 +585,11 @@ public final class Ingest implements AutoCloseable {
    * <ol>
    *   <li>The node reports that it is not ready and keeps serving for the stop delay, so that load
    *       balancers stop sending calls.
-   *   <li>For half a second the node refuses new calls and closes their connections, so that no
-   *       call is in flight on a connection when the remaining connections are closed.
-   *   <li>The node answers calls in progress, drains the journal to Kafka, and sends its final
-   *       heartbeat, so that no window waits for it. It applies corrections until then. It sends
-   *       the pending spans, for at most some seconds.
+   *   <li>For half a second the node refuses new calls and closes their connections. So no call is in flight when the node closes the remaining connections.
+   *   <li>The node answers the calls in progress, drains the journal to Kafka, and sends its final heartbeat. After that heartbeat no window waits for the node. The node applies corrections until the journal is closed. Then it sends the pending spans for at most a few seconds.
    * </ol>
    *
-   * <p>An interrupt ends the waits but does not skip a step.
+   * <p>An interrupt ends the waits, but the node still performs every step.
    */
   @Override
   public void close() {
@@ -621,8 +608,8 @@ public final class Ingest implements AutoCloseable {
     if (grpc != null) {
       grpc.refuseNewCalls();
     }
-    // If a connection closes with a call in flight, its caller cannot know the result; callers that
-    // were notified before send no call.
+    // If a connection closes while a call is in flight, the caller cannot know the result. A
+    // caller that received Connection: close sends no further call on it.
     waited &= pause(notice);
     try {
       if (grpc != null) {
@@ -637,7 +624,7 @@ public final class Ingest implements AutoCloseable {
       log.close();
       healing.close();
       cache.close();
-      traces.close(); // after the log, whose last acknowledgements end spans
+      traces.close(); // after the log, because its last acknowledgements end spans
       metrics.close();
       LOG.info("ingest stopped");
     } finally {

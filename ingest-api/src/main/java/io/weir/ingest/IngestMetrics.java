@@ -21,8 +21,7 @@ final class IngestMetrics implements AutoCloseable {
 
   /**
    * The default statistics of timers and summaries: median, 99 % and 99.9 % over about the last
-   * minute. That is longer than two scrape intervals, and short enough that an alert ends soon
-   * after its cause.
+   * minute. A minute is longer than two scrape intervals, and short enough that an alert ends soon after its cause.
    */
   private static final DistributionStatisticConfig DISTRIBUTION =
       DistributionStatisticConfig.builder()
@@ -39,7 +38,7 @@ final class IngestMetrics implements AutoCloseable {
     libraries = new LibraryMetrics(registry);
   }
 
-  /** Publishes the quantiles of this project's own timers and summaries. */
+  /** Publishes the quantiles of Weir's own timers and summaries. */
   private static final class PublishedQuantiles implements MeterFilter {
     @Override
     public DistributionStatisticConfig configure(Meter.Id id, DistributionStatisticConfig config) {
@@ -50,7 +49,7 @@ final class IngestMetrics implements AutoCloseable {
   }
 
   /**
-   * Registers the configured limits as metrics, so that alerts need not repeat them.
+   * Registers the configured limits as metrics, so that alert rules can refer to them.
    *
    * @param maxJournalBytes maximum number of bytes of calls that are not yet in Kafka
    * @param decisionDeadline maximum time for the cache's reply to a check
@@ -74,7 +73,8 @@ final class IngestMetrics implements AutoCloseable {
   void bindClock(DecisionClock clock) {
     Gauge.builder("weir.clock.offset.ms", clock, DecisionClock::offsetMillis)
         .description(
-            "offset of Redis' clock ahead of this machine's clock; Redis' clock dates calls")
+            "milliseconds by which Redis' clock is ahead of this machine's clock; Redis' clock "
+                + "dates calls")
         .register(registry);
   }
 

@@ -10,8 +10,7 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The leases of a node, and the thread that ends them. The thread is idle while there are no
- * leases.
+ * The token leases of a node, and the thread that ends them. The thread is idle while there are no leases.
  */
 final class LeaseTimer implements AutoCloseable {
   private final ScheduledThreadPoolExecutor thread =
@@ -25,7 +24,7 @@ final class LeaseTimer implements AutoCloseable {
   private final Leases leases;
 
   LeaseTimer(DecisionCache cache, CallLog log, MeterRegistry registry) {
-    thread.prestartCoreThread(); // at the start, when threads are available
+    thread.prestartCoreThread(); // now, while the process can still create threads
     leases =
         new Leases(
             cache::submit, log::begin, Leases.LEAST_CALLS, System::nanoTime, this::after, registry);

@@ -14,9 +14,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sends peeks to the check API of a starting node until its code is loaded: the first call of a
- * cold JVM takes 0.1 s, for which no caller should wait. Peeks take no tokens and are not recorded.
- * A failed peek has no effect on the node.
+ * Sends peeks to the check API of a starting node until the JVM has loaded the code. Otherwise the first caller would wait about 0.1 s. Peeks take no tokens, and the node does not record them. A failed peek has no effect on the node.
  */
 final class RouteWarmUp {
   private static final Logger LOG = LoggerFactory.getLogger(RouteWarmUp.class);
@@ -35,14 +33,14 @@ final class RouteWarmUp {
   private RouteWarmUp() {}
 
   /**
-   * Sends peeks until the code is warm, for at most a second.
+   * Sends {@value #PEEKS} peeks, or fewer if they take longer than one second.
    *
-   * @param tls whether the port uses TLS; nothing is sent then
+   * @param tls whether the port uses TLS; if so, this method sends nothing
    * @param token the token of this process
    */
   static void run(String boundHost, int port, boolean tls, String token) {
     if (tls) {
-      return; // its certificate may not match the address
+      return; // the certificate may be invalid for this address
     }
     long end = System.nanoTime() + LIMIT.toNanos();
     try {
@@ -70,7 +68,7 @@ final class RouteWarmUp {
       out.write(BODY);
     }
     boolean isAnswer = connection.getResponseCode() == HttpURLConnection.HTTP_OK;
-    // read to the end, so that the connection is reused
+    // read the whole body, so that the JVM reuses the connection
     try (InputStream in = isAnswer ? connection.getInputStream() : connection.getErrorStream()) {
       if (in != null) {
         in.transferTo(OutputStream.nullOutputStream());

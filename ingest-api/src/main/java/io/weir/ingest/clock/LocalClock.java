@@ -4,11 +4,10 @@ package io.weir.ingest.clock;
 import java.util.function.LongSupplier;
 
 /**
- * The clocks of one machine. Recording and correcting use only these clocks, so that they also run
- * under virtual time. As thread-safe as its two sources.
+ * The monotonic clock and the wall clock of one machine. The recorder and the correction code use only these clocks, so that a simulation can run them in virtual time. Thread-safe if both sources are.
  *
- * @param nanos measures durations; monotonic, with an arbitrary origin
- * @param epochMillis the wall clock; may step
+ * @param nanos returns nanoseconds of a monotonic clock with an arbitrary origin
+ * @param epochMillis returns milliseconds since the epoch of the wall clock, which may step
  */
 public record LocalClock(LongSupplier nanos, LongSupplier epochMillis) {
   /** Returns the clocks of this machine. */

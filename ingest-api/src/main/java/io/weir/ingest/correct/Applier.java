@@ -17,16 +17,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Applies a backlog to the cache in steps: a batch of corrections, or the "restored" marker of a
- * partition. Items to which the cache did not reply stay in the backlog and are retried after a
- * pause. If only some servers of the cache did not reply, only the corrections of these wait.
- * Independent of Kafka. Not thread-safe.
+ * Applies a backlog to the cache step by step. A step applies a batch of corrections, or the "restored" marker of a partition. An item without a reply from the cache stays in the backlog, and the applier retries it after a pause. If only some servers of the cache did not reply, only their corrections wait. Independent of Kafka. Not thread-safe.
  */
 final class Applier {
-  /** First pause after a failure; a reconnect takes about half a second. */
+  /** First pause after a failure. A reconnection to Redis takes about half a second. */
   private static final long MIN_PAUSE_MILLIS = 100;
 
-  /** Maximum pause, and so the maximum time until the cache's return is noticed. */
+  /** Maximum pause after a failure. It bounds the time until the applier notices that the cache is available again. */
   private static final long MAX_PAUSE_MILLIS = 2_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(Applier.class);
@@ -79,7 +76,7 @@ final class Applier {
       } else {
         List<BoundedCorrection> corrections = backlog.nextCorrections(pace.maxBatch());
         if (corrections.isEmpty()) {
-          return; // all items that could be next are deferred
+          return; // all items are deferred
         }
         apply(backlog, corrections);
       }

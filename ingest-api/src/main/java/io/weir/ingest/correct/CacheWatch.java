@@ -17,15 +17,11 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * A thread that detects when the cache has lost its state. The cache elects one node, which
- * publishes the loss. If that node cannot publish it, the node abandons the restoration, so that
- * any node may start another one. The aggregator and the {@link CorrectionLoop}s perform the
- * restoration.
+ * A thread that detects when the cache has lost its state. The cache elects one node, which publishes the loss. If that node cannot publish the loss, it abandons the restoration, so that any node may begin another one. The aggregator and the {@link CorrectionLoop}s of all nodes perform the restoration.
  */
 public final class CacheWatch implements AutoCloseable {
   /**
-   * Maximum wait for a sign of a loss; also the interval at which a restored cache's marker is
-   * renewed.
+   * Maximum time between two checks of a restored cache. Each check also renews the cache's marker.
    */
   private static final Duration CHECK_INTERVAL = Duration.ofSeconds(1);
 
@@ -48,30 +44,27 @@ public final class CacheWatch implements AutoCloseable {
   private final SupervisedThread thread;
 
   /**
-   * When the cache was found not restored, in monotonic nanoseconds; null if it is not known to be
-   * so.
+   * Time of the first check that found the cache not restored, in monotonic nanoseconds. Null while the cache is restored, or before such a check.
    */
   private @Nullable Long coldSinceNanos;
 
   /**
-   * Whether the cache has been restored since the node started. Only then can it have lost state
-   * that this node knows of.
+   * Whether this node has found the cache restored at least once. Otherwise a cache that is not restored is probably new.
    */
   private boolean wasWarm;
 
-  /** The restoration that this node published and has not seen complete; null if there is none. */
+  /** The restoration that this node published and that is not known to be complete; null if there is none. */
   private @Nullable String announced;
 
   /**
-   * The restoration that this node must abandon but could not yet abandon in the cache; null for
-   * none.
+   * The restoration that this node still has to abandon in the cache; null if there is none.
    */
   private @Nullable String toAbandon;
 
   /**
    * Creates a watch that has not yet checked the cache.
    *
-   * @param cacheClockMillis the cache's clock as this node knows it; it dates calls
+   * @param cacheClockMillis returns this node's estimate of the cache's clock, which dates calls
    */
   public CacheWatch(
       CacheLife life,
@@ -109,7 +102,7 @@ public final class CacheWatch implements AutoCloseable {
       return MAX_PAUSE_MILLIS;
     }
 
-    /** Does nothing; waits for the signal are short. */
+    /** Does nothing, because waits for the signal are short. */
     @Override
     public void wakeUp(Thread worker) {}
   }
@@ -117,7 +110,7 @@ public final class CacheWatch implements AutoCloseable {
   /**
    * Checks the cache once and takes the action that its state requires.
    *
-   * @return the pause before the next check, in milliseconds; 0 to wait for a sign of a loss
+   * @return the pause before the next check, in milliseconds; 0 to wait for a signal that the cache lost its state
    */
   public long look() {
     try {
@@ -157,11 +150,11 @@ public final class CacheWatch implements AutoCloseable {
   private long cold() throws CacheUnavailableException {
     if (coldSinceNanos == null) {
       coldSinceNanos = clock.nowNanos();
-      // a cache that this node has never seen restored is usually a new one
+      // a cache that this node has never found restored is usually new
       LOG.atLevel(wasWarm ? Level.WARN : Level.INFO)
           .log(
-              "cache_cold; the cache is new or may have lost its state; it is restored from the"
-                  + " records");
+              "cache_cold; the cache is new or has lost its state; the aggregator restores it "
+                  + "from the records");
     }
     if (toAbandon != null) {
       abandon(toAbandon);

@@ -16,14 +16,9 @@ import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records that were read but to which the cache has not replied, in order. Of several corrections
- * of one bucket only the newest is kept, at the position of the oldest. A correction never moves
- * across a "restored" marker, because that marker covers everything before it. Not thread-safe.
+ * The corrections and "restored" markers that were read and to which the cache has not replied, in order. If several corrections of one bucket wait, the backlog keeps only the newest, at the position of the oldest. A correction never moves across a "restored" marker, because the marker covers every earlier correction. Not thread-safe.
  *
- * <p>Corrections are deferred if their server does not reply while others do. Later corrections are
- * then next; the deferred ones keep their position until they are resumed. A "restored" marker is
- * deferred with them and never overtakes a correction. Later corrections may overtake the marker,
- * because they describe the current state.
+ * <p>If only some servers of the cache reply, the corrections of the other servers are deferred. Deferred corrections keep their positions, and the applier continues with later corrections. A "restored" marker behind a deferred correction is deferred too, and never overtakes a correction. Later corrections may overtake the marker, because they describe the current state.
  */
 final class CorrectionBacklog {
   /** An entry of the backlog. */
@@ -41,15 +36,14 @@ final class CorrectionBacklog {
   record RestoredMessage(int partition, long offset, CacheRestored restored) implements Item {}
 
   /**
-   * The key under which corrections of one bucket are merged if no "restored" marker is between
-   * them.
+   * The key of an item. Corrections with equal keys are merged: they concern one bucket, and no "restored" marker is between them.
    *
-   * @param section number of "restored" markers before it
-   * @param bucket the bucket; empty for the marker that ends the section
+   * @param section number of "restored" markers before the item
+   * @param bucket key of the bucket; empty for the marker that ends the section
    */
   private record Key(long section, String bucket) {}
 
-  /** Maximum number of deferred corrections with which reading continues: about 50 MB. */
+  /** Number of deferred items at which reading stops; they take about 50 MB. */
   private static final int MAX_DEFERRED = 100_000;
 
   private final Map<Key, Item> items = new LinkedHashMap<>();
@@ -59,7 +53,7 @@ final class CorrectionBacklog {
   /**
    * Appends a correction.
    *
-   * @return true if it replaced a waiting correction, or a newer waiting one replaced it
+   * @return true if only one of two corrections of the bucket remains; false if no other correction of the bucket waits
    */
   boolean add(WaitingCorrection added) {
     Key key = new Key(section, added.bounded().correction().bucket());
@@ -68,7 +62,8 @@ final class CorrectionBacklog {
       return false;
     }
     boolean newer = isNewer(added.bounded().correction(), waiting.bounded().correction());
-    // A bucket has one partition. If it had two, the older record would only be read once more.
+    // All corrections of a bucket are in one partition. If they were in two, the older record
+    // would only be read again.
     if (newer) {
       items.put(key, new WaitingCorrection(waiting.partition(), waiting.offset(), added.bounded()));
     }
@@ -87,42 +82,40 @@ final class CorrectionBacklog {
     section++;
   }
 
-  /** Returns whether no items wait. */
+  /** Returns whether the backlog has no items. */
   boolean isEmpty() {
     return items.isEmpty();
   }
 
   /**
-   * Returns whether further records may be read: all items are deferred, and there are not too
-   * many.
+   * Returns whether further records may be read. This holds while all items are deferred and their number is below the maximum.
    */
   boolean mayGrow() {
     return isIdle() && deferred.size() < MAX_DEFERRED;
   }
 
-  /** Returns whether no item is next: all items are deferred. */
+  /** Returns whether all items are deferred, so that none can be applied now. Also true for an empty backlog. */
   boolean isIdle() {
     return items.size() == deferred.size();
   }
 
-  /** Returns whether corrections are deferred. */
+  /** Returns whether any item is deferred. */
   boolean hasDeferred() {
     return !deferred.isEmpty();
   }
 
-  /** Makes the deferred corrections the next ones. */
+  /** Ends the deferral of all items. */
   void takeUpDeferred() {
     deferred.clear();
   }
 
-  /** Returns the number of waiting items. */
+  /** Returns the number of items, deferred or not. */
   int size() {
     return items.size();
   }
 
   /**
-   * Returns the "restored" marker that is next, or null if a correction or nothing is next. A
-   * marker behind a deferred correction is deferred.
+   * Returns the first item that is not deferred if it is a "restored" marker, otherwise null. Defers markers behind a deferred correction.
    */
   @Nullable RestoredMessage nextRestored() {
     boolean isCorrectionDeferred = false;
@@ -141,7 +134,7 @@ final class CorrectionBacklog {
   }
 
   /**
-   * Returns the next corrections, up to a "restored" marker that is not deferred.
+   * Returns the first corrections that are not deferred, up to the first "restored" marker that is not deferred.
    *
    * @param max maximum number of corrections
    */
@@ -160,7 +153,7 @@ final class CorrectionBacklog {
   }
 
   /**
-   * Removes items at the front that are not deferred.
+   * Removes the first items that are not deferred.
    *
    * @param count number of items
    */
@@ -169,10 +162,10 @@ final class CorrectionBacklog {
   }
 
   /**
-   * Removes some of the items at the front that are not deferred, and defers the rest of them.
+   * Removes or defers each of the first items that are not deferred.
    *
    * @param count number of items
-   * @param isAnswered returns whether to remove the item with the given index, from 0
+   * @param isAnswered returns, for an index from 0, whether to remove the item; other items are deferred
    */
   void answered(int count, IntPredicate isAnswered) {
     Iterator<Key> keys = items.keySet().iterator();

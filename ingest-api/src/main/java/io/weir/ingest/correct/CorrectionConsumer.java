@@ -14,31 +14,30 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 
 /** Opens and closes the Kafka consumer of corrections. */
 final class CorrectionConsumer {
-  /** The consumer group of all appliers of a cache. */
+  /** The consumer group of all nodes that apply corrections to one cache. */
   static final String GROUP = "weir-corrections";
 
   static final String TOPIC = Topics.CORRECTIONS.name();
 
   /**
-   * Time after which other nodes take over the partitions of a dead node; until then no node reads
-   * them.
+   * Session timeout of the group. When a node has been dead for this time, other nodes take over its partitions.
    */
   private static final int SESSION_TIMEOUT_MILLIS = 10_000;
 
   private static final int HEARTBEAT_INTERVAL_MILLIS = 3_000;
 
-  /** Time without a reply after which a request to a broker is repeated over a new connection. */
+  /** Time without a reply after which the consumer repeats a request over a new connection. */
   private static final int REQUEST_TIMEOUT_MILLIS = 10_000;
 
   /**
-   * Maximum pause between two attempts, and so the maximum time until Kafka's return is noticed.
+   * Maximum pause between two attempts. It bounds the time until the consumer notices that Kafka is available again.
    */
   private static final int MAX_BACKOFF_MILLIS = 1_000;
 
-  /** Maximum age of metadata; also the maximum time until new partitions are found. */
+  /** Maximum age of metadata. It bounds the time until the consumer finds new partitions. */
   private static final int METADATA_MAX_AGE_MILLIS = 60_000;
 
-  /** Maximum number of records per poll, which bounds the backlog: four of the largest batches. */
+  /** Maximum number of records per poll, equal to four of the largest batches. It bounds the backlog. */
   private static final int MAX_POLL_RECORDS = 1_024;
 
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(3);
@@ -55,7 +54,8 @@ final class CorrectionConsumer {
     settings.put(ConsumerConfig.CLIENT_ID_CONFIG, GROUP + "-" + config.node());
     settings.put(ConsumerConfig.GROUP_ID_CONFIG, GROUP);
     settings.put(ConsumerConfig.GROUP_INSTANCE_ID_CONFIG, config.node());
-    // partitions that stay with their member are read on while others move
+    // with this assignor a member continues to read the partitions that it keeps during a
+    // rebalance
     settings.put(
         ConsumerConfig.PARTITION_ASSIGNMENT_STRATEGY_CONFIG,
         CooperativeStickyAssignor.class.getName());
@@ -72,8 +72,7 @@ final class CorrectionConsumer {
   /**
    * Closes a consumer.
    *
-   * @param forGood true if other members must take over the partitions immediately; false if they
-   *     must wait for this node to return, for the length of a session
+   * @param forGood whether this node leaves the group, so that other members take over its partitions immediately; if false, they wait for this node to return until the session timeout
    */
   static void close(KafkaConsumer<byte[], byte[]> consumer, boolean forGood) {
     consumer.close(

@@ -20,32 +20,29 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread that reads the corrections of this node's partitions and applies them. While an item
- * waits for the cache, it reads nothing further, but still polls the consumer, so that the group
- * does not remove the member. After any failure of Kafka it closes the consumer and opens a new one
- * after a pause. The thread ends only with {@link #close}.
+ * A thread that reads the corrections of this node's partitions and applies them. While an item waits for the cache, the thread pauses the partitions and still polls the consumer, so that the node stays in the group. After any failure of Kafka the thread closes the consumer and opens a new one after a pause. The thread ends only with {@link #close}.
  */
 final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
   /** Maximum time of one poll. */
   private static final long MAX_POLL_MILLIS = 500;
 
-  /** Maximum time of one poll until everything has been read once. */
+  /** Maximum time of one poll until all corrections have been read once. */
   private static final long FIRST_POLL_MILLIS = 50;
 
   private static final long MIN_PAUSE_MILLIS = 250;
   private static final long MAX_PAUSE_MILLIS = 5_000;
   private static final long TOPIC_PAUSE_MILLIS = 1_000;
 
-  /** Maximum age of the lag figure. */
+  /** Maximum age of the measured lag. */
   private static final long LAG_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-  /** Maximum age of the lag figure while a starting node waits for the lag to become zero. */
+  /** Maximum age of the measured lag while a starting node waits for the lag to become zero. */
   private static final long FIRST_LAG_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
   /** Timeout of one request to Kafka. */
   private static final Duration TIMEOUT = Duration.ofSeconds(2);
 
-  /** How long a stop waits for the batch in progress, and again after interrupting it. */
+  /** Maximum time that a stop waits for the batch in progress, before and again after an interrupt. */
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
 
   private final CorrectionSettings settings;
@@ -94,7 +91,7 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
     return backoff.failedMillis();
   }
 
-  /** Wakes the consumer up; this happens only in order to stop. */
+  /** Wakes the consumer up. Called only to stop the thread. */
   @Override
   public void wakeUp(Thread worker) {
     KafkaConsumer<byte[], byte[]> inUse = consumer;
@@ -168,9 +165,9 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
       return statistics.wereReadToTheEnd() ? MAX_POLL_MILLIS : FIRST_POLL_MILLIS;
     }
     if (queue.isIdle()) {
-      return FIRST_POLL_MILLIS; // deferred items are checked this often
+      return FIRST_POLL_MILLIS; // interval at which deferred items are checked
     }
-    // rounded up, so that a wait of less than a millisecond is not spent spinning
+    // rounded up, so that the loop does not spin during a wait of less than a millisecond
     long waitMillis = (queue.waitNanos() + 999_999) / 1_000_000;
     return Math.max(0, Math.min(MAX_POLL_MILLIS, waitMillis));
   }
@@ -191,7 +188,7 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
       if (isStarting && behind == 0) {
         statistics.readToTheEnd();
       }
-      // a consumer that lasted this long does not fail at every start
+      // this consumer works, so later failures begin with the shortest pause
       status.ends(CorrectionStatus.Kind.KAFKA);
       status.ends(CorrectionStatus.Kind.FAULT);
       backoff.reset();
@@ -202,8 +199,7 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Stops the thread. The batch in progress is finished or, after some seconds, abandoned. The
-   * position of all answered records is committed.
+   * Stops the thread. It finishes the batch in progress or, after some seconds, abandons it. It commits the position of all records to which the cache has replied.
    */
   @Override
   public void close() {

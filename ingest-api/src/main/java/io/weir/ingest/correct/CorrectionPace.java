@@ -5,17 +5,15 @@ import io.weir.decision.correction.BucketCorrector;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Limits a rate by virtual scheduling, a form of the generic cell rate algorithm (ITU-T I.371). In
- * any time t it admits at most {@code rate × (t + 50 ms)} plus one batch. Not thread-safe.
+ * A rate limiter for corrections that uses virtual scheduling, a form of the generic cell rate algorithm (ITU-T I.371). In any time t it admits at most {@code rate × (t + 50 ms)} corrections plus one batch. Not thread-safe.
  *
- * <p>Example: 1,000 per second in batches of 20. After a pause three batches may follow each other
- * immediately, then one every 20 ms.
+ * <p>Example: the rate is 1,000 per second and a batch has 20 corrections. After a pause it admits three batches immediately, then one every 20 ms.
  */
 final class CorrectionPace {
-  /** Maximum unused time that can be saved; compensates for a loop that wakes up late. */
+  /** Maximum unused time that counts for later batches. It compensates for a loop that wakes up late. */
   private static final long CREDIT_NANOS = 50_000_000;
 
-  /** Batches per second at the full rate; also bounds each pause. */
+  /** Number of batches per second at the full rate. It bounds the pause between two batches. */
   private static final int BATCHES_PER_SECOND = 50;
 
   private final int perSecond;

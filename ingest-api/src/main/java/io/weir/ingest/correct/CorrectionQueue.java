@@ -10,10 +10,7 @@ import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
- * The path of a correction from a record to the cache, without a consumer or thread of its own:
- * records are read into a backlog, and its items are applied step by step. An item to which the
- * cache has not replied stays, and its offset must not be committed. {@link Corrections} adds a
- * consumer and a thread; the simulation adds its own. Not thread-safe.
+ * Reads records of the corrections topic into a backlog, and applies its items to the cache step by step. An item stays in the backlog until the cache has replied; the caller must not commit its offset before. The queue has no consumer and no thread. {@link Corrections} and the simulation each add their own. Not thread-safe.
  */
 public final class CorrectionQueue {
   private final CorrectionBacklog backlog = new CorrectionBacklog();
@@ -25,8 +22,8 @@ public final class CorrectionQueue {
    * Creates an empty queue.
    *
    * @param corrector applies corrections
-   * @param life receives the partitions that are restored
-   * @param policies returns the policies in force, the same object until they change; for debt caps
+   * @param life receives the "restored" markers of partitions
+   * @param policies returns the policies in force, which define the debt caps; the same object until they change
    * @param maxPerSecond maximum number of corrections sent to the cache per second, at least 1
    * @param statistics counts the results
    */
@@ -50,9 +47,7 @@ public final class CorrectionQueue {
   }
 
   /**
-   * Applies the first items if they are due: a number of corrections, or the "restored" marker of a
-   * partition. Blocks until the cache has replied; without a reply, the items are retried after a
-   * pause.
+   * Applies the first items if they are due: a batch of corrections, or the "restored" marker of a partition. Blocks until the cache has replied or the request has failed. After a failure, the items are due again after a pause.
    */
   public void applyNext() {
     applier.step(backlog);
@@ -66,22 +61,22 @@ public final class CorrectionQueue {
     return applier.waitNanos();
   }
 
-  /** Returns whether no items wait. */
+  /** Returns whether the queue has no items. */
   public boolean isEmpty() {
     return backlog.isEmpty();
   }
 
-  /** Returns whether further records may be read: items wait only for unavailable servers. */
+  /** Returns whether further records may be read. This holds while items wait only for unavailable servers and their number is below the maximum. */
   boolean mayGrow() {
     return backlog.mayGrow();
   }
 
-  /** Returns whether no item can be applied now: all items wait for unavailable servers. */
+  /** Returns whether no item can be applied now, because all items wait for unavailable servers. Also true for an empty queue. */
   boolean isIdle() {
     return backlog.isIdle();
   }
 
-  /** Returns the number of waiting corrections and messages. */
+  /** Returns the number of waiting corrections and "restored" markers. */
   int size() {
     return backlog.size();
   }
@@ -96,7 +91,7 @@ public final class CorrectionQueue {
   }
 
   /**
-   * Drops the waiting items of some partitions, which another node will read.
+   * Drops the waiting items of the given partitions, which another node will read again.
    *
    * @return number of dropped items
    */
@@ -113,7 +108,7 @@ public final class CorrectionQueue {
     return backlog.giveUpAll();
   }
 
-  /** Returns why corrections are currently not applied. */
+  /** Returns whether corrections are currently applied, and the problem if they are not. */
   CorrectionStatus status() {
     return status;
   }

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * and skipped; tombstones and records of unknown kinds are ignored. Not thread-safe.
  */
 final class CorrectionReader {
-  /** Minimum time between two log lines about malformed records; metrics count all of them. */
+  /** Minimum time between two log lines about malformed records. Metrics count every malformed record. */
   private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private static final Logger LOG = LoggerFactory.getLogger(CorrectionReader.class);
@@ -87,8 +87,8 @@ final class CorrectionReader {
     if (nowNanos - loggedNanos >= LOG_NANOS) {
       loggedNanos = nowNanos;
       LOG.warn(
-          "correction_malformed record={}-{}-{} detail=\"{}\"; skipped; further ones may be skipped silently until the"
-              + " next line",
+          "correction_malformed record={}-{}-{} detail=\"{}\"; Weir skips the record, and logs "
+              + "at most one malformed record in 10 s",
           record.topic(),
           record.partition(),
           record.offset(),

@@ -5,16 +5,15 @@ import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.BatchHeader;
 
 /**
- * The settings of the application of corrections.
+ * The settings for applying corrections to the cache.
  *
- * @param node name of this ingest node, unique among nodes and unchanged by a restart; identifies
- *     its membership in the group of appliers
+ * @param node name of this ingest node, unique among nodes and unchanged by a restart; it identifies the node in the consumer group
  * @param kafka the connection to Kafka
  * @param maxPerSecond maximum number of corrections per second that this node applies to the cache,
  *     1 to {@value #MAX_RATE}; a burst of corrections must not starve decisions
  */
 public record CorrectionSettings(String node, KafkaConnection kafka, int maxPerSecond) {
-  /** Upper bound of {@code maxPerSecond}; far above the capacity of a Redis server. */
+  /** Upper bound of {@code maxPerSecond}, far above the capacity of a Redis server. */
   public static final int MAX_RATE = 1_000_000;
 
   /** Default of {@code maxPerSecond}: about a tenth of the capacity of a Redis server. */
@@ -23,11 +22,11 @@ public record CorrectionSettings(String node, KafkaConnection kafka, int maxPerS
   public CorrectionSettings {
     if (!BatchHeader.isNodeName(node)) {
       throw new IllegalArgumentException(
-          "node must be 1 to 64 of A-Za-z0-9._-, but is '" + node + "'");
+          "node must have 1 to 64 characters from A-Za-z0-9._-, but is '" + node + "'");
     }
     if (maxPerSecond < 1 || maxPerSecond > MAX_RATE) {
       throw new IllegalArgumentException(
-          "corrections per second must be 1 to " + MAX_RATE + ", but is " + maxPerSecond);
+          "maxPerSecond must be between 1 and " + MAX_RATE + ", but is " + maxPerSecond);
     }
   }
 }

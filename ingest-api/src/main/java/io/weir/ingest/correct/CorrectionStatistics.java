@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Metrics of a node's work to keep the cache correct, since its start. Thread-safe.
+ * Metrics of a node's corrections and restorations of the cache, since the start of the node. Thread-safe.
  *
  * <p>Invariant: <b>read = outcomes of every kind + superseded + malformed + "restored" markers +
  * handed back + waiting</b>.
@@ -28,17 +28,17 @@ public final class CorrectionStatistics {
   /** Records read, without tombstones and records of unknown kinds. */
   final Counter read;
 
-  /** Corrections skipped because a newer one of the same bucket arrived with them. */
+  /** Corrections skipped because a newer correction of the same bucket was already waiting or arrived before they were applied. */
   final Counter superseded;
 
   /** Malformed records, which were skipped. */
   final Counter malformed;
 
-  /** "Restored" markers of partitions that the cache has stored. */
+  /** "Restored" markers that the cache has stored. */
   final Counter restoredMessages;
 
   /**
-   * Records abandoned without a reply because their partition moved; another node reads them again.
+   * Records dropped before the cache replied, because their partition moved to another node. The partition's next owner reads them again.
    */
   final Counter handedBack;
 
@@ -51,22 +51,21 @@ public final class CorrectionStatistics {
   final Counter tokensGiven;
   final Counter tokensTaken;
 
-  /** Losses of the cache's state that this node published. */
+  /** Restorations that this node began: it published that the cache had lost its state. */
   final Counter restorationsBegun;
 
-  /** Losses that this node was elected to publish but could not. */
+  /** Restorations that this node abandoned because it could not publish the loss. */
   final Counter restorationsAbandoned;
 
-  /** Losses that this node published and after which it has seen the cache restored. */
+  /** Restorations that this node began, and after which it has found the cache restored. */
   final Counter restorationsCompleted;
 
   /**
-   * Time since the decision of the oldest call that a correction accounts for. Restored buckets
-   * have none.
+   * Time from the decision of the oldest call that a correction accounts for until the cache applied the correction. Not measured for corrections that restore a bucket.
    */
   final Timer sinceDisturbed;
 
-  /** Time since a correction was computed. */
+  /** Time from the computation of a correction until the cache applied it. */
   final Timer sinceComputed;
 
   private final Map<Kind, Counter> outcomes = new EnumMap<>(Kind.class);
@@ -88,7 +87,8 @@ public final class CorrectionStatistics {
     }
     read = counter(registry, "read", "records read from the corrections topic");
     superseded =
-        counter(registry, "superseded", "corrections replaced by a newer one of the same bucket");
+        counter(registry, "superseded", "corrections replaced by a newer correction of the same "
+            + "bucket");
     malformed =
         counter(
             registry,
@@ -99,7 +99,8 @@ public final class CorrectionStatistics {
         counter(
             registry,
             "handed.back",
-            "records abandoned when their partition moved; its next owner reads them again");
+            "records dropped because their partition moved; the next owner of the partition "
+                + "reads them again");
     clamped = counter(registry, "clamped", "corrections whose debit the debt cap reduced");
     retries =
         counter(registry, "retries", "batches sent to the cache again because it did not reply");
@@ -140,7 +141,7 @@ public final class CorrectionStatistics {
 
   private static Counter restorations(MeterRegistry registry, String event) {
     return Counter.builder("weir.cache.restorations")
-        .description("restorations of a lost cache that this node published")
+        .description("restorations of the cache that this node began, abandoned or completed")
         .tag("event", event)
         .register(registry);
   }
@@ -179,14 +180,13 @@ public final class CorrectionStatistics {
   }
 
   /**
-   * Returns the number of records of this node's partitions that are not yet applied, as of some
-   * seconds ago.
+   * Returns the number of records of this node's partitions that are not yet applied. The number is some seconds old.
    */
   long lagRecords() {
     return lagRecords;
   }
 
-  /** Returns the state that the cache last reported. */
+  /** Returns the state of the cache at the last check. */
   Warmth warmth() {
     return warmth;
   }
@@ -228,7 +228,7 @@ public final class CorrectionStatistics {
     wereReadToTheEnd = true;
   }
 
-  /** Returns the number of checks of the cache's state since its last reply. */
+  /** Returns the number of consecutive checks of the cache's state to which the cache did not reply. */
   int looksUnanswered() {
     return looksUnanswered;
   }

@@ -5,8 +5,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether corrections are applied, and if not, why. A lasting problem is logged once when it begins
- * and once when it ends. Written by one thread, read by any.
+ * Reports whether corrections are applied, and the problem if they are not. A lasting problem is logged once when it begins and once when it ends. One thread writes the status; any thread may read it.
  */
 final class CorrectionStatus {
   private static final Logger LOG = LoggerFactory.getLogger(CorrectionStatus.class);
@@ -14,7 +13,7 @@ final class CorrectionStatus {
   /** The kind of problem, with its name in the log. */
   enum Kind {
     NONE("none"),
-    /** Before the first reply from Kafka; not logged. */
+    /** Kafka has not yet replied for the first time. Not logged. */
     STARTING("corrections_starting"),
     KAFKA("corrections_kafka_unavailable"),
     TOPIC_MISSING("corrections_topic_missing"),
@@ -42,7 +41,7 @@ final class CorrectionStatus {
     }
   }
 
-  /** Records a defect of this program, with its stack trace. */
+  /** Records an unexpected exception, and logs its stack trace. */
   void failed(Throwable fault) {
     boolean known = state.kind() == Kind.FAULT;
     state = new State(Kind.FAULT, fault.toString());
@@ -51,18 +50,18 @@ final class CorrectionStatus {
     }
   }
 
-  /** Records the end of a problem of this kind. A problem of another kind stays. */
+  /** Records the end of a problem of the given kind. Has no effect if the current problem has another kind. */
   void ends(Kind kind) {
     if (state.kind() == kind) {
       state = new State(Kind.NONE, "");
       if (kind != Kind.STARTING) {
-        // same log level as the problem
+        // the end has the same log level as the problem
         LOG.warn("{} over", kind.event);
       }
     }
   }
 
-  /** Records the stop of the loop. Not logged, because it was requested. */
+  /** Records that the loop was stopped. Not logged, because a stop is no problem. */
   void stopped() {
     state = new State(Kind.STOPPED, "stopped");
   }

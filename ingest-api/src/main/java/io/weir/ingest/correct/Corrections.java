@@ -10,14 +10,11 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * Keeps the decision cache correct with two threads. One applies the corrections of the partitions
- * assigned to this node, the other watches for a cache that has lost its state. Starts without
- * Kafka and Redis, and continues whether or not they are available. Thread-safe.
+ * Keeps the decision cache correct with two threads. One thread applies the corrections of the partitions assigned to this node. The other detects when the cache has lost its state. Both threads start without Kafka and Redis, and continue after failures of either. Thread-safe.
  */
 public final class Corrections implements AutoCloseable {
   /**
-   * Number of unanswered checks after which the cache counts as unreachable; one late reply is not
-   * enough.
+   * Number of consecutive checks without a reply after which a starting node treats the cache as unreachable. One late reply is not enough.
    */
   static final int LOOKS_AT_START = 3;
 
@@ -48,10 +45,10 @@ public final class Corrections implements AutoCloseable {
   /**
    * Creates an instance, which does nothing before {@link #start}.
    *
-   * @param corrector applies corrections; closed by the caller, after this instance
-   * @param life reports the cache's state; closed by the caller, after this instance
-   * @param policies returns the policies in force, the same object until they change; for debt caps
-   * @param cacheClockMillis the cache's clock as this node knows it
+   * @param corrector applies corrections; the caller closes it after this instance
+   * @param life reports the cache's state; the caller closes it after this instance
+   * @param policies returns the policies in force, which define the debt caps; the same object until they change
+   * @param cacheClockMillis returns this node's estimate of the cache's clock, in milliseconds since the epoch
    * @param registry receives the metrics of this object and of the Kafka consumer
    */
   public static Corrections of(
@@ -85,9 +82,7 @@ public final class Corrections implements AutoCloseable {
   }
 
   /**
-   * Returns a text that says what a starting node must still wait for, or the empty string if it is
-   * nothing. The node does not wait for a cache that has left {@value #LOOKS_AT_START} checks
-   * unanswered.
+   * Returns the condition that a starting node still waits for, as text, or the empty string if it waits for none. The node does not wait for a cache that did not reply to {@value #LOOKS_AT_START} consecutive checks.
    */
   public String missingAtStart() {
     return switch (statistics.warmth()) {
@@ -98,7 +93,7 @@ public final class Corrections implements AutoCloseable {
     };
   }
 
-  /** Stops within some seconds and commits the position of all answered records. Idempotent. */
+  /** Stops both threads within some seconds, and commits the position of all records to which the cache has replied. Idempotent. */
   @Override
   public void close() {
     watch.close();

@@ -25,22 +25,21 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
 
 /**
- * Publishes losses with a new producer for each: losses are rare, and a failed producer leaves
- * nothing behind.
+ * Publishes losses of the cache's state to Kafka. Uses a new producer for each loss, because losses are rare and a new producer has no state of earlier failures.
  */
 final class KafkaLossAnnouncer implements LossAnnouncer {
   private static final String TOPIC = Topics.CALLS.name();
 
-  /** Timeout of one request, including the one about the topic. */
+  /** Timeout of one request to Kafka, including the request for the topic's description. */
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(5);
 
-  /** Extra time of one record over one request; Kafka requires more than zero. */
+  /** Time by which the delivery timeout exceeds the request timeout. Kafka requires a positive value. */
   private static final int DELIVERY_MARGIN_MILLIS = 3_000;
 
   /** Size of the producer's buffer: more than enough for one record in each of 1,000 partitions. */
   private static final long BUFFER_BYTES = 32L * 1024 * 1024;
 
-  /** Minimum batch size: each record has its own partition. */
+  /** Batch size, which is small because each partition receives one record. */
   private static final int BATCH_BYTES = 1_024;
 
   private final CorrectionSettings config;

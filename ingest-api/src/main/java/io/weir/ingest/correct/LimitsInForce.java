@@ -19,10 +19,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Adapts corrections to the policies in force. The debit is limited to the policy's debt cap, or to
- * one capacity of the correction's limit if the policy no longer exists. If the policy's limit
- * changed since the correction was computed, it replaces the correction's limit. Corrections of
- * quotas are applied unchanged. Not thread-safe.
+ * Adapts corrections to the policies in force. The policy's debt cap bounds the debit of a correction. If the policy no longer exists, the capacity of the correction's limit bounds the debit. If the policy's limit has changed since the correction was computed, the new limit replaces the correction's limit. Corrections of quotas stay unchanged. Not thread-safe.
  */
 final class LimitsInForce {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -59,16 +56,17 @@ final class LimitsInForce {
       known = current;
     }
     if (!correction.limit().refills()) {
-      // all usage counts until the period ends, even against a limit that was raised
+      // all usage of the period counts, even if the limit was raised meanwhile
       return new BoundedCorrection(correction, NO_CAP);
     }
     Policy policy = ofClient(byPart.get(key.policy()), key.client());
     if (policy == null || policy.limit().capacityTokens() == 0) {
-      // a limit that denies every call writes nothing, so the bucket still has its earlier limit
+      // a policy that denies every call never writes the bucket, so the bucket still has its
+      // earlier limit
       return new BoundedCorrection(correction, correction.limit().capacityTokens());
     }
     BucketLimit now = policy.limit().lasting();
-    // a bucket with any other limit has another key, so this one is no longer used
+    // a limit that does not refill has another bucket key, so this bucket is no longer used
     if (now != null && now.refills() && !now.equals(correction.limit())) {
       Correction carriedOver = carriedOver(correction, now, nowEpochMillis);
       return new BoundedCorrection(carriedOver, policy.debtCapTokens(), true);
@@ -77,10 +75,7 @@ final class LimitsInForce {
   }
 
   /**
-   * Returns the correction for a bucket whose limit has changed: the missing tokens minus those
-   * that a lower capacity cuts off. It is unknown whether the bucket was already used under the new
-   * limit. A bucket that was full starts full under the new limit; any other keeps its tokens. So
-   * the result is the minimum of missing tokens, and must not return tokens to the bucket.
+   * Returns the correction for a bucket whose limit has changed. Its missing tokens are those of the old limit minus the tokens that a lower capacity cuts off. A full bucket stays full under the new limit; any other bucket keeps its tokens. It is unknown whether the bucket was already used under the new limit. So the result is a lower bound of the missing tokens, and must not return tokens to the bucket.
    */
   private static Correction carriedOver(
       Correction correction, BucketLimit now, long nowEpochMillis) {
@@ -91,7 +86,7 @@ final class LimitsInForce {
     long nowMicros = nowEpochMillis * MICROS_PER_MILLI;
     long knownMicros = CorrectionRule.knownThrough(correction);
     if (knownMicros - nowMicros > then.arithmetic().fillMicros()) {
-      nowMicros = knownMicros; // the clock stepped back: use the last known time
+      nowMicros = knownMicros; // the clock stepped back, so use the last known time
     }
     long cutOff = Math.max(0, then.capacityTokens() - now.capacityTokens());
     double missing = refillThen.tokensIn(fullAt - nowMicros) - cutOff;
@@ -103,7 +98,7 @@ final class LimitsInForce {
             : Math.min(nowMicros + wait, Stamp.MAX_FULL_AT_MICROS));
   }
 
-  /** Returns a policy with the client's own limit, if it has one. */
+  /** Returns the policy, with the client's own limit if the client has one. */
   private @Nullable Policy ofClient(@Nullable Policy policy, BucketKey.Part client) {
     Map<String, PolicyLimit> own = policy == null ? null : ownLimits.get(client);
     PolicyLimit limit = own == null || policy == null ? null : own.get(policy.name());

@@ -12,7 +12,7 @@ public interface LossAnnouncer {
    */
   void announce(CacheLoss loss) throws FailedException;
 
-  /** Thrown if the loss may not be published in every partition. The message states the cause. */
+  /** Thrown when the loss may be missing in a partition. The message states the cause. */
   final class FailedException extends Exception {
     private static final long serialVersionUID = 1L;
 

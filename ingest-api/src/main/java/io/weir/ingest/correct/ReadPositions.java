@@ -17,12 +17,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The positions up to which a consumer's partitions were read and answered. Answered records are
- * committed. Other records stay uncommitted, and the partition's next owner reads them again. A
- * failed commit does no harm, because a repeated correction changes nothing. Not thread-safe.
+ * The positions in a consumer's partitions up to which records were read, and up to which the cache has replied. Only records with a reply are committed. The partition's next owner reads the other records again. A failed commit does no harm, because a repeated correction changes nothing. Not thread-safe.
  */
 final class ReadPositions implements ConsumerRebalanceListener {
-  /** Minimum time between two commits; bounds the records that are repeated after a kill. */
+  /** Minimum time between two commits. It bounds the number of records that are read again after the process was killed. */
   private static final long COMMIT_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private static final Duration COMMIT_TIMEOUT = Duration.ofSeconds(2);
@@ -50,21 +48,21 @@ final class ReadPositions implements ConsumerRebalanceListener {
     this.committedNanos = clock.nowNanos();
   }
 
-  /** Records that records of the given partitions were read. */
+  /** Updates the read positions of the given partitions. */
   void read(Collection<TopicPartition> partitions) {
     for (TopicPartition partition : partitions) {
       readTo.put(partition, consumer.position(partition));
     }
   }
 
-  /** Commits the answered records if the last commit is long enough ago. */
+  /** Commits the position of records with a reply, at most once every 500 ms. */
   void commitNowAndThen() {
     if (clock.nowNanos() - committedNanos >= COMMIT_INTERVAL_NANOS) {
       commit();
     }
   }
 
-  /** Commits the answered records. A wake-up interrupts only the loop, not the commit. */
+  /** Commits the position of records with a reply. If a wake-up interrupts the commit, repeats it once. */
   void commit() {
     Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
     readTo.forEach(

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Keeps the decision cache correct: applies corrections, and publishes to the aggregator when the
- * cache has lost its state. Depends on the topics, the decision cache's ports, the Kafka clients,
- * Micrometer and a logger.
+ * Keeps the decision cache correct: applies corrections, and notifies the aggregator when the cache has lost its state. Depends on the module {@code topics}, the interfaces of the decision cache, the Kafka clients, Micrometer and SLF4J.
  */
 @NullMarked
 package io.weir.ingest.correct;

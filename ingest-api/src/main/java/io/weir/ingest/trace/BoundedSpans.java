@@ -9,8 +9,7 @@ import io.opentelemetry.sdk.trace.SpanProcessor;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Passes ended spans on while there is room for them, and counts the others. A span occupies its
- * room until the collector has accepted or refused it. Thread-safe; never blocks.
+ * A span processor that bounds the number of spans in memory. It forwards an ended span if the number is below the maximum, and otherwise drops and counts it. A span stays in memory until the collector has accepted or refused it. Thread-safe; never blocks.
  */
 final class BoundedSpans implements SpanProcessor {
   private final SpanProcessor next;
@@ -21,8 +20,8 @@ final class BoundedSpans implements SpanProcessor {
   /**
    * Creates a bound.
    *
-   * @param next receives the spans for which there is room
-   * @param held number of spans in memory; the exporter lowers it
+   * @param next receives the spans that are not dropped
+   * @param held number of spans in memory; the exporter decreases it
    */
   BoundedSpans(SpanProcessor next, AtomicInteger held, int maxHeld, TraceStatistics statistics) {
     this.next = next;

@@ -23,12 +23,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The spans of the steps of one call, or of the calls of a batch, below the span of their request.
- * Passed with the call between threads. Events that arrive out of order are ignored.
+ * The spans of the steps of one call, or of all calls of a batch. They are children of the request's span. The object passes with the call from thread to thread. It ignores events that arrive out of order.
  */
 final class CallSpans implements CallTrace {
   /**
-   * Maximum number of policy names in an attribute; a call has at most as many evaluated policies.
+   * Maximum number of policy names in an attribute, equal to the maximum number of policies evaluated for one call.
    */
   private static final int MAX_POLICIES = 16;
 
@@ -44,14 +43,13 @@ final class CallSpans implements CallTrace {
   private volatile long recordingEpochNanos;
 
   /**
-   * Creates the spans of a call; none has begun.
+   * Creates an object without spans.
    *
-   * @param request the context whose span is that of the request
-   * @param index index of the call in the request; −1 if it is the only one, or if the spans are
-   *     those of all calls
-   * @param alsoDescribed a span that also receives the verdict; null for none
-   * @param awaited number of traced calls whose acknowledgement by Kafka is awaited
-   * @param maxAwaited bound on that number; beyond it, no spans wait for Kafka
+   * @param request the context that contains the request's span
+   * @param index index of the call in the request; −1 if the request has one call, or if the spans cover all calls
+   * @param alsoDescribed another span that receives the same attributes of the verdict; null for none
+   * @param awaited number of traced calls that wait for Kafka's acknowledgement, shared by all requests
+   * @param maxAwaited maximum of {@code awaited}; above it, no span waits for Kafka
    */
   CallSpans(
       Tracer tracer,
@@ -216,9 +214,7 @@ final class CallSpans implements CallTrace {
   }
 
   /**
-   * Ends the spans when the request has its answer or its caller has disconnected. Steps that have
-   * not ended have failed. Spans that wait for Kafka continue to wait and to count, because the log
-   * holds them.
+   * Ends the spans when the request has been answered or its caller has disconnected. Steps that have not ended are marked as failed. Spans that wait for Kafka continue to wait, because the log still holds the calls.
    */
   void end() {
     fail(deciding);

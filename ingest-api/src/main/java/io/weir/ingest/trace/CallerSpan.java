@@ -8,40 +8,37 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the caller's span from {@code traceparent} and {@code tracestate} (W3C Trace Context).
- * Malformed values count as absent and are never an error.
+ * Reads the caller's span from the header fields {@code traceparent} and {@code tracestate} (W3C Trace Context). Malformed values are ignored.
  */
 final class CallerSpan {
   private static final String TRACEPARENT = "traceparent";
 
   /**
-   * Maximum length of a state, which every receiver should support (§3.3.1.5); longer ones are
-   * ignored.
+   * Maximum length of {@code tracestate} in characters, which every receiver should support (§3.3.1.5). A longer value is ignored.
    */
   private static final int MAX_STATE_CHARACTERS = 512;
 
   private CallerSpan() {}
 
   /**
-   * Returns a context whose span is the caller's; the root context if the request names no span,
-   * several spans, or an invalid one.
+   * Returns a context with the caller's span. Returns the root context if the request names no span, several spans, or an invalid span.
    */
   static Context read(RequestHeaders headers) {
     return W3CTraceContextPropagator.getInstance()
         .extract(Context.root(), headers, CallerSpan::field);
   }
 
-  /** Returns whether a context has the span of a caller. */
+  /** Returns whether a context contains a caller's span. */
   static boolean isIn(Context context) {
     return Span.fromContext(context).getSpanContext().isValid();
   }
 
-  /** Returns whether the caller's span is recorded. */
+  /** Returns whether the caller samples its span. */
   static boolean isSampled(Context context) {
     return Span.fromContext(context).getSpanContext().isSampled();
   }
 
-  /** Returns a field for the library, if it is unambiguous and short enough. */
+  /** Returns the value of a field for the library; null if the field is absent, repeated or too long. */
   private static @Nullable String field(@Nullable RequestHeaders headers, String name) {
     List<String> values = headers == null ? List.of() : headers.values(name);
     if (values.isEmpty()) {

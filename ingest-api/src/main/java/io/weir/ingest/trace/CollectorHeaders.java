@@ -14,9 +14,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Reads the file of header fields for the collector, such as a token. Each line has a name, a colon
- * and a value; empty lines and lines that begin with {@code #} are ignored. The content is secret,
- * so messages identify lines by their numbers.
+ * Reads the file of header fields that the node sends to the collector, such as a token. Each line has a name, a colon and a value. Empty lines and lines that begin with {@code #} are ignored. The content is secret, so messages contain only line numbers.
  */
 final class CollectorHeaders {
   private static final int MAX_BYTES = 16 * 1024;
@@ -25,7 +23,7 @@ final class CollectorHeaders {
   private static final Pattern FIELD =
       Pattern.compile("([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \\t]*([!-~]([ -~\\t]*[!-~])?)[ \\t]*");
 
-  /** Fields that the sender sets itself. */
+  /** Fields that the HTTP client sets itself. */
   private static final Set<String> OF_THE_SENDER =
       Set.of(
           "connection",
@@ -43,14 +41,15 @@ final class CollectorHeaders {
   /**
    * Reads a file.
    *
-   * @return the values by the fields' names
+   * @return the field values by field name
    * @throws InvalidSettingException if the file cannot be read, or a line is not a header field
    */
   static Map<String, String> read(Path file) {
     List<String> lines;
     try {
       if (Files.size(file) > MAX_BYTES) {
-        throw wrong("names a file of more than " + MAX_BYTES + " bytes");
+        throw wrong("the file must have at most " + MAX_BYTES + " bytes, but has "
+            + "" + Files.size(file));
       }
       lines = Files.readAllLines(file);
     } catch (IOException unreadable) {
@@ -65,14 +64,14 @@ final class CollectorHeaders {
       String where = "line " + (i + 1) + " of the file ";
       Matcher field = FIELD.matcher(line);
       if (!field.matches()) {
-        throw wrong(where + "is not a header field; it must be a name, a colon and a value");
+        throw wrong(where + "must be a header field: a name, a colon and a value");
       }
       String name = field.group(1).toLowerCase(Locale.ROOT);
       if (OF_THE_SENDER.contains(name)) {
-        throw wrong(where + "sets a field that the node sets itself");
+        throw wrong(where + "must not set a field that the node sets itself");
       }
       if (fields.put(name, field.group(2)) != null) {
-        throw wrong(where + "sets a field that an earlier line already sets");
+        throw wrong(where + "must not set a field that an earlier line sets");
       }
     }
     return fields;

@@ -13,8 +13,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Counts spans by the result of sending them, and logs the beginning and the end of an outage of
- * the collector. Thread-safe.
+ * A span exporter that counts sent and failed spans, and logs the beginning and the end of an outage of the collector. Thread-safe.
  */
 final class CountedExporter implements SpanExporter {
   private static final Logger LOG = LoggerFactory.getLogger(CountedExporter.class);
@@ -29,7 +28,7 @@ final class CountedExporter implements SpanExporter {
    * Creates an exporter.
    *
    * @param endpoint the collector's address, for the log
-   * @param ended receives the number of spans that are no longer held, accepted or not
+   * @param ended receives the number of spans that leave memory after each export, successful or not
    */
   CountedExporter(
       SpanExporter exporter, URI endpoint, TraceStatistics statistics, IntConsumer ended) {
@@ -41,7 +40,7 @@ final class CountedExporter implements SpanExporter {
 
   @Override
   public CompletableResultCode export(Collection<SpanData> spans) {
-    int count = spans.size(); // its owner empties the collection later
+    int count = spans.size(); // the owner empties the collection later
     CompletableResultCode result;
     try {
       result = exporter.export(spans);

@@ -3,8 +3,8 @@ package io.weir.ingest.trace;
 
 import java.util.List;
 
-/** The header fields of a request, or its metadata. */
+/** The header fields of an HTTP request, or the metadata of a gRPC request. */
 public interface RequestHeaders {
-  /** Returns the values of all fields of a name, in order; the name is in lower case. */
+  /** Returns the values of all fields with the given name, in order. The name must be in lower case. */
   List<String> values(String name);
 }

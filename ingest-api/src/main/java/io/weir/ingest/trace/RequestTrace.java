@@ -13,14 +13,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The trace of one request: its span, which began with its arrival, and the spans of its calls.
- * Passed with the request between threads. Thread-safe; never blocks.
+ * The trace of one request: its span, which begins when the request arrives, and the spans of its calls. The object passes with the request from thread to thread. Thread-safe; never blocks.
  */
 public final class RequestTrace {
   /** Maximum number of calls of a request that have their own spans. */
   static final int MAX_CALLS = 8;
 
-  /** The minimum HTTP status that means a failure of the server. */
+  /** The lowest HTTP status of a server error. */
   private static final int FIRST_FAILURE = 500;
 
   private final Tracer tracer;
@@ -52,7 +51,7 @@ public final class RequestTrace {
    *
    * @param index index of the call, from 0
    * @param count number of calls of the request
-   * @return null from the ninth call on, which has no own spans
+   * @return the trace; null if the request has several calls and {@code index} is {@value #MAX_CALLS} or more
    */
   public @Nullable CallTrace ofCall(int index, int count) {
     if (count == 1) {
@@ -71,7 +70,7 @@ public final class RequestTrace {
     return spans;
   }
 
-  /** Ends the trace with the status of the HTTP answer; further invocations are ignored. */
+  /** Ends the trace with the status of the HTTP response. Further invocations are ignored. */
   public void endHttp(int status) {
     if (!isEnded.compareAndSet(false, true)) {
       return;
@@ -85,10 +84,10 @@ public final class RequestTrace {
   }
 
   /**
-   * Ends the trace with the status of the gRPC answer; further invocations are ignored.
+   * Ends the trace with the status of the gRPC response. Further invocations are ignored.
    *
    * @param status the name of the status code, such as {@code OK}
-   * @param isFailure whether it means a failure of the server
+   * @param isFailure whether the status is a server error
    */
   public void endRpc(String status, boolean isFailure) {
     if (!isEnded.compareAndSet(false, true)) {

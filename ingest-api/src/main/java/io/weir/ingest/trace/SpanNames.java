@@ -9,16 +9,16 @@ import java.util.List;
  * semantic conventions. No attribute contains the client or the endpoint of a call.
  */
 final class SpanNames {
-  /** The span of a request: from its arrival to its answer. */
+  /** The span of a request, from its arrival to its response. */
   static final String CHECK = "check";
 
-  /** A step: policies are matched, and the cache decides. */
+  /** The step in which the node matches policies and the cache decides. */
   static final String DECIDE = "decide";
 
-  /** A step: calls become as durable as the deployment requires. */
+  /** The step in which calls become as durable as {@code WEIR_DURABILITY} requires. */
   static final String RECORD = "record";
 
-  /** From the write to the log until Kafka has acknowledged the calls. */
+  /** The time from the write to the log until Kafka has acknowledged the calls. */
   static final String PUBLISH = "publish";
 
   static final AttributeKey<String> METHOD = AttributeKey.stringKey("http.request.method");
@@ -43,10 +43,10 @@ final class SpanNames {
   /** The deciding component, named as in the record. */
   static final AttributeKey<String> DECIDED_BY = AttributeKey.stringKey("weir.decided_by");
 
-  /** Names of the policies whose state the decision contains. */
+  /** Names of the policies that were evaluated for the call. */
   static final AttributeKey<List<String>> POLICIES = AttributeKey.stringArrayKey("weir.policies");
 
-  /** Name of the policy that decided, or that is nearest to its limit. */
+  /** Name of the policy that denied the call, or that is nearest to its limit. */
   static final AttributeKey<String> POLICY = AttributeKey.stringKey("weir.policy");
 
   /** Tokens that the call takes. */

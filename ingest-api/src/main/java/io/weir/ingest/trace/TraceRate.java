@@ -5,19 +5,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Bounds the number of traced requests: in any interval of T seconds at most rate × (T + 1). With a
- * rate of 100, 100 may start at once, then one every 10 ms. Thread-safe; never blocks.
+ * A rate limiter for traced requests. In any interval of T seconds it admits at most rate × (T + 1) requests. Example: at a rate of 100 it admits 100 requests at once, then one every 10 ms. Thread-safe; never blocks.
  */
 final class TraceRate {
   private static final long SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final long intervalNanos;
 
-  /** The time by which the rate would have evenly admitted all requests so far. */
+  /** The time at which the next request would be due if all admitted requests were evenly spaced. */
   private final AtomicLong nextNanos;
 
   /**
-   * Creates a bound that has admitted nothing.
+   * Creates a rate limiter that has admitted no request.
    *
    * @param perSecond 1 to 1,000,000
    * @param nowNanos the current {@link System#nanoTime}
@@ -27,7 +26,7 @@ final class TraceRate {
     nextNanos = new AtomicLong(nowNanos);
   }
 
-  /** Returns whether another request may be traced at the given time; if so, counts it. */
+  /** Admits a request at the given time if the rate permits it. Returns whether it admitted the request. */
   boolean tryTake(long nowNanos) {
     while (true) {
       long next = nextNanos.get();

@@ -13,30 +13,28 @@ import org.jspecify.annotations.Nullable;
 /**
  * The destination and the rate of traces. Immutable.
  *
- * @param endpoint address of the collector with the path for traces, without credentials; null if
- *     tracing is off
+ * @param endpoint URL of the collector, with the path for traces and without credentials; null if tracing is off
  * @param sampling share of the requests without a parent span that are traced, 0 to 1
- * @param maxRate maximum number of requests traced per second, 1 to {@value #MAX_RATE}; after a
- *     pause as many at once
+ * @param maxRate maximum number of requests traced per second, 1 to {@value #MAX_RATE}; after a pause, up to this number at once
  * @param headers header fields of each request to the collector, by name; secret
  */
 public record TraceSettings(
     @Nullable URI endpoint, double sampling, int maxRate, Map<String, String> headers) {
-  /** The variable with the address of the collector. */
+  /** The environment variable with the URL of the collector. */
   public static final String ENDPOINT = "WEIR_TRACES_ENDPOINT";
 
-  /** The variable with the share of requests without a parent span. */
+  /** The environment variable with the share of traced requests, among requests without a parent span. */
   public static final String SAMPLING = "WEIR_TRACES_SAMPLING";
 
-  /** The variable with the bound on traced requests. */
+  /** The environment variable with the maximum number of traced requests per second. */
   public static final String RATE = "WEIR_TRACES_MAX_RATE";
 
-  /** The variable with the file of the header fields. */
+  /** The environment variable with the path of the file of header fields. */
   public static final String HEADERS_FILE = "WEIR_TRACES_HEADERS_FILE";
 
   static final double DEFAULT_SAMPLING = 0.01;
 
-  /** Default rate: about 10,000 spans a minute, which small collectors can process. */
+  /** Default rate. It causes about 10,000 spans a minute, which small collectors can process. */
   static final int DEFAULT_RATE = 100;
 
   static final int MAX_RATE = 10_000;
@@ -55,8 +53,7 @@ public record TraceSettings(
   /**
    * Reads the settings, and the file of header fields if one is named.
    *
-   * @throws InvalidSettingException if a variable or the file is invalid; the message names it, but
-   *     does not contain the file's content
+   * @throws InvalidSettingException if a variable or the file is invalid; the message names the variable and contains no secret
    */
   public static TraceSettings of(Settings settings) {
     String file = settings.text(HEADERS_FILE, "");
@@ -76,13 +73,14 @@ public record TraceSettings(
       uri = new URI(text);
     } catch (URISyntaxException malformed) {
       // the value may contain a password
-      throw new InvalidSettingException(ENDPOINT + " is not an address of a collector");
+      throw new InvalidSettingException(ENDPOINT + " must be a valid URL");
     }
     boolean hasUser = String.valueOf(uri.getRawAuthority()).contains("@");
     if (hasUser || uri.getRawQuery() != null || uri.getRawFragment() != null) {
       throw new InvalidSettingException(
           ENDPOINT
-              + " must have no user, query or fragment; put credentials for the collector into "
+              + " must not contain a user, query or fragment; put credentials for the collector "
+              + "into the file of "
               + HEADERS_FILE);
     }
     boolean isHttp = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
@@ -90,8 +88,8 @@ public record TraceSettings(
     if (!isHttp || uri.getHost() == null || !hasPath) {
       throw new InvalidSettingException(
           ENDPOINT
-              + " must be an http or https address with the path for traces, such as"
-              + " http://collector:4318/v1/traces, is '"
+              + " must be an http or https URL with the path for traces, such as "
+              + "http://collector:4318/v1/traces, but is '"
               + text
               + "'");
     }

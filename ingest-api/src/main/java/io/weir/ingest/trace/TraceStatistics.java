@@ -5,23 +5,22 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 
 /**
- * Metrics of traces. Of the spans that have ended, <b>ended = sent + failed + dropped + held in
- * memory</b>. Thread-safe.
+ * Metrics of traces. For all spans that have ended, <b>ended = sent + failed + dropped + in memory</b>. Thread-safe.
  */
 final class TraceStatistics {
   /** Traced requests. */
   final Counter traced;
 
-  /** Requests selected for tracing but not traced, because there were too many. */
+  /** Requests selected for tracing but not traced, because they exceeded the maximum rate. */
   final Counter overRate;
 
   /** Spans that the collector accepted. */
   final Counter sent;
 
-  /** Spans that the collector did not accept. */
+  /** Spans that the collector did not accept in time. */
   final Counter failed;
 
-  /** Spans dropped for lack of room. */
+  /** Spans dropped because too many spans were in memory. */
   final Counter dropped;
 
   TraceStatistics(MeterRegistry registry) {
@@ -42,7 +41,8 @@ final class TraceStatistics {
   private static Counter spans(MeterRegistry registry, String outcome) {
     return Counter.builder("weir.traces.spans")
         .description(
-            "spans that the collector accepted or refused, or that were dropped for lack of room")
+            "spans that the collector accepted or did not accept, or that were dropped because "
+                + "too many were in memory")
         .tag("outcome", outcome)
         .register(registry);
   }

@@ -30,19 +30,14 @@ import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides which requests are traced, begins their traces, and sends the spans to a collector
- * (OpenTelemetry's protocol over HTTP). A request with a caller's span is traced if that span is
- * recorded; other requests are selected at random. In both cases the rate per second is bounded.
- * Spans that the collector does not accept in time are dropped and counted: no request waits for
- * it, and none fails. Thread-safe.
+ * Selects the requests to trace, begins their traces, and sends the spans to a collector over HTTP (OTLP). If a request names its caller's span, it is traced if the caller samples that span. Other requests are selected at random. A maximum rate applies to both. Spans that the collector does not accept in time are dropped and counted. No request waits for the collector or fails because of it. Thread-safe.
  */
 public final class Traces implements AutoCloseable {
   /** Maximum number of spans held in memory, about 1 KB each. */
   static final int MAX_HELD_SPANS = 2_048;
 
   /**
-   * Maximum number of traced calls that wait for Kafka, equal to the calls of two batches. While
-   * Kafka is unavailable, further calls are not awaited. Each holds its line of some hundred bytes.
+   * Maximum number of traced calls that wait for Kafka's acknowledgement, equal to the calls of two batches. Further calls get no span for it. Each waiting call keeps its line of a few hundred bytes in memory.
    */
   static final int MAX_AWAITED = 2_000;
 
@@ -51,7 +46,7 @@ public final class Traces implements AutoCloseable {
   private static final Duration SEND_LIMIT = Duration.ofSeconds(5);
   private static final Duration CONNECT_LIMIT = Duration.ofSeconds(2);
 
-  /** How long a stop waits for the collector. */
+  /** Maximum time that a stop waits for the collector. */
   private static final Duration FLUSH_LIMIT = Duration.ofSeconds(3);
 
   private static final int MAX_ATTRIBUTES = 32;
@@ -59,13 +54,12 @@ public final class Traces implements AutoCloseable {
 
   private static final String SERVICE_NAME = "weir-ingest";
 
-  /** Methods of RFC 9110 §9 and RFC 5789; others are reported as {@code _OTHER}. */
+  /** The methods of RFC 9110 §9 and RFC 5789. Spans report any other method as {@code _OTHER}. */
   private static final Set<String> METHODS =
       Set.of("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE");
 
   /**
-   * The library's own log, which would write each failure to the console; this class counts and
-   * logs failures instead. A strong reference, because unreferenced loggers lose their levels.
+   * The logger of the OpenTelemetry library, which is switched off because it would write each failure to the console. {@link CountedExporter} counts and logs failures instead. This reference keeps the logger's level, because the JVM may discard a logger without references.
    */
   private static final Logger LIBRARY_LOG = Logger.getLogger("io.opentelemetry");
 
@@ -87,10 +81,9 @@ public final class Traces implements AutoCloseable {
   }
 
   /**
-   * Creates the traces of a node; none begins before {@link #begin()}. Does not wait for the
-   * collector.
+   * Creates an instance that traces no request before {@link #begin()}. Does not wait for the collector.
    *
-   * @param node name of the node, which is sent to the collector
+   * @param node name of the node, which each span reports to the collector
    * @param registry receives the metrics, even if tracing is off
    */
   public static Traces create(TraceSettings settings, String node, MeterRegistry registry) {
@@ -106,7 +99,7 @@ public final class Traces implements AutoCloseable {
             exporter(endpoint, settings), endpoint, statistics, count -> held.addAndGet(-count));
     BatchSpanProcessor batches =
         BatchSpanProcessor.builder(exporter)
-            .setMaxQueueSize(2 * MAX_HELD_SPANS) // never full: the number of held spans is lower
+            .setMaxQueueSize(2 * MAX_HELD_SPANS) // never full, because fewer spans are in memory
             .setMaxExportBatchSize(SPANS_OF_A_REQUEST)
             .setScheduleDelay(LINGER)
             .setExporterTimeout(SEND_LIMIT.multipliedBy(2))
@@ -115,7 +108,7 @@ public final class Traces implements AutoCloseable {
     SdkTracerProvider provider =
         SdkTracerProvider.builder()
             .setResource(Resource.getDefault().merge(Resource.create(about(node))))
-            .setSampler(Sampler.alwaysOn()) // every span that begins here is traced
+            .setSampler(Sampler.alwaysOn()) // Weir creates spans only for selected requests
             .setSpanLimits(
                 SpanLimits.builder()
                     .setMaxNumberOfAttributes(MAX_ATTRIBUTES)
@@ -151,7 +144,7 @@ public final class Traces implements AutoCloseable {
     return tracer != null;
   }
 
-  /** Begins to trace requests; earlier requests came from the node itself. */
+  /** Begins to trace requests. Earlier requests are the node's own warm-up. */
   public void begin() {
     isOn = tracer != null;
   }
@@ -166,8 +159,8 @@ public final class Traces implements AutoCloseable {
    *
    * @param method the request's method, as sent
    * @param route the path of the route
-   * @param isSecure whether it arrived over TLS
-   * @param arrivedNanos {@link System#nanoTime} when its header fields were complete
+   * @param isSecure whether the request arrived over TLS
+   * @param arrivedNanos value of {@link System#nanoTime} when the header fields were complete
    * @return null if the request is not traced
    */
   public @Nullable RequestTrace beginHttp(
@@ -185,7 +178,7 @@ public final class Traces implements AutoCloseable {
    * Begins the trace of a request over gRPC.
    *
    * @param method the full name of the method
-   * @param arrivedNanos {@link System#nanoTime} when its metadata was read
+   * @param arrivedNanos value of {@link System#nanoTime} when the metadata was read
    * @return null if the request is not traced
    */
   public @Nullable RequestTrace beginRpc(RequestHeaders headers, String method, long arrivedNanos) {
@@ -197,7 +190,7 @@ public final class Traces implements AutoCloseable {
                 .setAttribute(SpanNames.RPC_METHOD, method));
   }
 
-  /** Returns the span, not yet started, of a request that must be traced; else null. */
+  /** Returns the span of the request, not yet started; null if the request is not selected for tracing. */
   private @Nullable SpanBuilder sample(RequestHeaders headers, long arrivedNanos) {
     Tracer ofNode = tracer;
     if (ofNode == null || !isOn) {
@@ -233,7 +226,7 @@ public final class Traces implements AutoCloseable {
     return new RequestTrace(ofNode, span.startSpan(), awaited, MAX_AWAITED);
   }
 
-  /** Sends the held spans for at most some seconds; the rest is lost. Idempotent. */
+  /** Sends the spans in memory for at most 3 s, and drops the rest. Idempotent. */
   @Override
   public void close() {
     isOn = false;
