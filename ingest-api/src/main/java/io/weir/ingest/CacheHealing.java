@@ -12,7 +12,8 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * The components of an ingest node that keep its decision cache correct. They are the cache watch, the applier of corrections, and their connections to Redis. Thread-safe.
+ * The components of an ingest node that keep its decision cache correct. They are the cache watch,
+ * the applier of corrections, and their connections to Redis. Thread-safe.
  */
 final class CacheHealing implements AutoCloseable {
   private final BucketCorrector corrector;
@@ -26,7 +27,8 @@ final class CacheHealing implements AutoCloseable {
   }
 
   /**
-   * Creates the components, and connects to Redis if it is reachable. They begin to read and to correct with {@link #start}.
+   * Creates the components, and connects to Redis if it is reachable. They begin to read and to
+   * correct with {@link #start}.
    */
   static CacheHealing of(
       IngestConfig config,
@@ -52,7 +54,10 @@ final class CacheHealing implements AutoCloseable {
     corrections.start();
   }
 
-  /** Returns the condition that a starting node still waits for, as text. Returns the empty string if it waits for none. */
+  /**
+   * Returns the condition that a starting node still waits for, as text. Returns the empty string
+   * if it waits for none.
+   */
   String missingAtStart() {
     return corrections.missingAtStart();
   }
@@ -62,7 +67,8 @@ final class CacheHealing implements AutoCloseable {
   }
 
   /**
-   * Stops within some seconds. Close this object before the decision cache, because it uses the cache's connection.
+   * Stops within some seconds. Close this object before the decision cache, because it uses the
+   * cache's connection.
    */
   @Override
   public void close() {

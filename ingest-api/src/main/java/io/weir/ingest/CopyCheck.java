@@ -15,13 +15,15 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Checks at the start of a node that the calls topic has enough replicas to survive the loss of a
- * broker. The check runs while the node opens the call log, which waits for Kafka equally long. So the check does not delay a start without Kafka.
+ * broker. The check runs while the node opens the call log, which waits for Kafka equally long. So
+ * the check does not delay a start without Kafka.
  */
 final class CopyCheck {
   private static final Logger LOG = LoggerFactory.getLogger(CopyCheck.class);
 
   /**
-   * Maximum time that a start waits for Kafka's reply. The call log waits equally long for the description of the topic.
+   * Maximum time that a start waits for Kafka's reply. The call log waits equally long for the
+   * description of the topic.
    */
   static final Duration TIMEOUT = Duration.ofSeconds(5);
 
@@ -55,7 +57,8 @@ final class CopyCheck {
   /**
    * Waits for the result of the check.
    *
-   * @return the missing replicas of the topic and the remedy; or the empty string if the topic has enough replicas or the settings permit fewer
+   * @return the missing replicas of the topic and the remedy; or the empty string if the topic has
+   *     enough replicas or the settings permit fewer
    */
   String objection() {
     List<String> found = lacking.join();

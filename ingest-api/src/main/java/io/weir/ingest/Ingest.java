@@ -51,7 +51,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One ingest node. It consists of the check API, the client of the decision cache, the components that keep the cache correct, and the call log. This class starts and stops them in order. A node also starts without Redis; until Redis is available, each policy's failure mode decides. A node that has a journal also starts without Kafka.
+ * One ingest node. It consists of the check API, the client of the decision cache, the components
+ * that keep the cache correct, and the call log. This class starts and stops them in order. A node
+ * also starts without Redis; until Redis is available, each policy's failure mode decides. A node
+ * that has a journal also starts without Kafka.
  */
 public final class Ingest implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Ingest.class);
@@ -65,13 +68,18 @@ public final class Ingest implements AutoCloseable {
   /** Number of consecutive decisions after which the warm-up ends. */
   private static final int WARM_UP_ANSWERS = 200;
 
-  /** Number of consecutive requests without a reply after which the node treats the cache as unreachable. */
+  /**
+   * Number of consecutive requests without a reply after which the node treats the cache as
+   * unreachable.
+   */
   private static final int WARM_UP_TRIES = 3;
 
   private static final long MICROS_PER_MILLI = 1_000;
 
   /**
-   * Time for which a stopping node refuses new calls with {@code Connection: close}. A caller with an active connection sends its next call within this time. So it learns that the connection is about to close.
+   * Time for which a stopping node refuses new calls with {@code Connection: close}. A caller with
+   * an active connection sends its next call within this time. So it learns that the connection is
+   * about to close.
    */
   private static final Duration STOP_NOTICE = Duration.ofMillis(500);
 
@@ -127,9 +135,11 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Starts a node. The node answers calls when this method returns, and becomes ready shortly afterwards.
+   * Starts a node. The node answers calls when this method returns, and becomes ready shortly
+   * afterwards.
    *
-   * @throws IngestStartException if the node cannot start with its policies, journal, Kafka, Redis or ports
+   * @throws IngestStartException if the node cannot start with its policies, journal, Kafka, Redis
+   *     or ports
    */
   public static Ingest start(IngestConfig config) {
     return start(config, CopyCheck.TIMEOUT);
@@ -301,7 +311,10 @@ public final class Ingest implements AutoCloseable {
     }
   }
 
-  /** Starts the gRPC server if its port is configured. If the port cannot be bound, stops the check API. */
+  /**
+   * Starts the gRPC server if its port is configured. If the port cannot be bound, stops the check
+   * API.
+   */
   private static @Nullable RateLimitServer grpc(
       IngestConfig config,
       CheckApi api,
@@ -363,7 +376,8 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Returns the maximum number of concurrent settlements. It is a quarter of the maximum number of concurrent calls, because a settlement occupies a thread while it searches and waits.
+   * Returns the maximum number of concurrent settlements. It is a quarter of the maximum number of
+   * concurrent calls, because a settlement occupies a thread while it searches and waits.
    */
   private static int settlements(IngestConfig config) {
     int calls =
@@ -374,7 +388,8 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Checks the node's policy file and event rules file, without contacting a server. {@link #start} performs the same check.
+   * Checks the node's policy file and event rules file, without contacting a server. {@link #start}
+   * performs the same check.
    *
    * @throws IngestStartException if a file cannot be read, or contains an invalid policy or rule
    */
@@ -442,7 +457,11 @@ public final class Ingest implements AutoCloseable {
   }
 
   /**
-   * Sends peeks to the cache until the cache has decided {@value #WARM_UP_ANSWERS} of them in a row. The node does this before it opens its port. Otherwise the first callers would wait tens of milliseconds while the JVM loads code. Peeks write nothing. The replies also set the decision clock, so that the first low watermark follows the cache's clock. If the cache is unreachable, the warm-up ends, and each policy's failure mode decides.
+   * Sends peeks to the cache until the cache has decided {@value #WARM_UP_ANSWERS} of them in a
+   * row. The node does this before it opens its port. Otherwise the first callers would wait tens
+   * of milliseconds while the JVM loads code. Peeks write nothing. The replies also set the
+   * decision clock, so that the first low watermark follows the cache's clock. If the cache is
+   * unreachable, the warm-up ends, and each policy's failure mode decides.
    */
   private static void warmUp(RedisCache cache, DecisionClock clock) {
     Check check =
@@ -506,7 +525,10 @@ public final class Ingest implements AutoCloseable {
   private record BoundPort(
       String owner, String host, String hostVariable, int port, String portVariable) {}
 
-  /** Returns an exception that explains why the port could not be bound, or null if the failure has another cause. */
+  /**
+   * Returns an exception that explains why the port could not be bound, or null if the failure has
+   * another cause.
+   */
   private static @Nullable IngestStartException notBound(RuntimeException failed, BoundPort asked) {
     if (failed instanceof IngestStartException) {
       return null;
@@ -585,8 +607,12 @@ public final class Ingest implements AutoCloseable {
    * <ol>
    *   <li>The node reports that it is not ready and keeps serving for the stop delay, so that load
    *       balancers stop sending calls.
-   *   <li>For half a second the node refuses new calls and closes their connections. So no call is in flight when the node closes the remaining connections.
-   *   <li>The node answers the calls in progress, drains the journal to Kafka, and sends its final heartbeat. After that heartbeat no window waits for the node. The node applies corrections until the journal is closed. Then it sends the pending spans for at most a few seconds.
+   *   <li>For half a second the node refuses new calls and closes their connections. So no call is
+   *       in flight when the node closes the remaining connections.
+   *   <li>The node answers the calls in progress, drains the journal to Kafka, and sends its final
+   *       heartbeat. After that heartbeat no window waits for the node. The node applies
+   *       corrections until the journal is closed. Then it sends the pending spans for at most a
+   *       few seconds.
    * </ol>
    *
    * <p>An interrupt ends the waits, but the node still performs every step.

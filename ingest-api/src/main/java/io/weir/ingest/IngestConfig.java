@@ -35,27 +35,33 @@ import org.jspecify.annotations.Nullable;
  * The settings of one ingest node, validated as a whole.
  *
  * @param node name of the node, unique among ingest nodes and unchanged by a restart
- * @param nodes number of ingest nodes that share the traffic. While Redis does not reply, this node enforces 1 / {@code nodes} of the limit of each policy with failure mode {@code local}
+ * @param nodes number of ingest nodes that share the traffic. While Redis does not reply, this node
+ *     enforces 1 / {@code nodes} of the limit of each policy with failure mode {@code local}
  * @param kafka the connection to Kafka
  * @param access the access rules and the TLS settings of the check API
  * @param redis the address, access and deadlines of the decision cache
  * @param httpHost the address that the check API binds
  * @param httpPort port of the check API; 0 for any free port
- * @param maxCallsUnderWay maximum number of calls in progress; the node answers further calls with 503 immediately
+ * @param maxCallsUnderWay maximum number of calls in progress; the node answers further calls with
+ *     503 immediately
  * @param adaptiveBound whether {@code maxCallsUnderWay} adapts to the latency of calls
- * @param queueDelayTarget target for the time that calls wait for a thread; above it, the node answers some calls with 503 immediately; zero disables this
+ * @param queueDelayTarget target for the time that calls wait for a thread; above it, the node
+ *     answers some calls with 503 immediately; zero disables this
  * @param maxConnections maximum number of open connections to the check API
  * @param keepAlive time after which the node closes an idle connection
- * @param maxUnreadBytes maximum number of response bytes that callers have not read; 0 for the default
+ * @param maxUnreadBytes maximum number of response bytes that callers have not read; 0 for the
+ *     default
  * @param unknownMembers the treatment of request bodies with unknown JSON members
  * @param readyWait maximum time that a start waits for the cache and for corrections
- * @param stopDelay time for which a stopping node reports that it is not ready and still serves calls
+ * @param stopDelay time for which a stopping node reports that it is not ready and still serves
+ *     calls
  * @param dataFolder folder of the journal; only this process may use it
  * @param policies the configured policy file, which must exist; null for none
  * @param events the file of rules that convert usage events; null for none
  * @param eventsMaxAge maximum age of a usage event
  * @param adminAccess the origins from which policies may be read and changed over HTTP
- * @param adminHosts host names, in lower case, of the web pages that may also do so if {@code adminAccess} permits access from everywhere
+ * @param adminHosts host names, in lower case, of the web pages that may also do so if {@code
+ *     adminAccess} permits access from everywhere
  * @param durability how durable a call's record must be before the node answers the call
  * @param whenFull the treatment of calls when the journal is full
  * @param maxJournalBytes maximum number of bytes of calls that are not yet in Kafka
@@ -63,7 +69,8 @@ import org.jspecify.annotations.Nullable;
  * @param drainTimeout maximum time that a stop waits for Kafka
  * @param correctionsMaxRate maximum number of corrections per second that the node applies to the
  *     cache
- * @param settleHorizon how far back in time a settlement searches for its call if the call's id contains no time
+ * @param settleHorizon how far back in time a settlement searches for its call if the call's id
+ *     contains no time
  * @param singleCopy whether the calls topic may have fewer replicas than needed to survive the loss
  *     of a broker
  * @param limitHeaders the header fields that report limits to callers
@@ -112,12 +119,14 @@ public record IngestConfig(
   }
 
   /**
-   * Disabled by default, because repeated denials have no stamp and confirm no correction. Operators can enable it.
+   * Disabled by default, because repeated denials have no stamp and confirm no correction.
+   * Operators can enable it.
    */
   private static final Duration DEFAULT_DENY_CACHE = Duration.ZERO;
 
   /**
-   * Long enough for load balancers, which check every one or two seconds and remove a node after two or three failures.
+   * Long enough for load balancers, which check every one or two seconds and remove a node after
+   * two or three failures.
    */
   private static final Duration DEFAULT_STOP_DELAY = Duration.ofSeconds(5);
 
@@ -127,7 +136,10 @@ public record IngestConfig(
   private static final String KAFKA_MEANING = "Kafka's bootstrap servers, host:port";
   private static final String REDIS_MEANING = "Redis' URI, redis://host:port";
 
-  /** One day less than the maximum age that the aggregator accepts, so that Kafka may be unavailable for a day. */
+  /**
+   * One day less than the maximum age that the aggregator accepts, so that Kafka may be unavailable
+   * for a day.
+   */
   private static final Duration MAX_EVENTS_AGE = Topics.LATENESS.minusDays(1);
 
   private static final Duration DEFAULT_SETTLE_HORIZON = Duration.ofHours(1);
@@ -148,7 +160,10 @@ public record IngestConfig(
   /**
    * Reads the settings from an environment.
    *
-   * @throws Settings.InvalidSettingException if a variable is invalid; the message names the variable */ public static IngestConfig of(Map<String, String> environment) {
+   * @throws Settings.InvalidSettingException if a variable is invalid; the message names the
+   *     variable
+   */
+  public static IngestConfig of(Map<String, String> environment) {
     Settings settings = Settings.of(environment);
     settings.requireAll(Map.of("WEIR_KAFKA", KAFKA_MEANING, "WEIR_REDIS", REDIS_MEANING));
     String node = settings.text("WEIR_NODE", settings.text("HOSTNAME", "ingest-1"));

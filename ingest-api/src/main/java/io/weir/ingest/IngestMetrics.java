@@ -21,7 +21,8 @@ final class IngestMetrics implements AutoCloseable {
 
   /**
    * The default statistics of timers and summaries: median, 99 % and 99.9 % over about the last
-   * minute. A minute is longer than two scrape intervals, and short enough that an alert ends soon after its cause.
+   * minute. A minute is longer than two scrape intervals, and short enough that an alert ends soon
+   * after its cause.
    */
   private static final DistributionStatisticConfig DISTRIBUTION =
       DistributionStatisticConfig.builder()

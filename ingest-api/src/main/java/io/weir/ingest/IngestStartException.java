@@ -2,7 +2,8 @@
 package io.weir.ingest;
 
 /**
- * Thrown when an ingest node cannot start. The message states the cause and the environment variable to change.
+ * Thrown when an ingest node cannot start. The message states the cause and the environment
+ * variable to change.
  */
 public final class IngestStartException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -10,7 +10,8 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The token leases of a node, and the thread that ends them. The thread is idle while there are no leases.
+ * The token leases of a node, and the thread that ends them. The thread is idle while there are no
+ * leases.
  */
 final class LeaseTimer implements AutoCloseable {
   private final ScheduledThreadPoolExecutor thread =

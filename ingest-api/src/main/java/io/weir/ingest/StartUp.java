@@ -9,7 +9,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The readiness of a starting node. The node is ready for calls when all corrections have been read
- * and the cache is restored or known to be unavailable. After a maximum wait the node becomes ready anyway, because each policy's failure mode can decide calls. A ready node stays ready, because a loss in Redis affects all nodes equally. Thread-safe.
+ * and the cache is restored or known to be unavailable. After a maximum wait the node becomes ready
+ * anyway, because each policy's failure mode can decide calls. A ready node stays ready, because a
+ * loss in Redis affects all nodes equally. Thread-safe.
  */
 final class StartUp {
   private static final Logger LOG = LoggerFactory.getLogger(StartUp.class);
@@ -24,7 +26,8 @@ final class StartUp {
   /**
    * Creates the readiness of a node whose start begins now.
    *
-   * @param missing returns the condition that the start still waits for, as text; or the empty string
+   * @param missing returns the condition that the start still waits for, as text; or the empty
+   *     string
    * @param wait maximum wait
    */
   StartUp(Supplier<String> missing, Duration wait) {

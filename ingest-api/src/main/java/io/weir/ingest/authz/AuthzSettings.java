@@ -13,41 +13,41 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How calls are read from a gateway's header fields. Immutable.
+ * The settings for reading calls from a gateway's header fields. Immutable.
  *
- * @param identity how clients are identified; null if the routes are off
+ * @param identity how Weir identifies clients; null if forward authorization is off
  * @param idHeader name of the header field with the call's id; null if Weir creates the ids
- * @param trustedHops number of proxies in front of the node that add to {@code X-Forwarded-For}, 0
- *     to {@value ForwardedFor#MAX_HOPS}; 0 if the address is not read
- * @param routes the templates that name endpoints
+ * @param trustedHops number of proxies in front of the node that add an entry to {@code
+ *     X-Forwarded-For}, 0 to {@value ForwardedFor#MAX_HOPS}; with 0, Weir does not read the address
+ * @param routes the route templates that name endpoints
  */
 public record AuthzSettings(
     @Nullable CallIdentity identity,
     @Nullable String idHeader,
     int trustedHops,
     RouteTemplates routes) {
-  /** Settings with the routes off. */
+  /** The settings with forward authorization off. */
   public static final AuthzSettings OFF = new AuthzSettings(null, null, 0, RouteTemplates.NONE);
 
-  /** The variable with the name of the header field that holds the client's name. */
+  /** The variable with the name of the header field that contains the client's name. */
   public static final String CLIENT_HEADER = "WEIR_AUTHZ_CLIENT_HEADER";
 
-  /** The variable with the name of the header field that holds an API key of the client. */
+  /** The variable with the name of the header field that contains an API key of the client. */
   public static final String API_KEY_HEADER = "WEIR_AUTHZ_API_KEY_HEADER";
 
-  /** The variable with the name of the header field that holds the call's id. */
+  /** The variable with the name of the header field that contains the call's id. */
   public static final String ID_HEADER = "WEIR_AUTHZ_ID_HEADER";
 
   /** The variable with the number of trusted proxies. */
   public static final String TRUSTED_HOPS = "WEIR_AUTHZ_TRUSTED_HOPS";
 
-  /** The variable with the file of the templates. */
+  /** The variable with the path of the file of route templates. */
   public static final String ROUTES = "WEIR_AUTHZ_ROUTES";
 
-  /** The variable with the name of the header field that holds a token of the caller. */
+  /** The variable with the name of the header field that contains a token of the caller. */
   public static final String JWT_HEADER = "WEIR_AUTHZ_JWT_HEADER";
 
-  /** The variable that controls the treatment of calls without a token. */
+  /** The variable that sets the treatment of calls without a token. */
   public static final String JWT_MISSING = "WEIR_AUTHZ_JWT_MISSING";
 
   private static final String AUTHORIZATION = "Authorization";
@@ -55,24 +55,25 @@ public record AuthzSettings(
   private static final Pattern FIELD_NAME = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}");
 
   private enum MissingToken {
-    /** Such calls are refused. */
+    /** Weir refuses calls without a token. */
     REFUSE,
-    /** The other configured field identifies the client. */
+    /** The other configured header field identifies the client. */
     NEXT
   }
 
   /**
    * Reads the settings.
    *
-   * @param access the access settings of the port, which may use the field {@code Authorization}
-   * @throws InvalidSettingException if a variable is invalid; the message names it
+   * @param access the access settings of the port, whose tokens use the header field {@code
+   *     Authorization}
+   * @throws InvalidSettingException if a variable is invalid; the message names the variable
    */
   public static AuthzSettings of(Settings settings, AccessSettings access) {
     String client = fieldName(settings, CLIENT_HEADER);
     String apiKey = fieldName(settings, API_KEY_HEADER);
     if (client != null && apiKey != null) {
       throw new InvalidSettingException(
-          CLIENT_HEADER + " and " + API_KEY_HEADER + " are both set; set one of them");
+          CLIENT_HEADER + " and " + API_KEY_HEADER + " are both set; set only one of them");
     }
     CallIdentity ofField =
         client != null
@@ -100,30 +101,35 @@ public record AuthzSettings(
               + CLIENT_HEADER
               + " nor "
               + API_KEY_HEADER
-              + " is set");
+              + " is set; set one of them");
     }
     if (!mayBeMissing && ofField != null) {
       throw new InvalidSettingException(
           CallerTokenSettings.JWKS
               + " and "
               + (ofField instanceof CallIdentity.ClientName ? CLIENT_HEADER : API_KEY_HEADER)
-              + " are both set; set one of them, or "
+              + " are both set; set only one of them, or "
               + JWT_MISSING
-              + "=next, so that the second applies to calls without a token");
+              + "=next, so that the second one applies to calls without a token");
     }
     String named = fieldName(settings, JWT_HEADER);
     String header = named == null ? AUTHORIZATION : named;
     boolean isAuthorization = header.equalsIgnoreCase(AUTHORIZATION);
     if (isAuthorization && access.hasTokens()) {
       throw new InvalidSettingException(
-          "Authorization contains the gateway's own token, so callers' tokens need another field: set "
+          "Authorization contains the gateway's own token, so callers' tokens need another "
+              + "field; set "
               + JWT_HEADER);
     }
     if (ofField != null
         && ofField.header().equalsIgnoreCase(header)
         && !(isAuthorization && ofField instanceof CallIdentity.ClientKey)) {
       throw new InvalidSettingException(
-          JWT_HEADER + " names a field that another setting uses, '" + header + "'");
+          JWT_HEADER
+              + " must name a header field that no other setting uses, but is "
+              + "'"
+              + header
+              + "'");
     }
     return new CallIdentity.ClientToken(header, tokens, ofField);
   }

@@ -5,36 +5,37 @@ import io.weir.access.caller.CallerTokenSettings;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How the client of a call is identified. A node uses one kind, or two in a fixed order, so that no
- * caller can choose how it is identified.
+ * The method by which Weir identifies the client of a call. A node uses one method, or two in a
+ * fixed order. So a caller cannot choose the method.
  */
 public sealed interface CallIdentity {
-  /** Returns the name of the header field that is read. */
+  /** Returns the name of the header field that identifies the client. */
   String header();
 
   /**
-   * The client's name, which the gateway has determined.
+   * The header field contains the client's name, which the gateway has determined.
    *
    * @param header name of the header field
    */
   record ClientName(String header) implements CallIdentity {}
 
   /**
-   * An API key of the client. In {@code Authorization} it follows the scheme {@code ApiKey} or
-   * {@code Bearer}.
+   * The header field contains an API key of the client. In {@code Authorization} the key follows
+   * the scheme {@code ApiKey} or {@code Bearer}.
    *
    * @param header name of the header field
    */
   record ClientKey(String header) implements CallIdentity {}
 
   /**
-   * A token (JWT) of the caller; one of its claims is the client. In {@code Authorization} it
-   * follows the scheme {@code Bearer}; in other fields the scheme is optional.
+   * The header field contains a token (JWT) of the caller, with the client in a claim. In {@code
+   * Authorization} the token follows the scheme {@code Bearer}. In other fields the scheme is
+   * optional.
    *
    * @param header name of the header field
    * @param tokens the rules for accepted tokens
-   * @param otherwise how to identify the client if there is no token; an invalid token is always
-   *     refused. Null if a token is required
+   * @param otherwise the method for calls without a token; null if Weir refuses such calls. Weir
+   *     always refuses an invalid token
    */
   record ClientToken(String header, CallerTokenSettings tokens, @Nullable CallIdentity otherwise)
       implements CallIdentity {}

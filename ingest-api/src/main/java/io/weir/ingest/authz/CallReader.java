@@ -27,11 +27,11 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Reads calls from the header fields that a gateway sends. Thread-safe. */
+/** Reads calls from the header fields of a gateway's requests. Thread-safe. */
 public final class CallReader {
   private static final Logger LOG = LoggerFactory.getLogger(CallReader.class);
 
-  /** Maximum length of an API key; the same as in the body of a check. */
+  /** Maximum length of an API key in bytes, equal to the maximum in the body of a check. */
   private static final int MAX_API_KEY_BYTES = 1_024;
 
   private static final String FORWARDED_FOR = "X-Forwarded-For";
@@ -51,10 +51,10 @@ public final class CallReader {
               + CallerTokenSettings.JWKS
               + " on this node");
 
-  /** Challenge for an API key. */
+  /** The challenge that requests an API key. */
   private static final String KEY_CHALLENGE = "ApiKey";
 
-  /** Challenge for a token (RFC 6750 §3); without an error if there was no token. */
+  /** The challenge that requests a token (RFC 6750 §3), without an error code. */
   private static final String TOKEN_CHALLENGE = "Bearer realm=\"weir\"";
 
   private final AuthzSettings settings;
@@ -67,26 +67,30 @@ public final class CallReader {
 
   /** The header fields of a request. */
   public interface Fields {
-    /** Returns the values of all fields of a name, in order; each character represents a byte. */
+    /**
+     * Returns the values of all fields with the given name, in order. Each character represents a
+     * byte.
+     */
     List<String> values(String name);
   }
 
   /** The result of reading a call. */
   public sealed interface Read {
-    /** A call that can be decided. */
+    /** A call that the gate can decide. */
     record Asked(CallRequest call) implements Read {}
 
     /**
-     * A call that a token identifies once the token is verified.
+     * A call with a token that has not been verified yet.
      *
-     * @param token the token as sent, not empty and not too long
+     * @param token the token as sent, not empty and at most {@link CallerTokens#MAX_CHARS}
+     *     characters
      * @param endpoint the called endpoint
      * @param ip the caller's address; null if unknown
-     * @param id the id that the gateway gave the call; null for none
+     * @param id the id of the call, assigned by the gateway; null for none
      */
     record Presented(String token, String endpoint, @Nullable IpAddress ip, @Nullable String id)
         implements Read {
-      /** Returns the call with the client that the token names. */
+      /** Returns the call of the client that the verified token names. */
       public Asked of(Caller caller) {
         return new Asked(
             new Call(
@@ -106,12 +110,13 @@ public final class CallReader {
     /**
      * The reason why the call cannot be decided.
      *
-     * @param challenge the challenge to the caller (RFC 9110 §11.6.1) if the status is 401
+     * @param challenge the challenge for the field {@code WWW-Authenticate} (RFC 9110 §11.6.1) if
+     *     the status is 401
      */
     record Refused(Problem problem, String challenge) implements Read {}
   }
 
-  /** Returns why no call can be read; null if calls can be read. Logs the reason the first time. */
+  /** Returns the reason why Weir cannot read calls; null if it can. Logs the reason once. */
   public @Nullable Problem off() {
     if (settings.identity() != null) {
       return null;
@@ -128,7 +133,7 @@ public final class CallReader {
    * Reads a call.
    *
    * @param method the method of the caller's request, as sent
-   * @param target its path and query, as sent
+   * @param target the path and query of that request, as sent
    */
   public Read read(Fields fields, String method, String target) {
     CallIdentity identity = settings.identity();
@@ -153,11 +158,11 @@ public final class CallReader {
     }
     CallIdentity otherwise = byToken.otherwise();
     return otherwise == null
-        ? unknown(byToken, TOKEN_CHALLENGE, "has no token; give one as Bearer TOKEN")
+        ? unknown(byToken, TOKEN_CHALLENGE, "must contain a token, as in Bearer TOKEN")
         : read(otherwise, TOKEN_CHALLENGE + ", " + KEY_CHALLENGE, fields, method, target);
   }
 
-  /** Returns the refusal of a presented token, with the rule that it violates. */
+  /** Returns the refusal of a token, with the rule that the token violates. */
   public Read.Refused refused(CallerTokens.Refused verdict) {
     CallIdentity identity = Objects.requireNonNull(settings.identity());
     return refused(identity, verdict.rule());
@@ -170,7 +175,10 @@ public final class CallReader {
         "has a token that " + rule);
   }
 
-  /** Returns the token in a field; empty if the field has another scheme or no token. */
+  /**
+   * Returns the token in a field value. Returns the empty string if there is no token or another
+   * scheme.
+   */
   private static String token(CallIdentity.ClientToken identity, String value) {
     if (value.regionMatches(true, 0, BEARER, 0, BEARER.length())) {
       return value.substring(BEARER.length()).strip();
@@ -221,7 +229,10 @@ public final class CallReader {
     return new Read.Asked(new Call(facts, 1, id));
   }
 
-  /** Reads a key and keeps only its hash; no problem repeats any part of the key. */
+  /**
+   * Reads a call with an API key, and keeps only the key's hash. Problem details never contain any
+   * part of the key.
+   */
   private static Read ofKey(
       CallIdentity.ClientKey identity,
       String challenge,
@@ -251,7 +262,7 @@ public final class CallReader {
     return value;
   }
 
-  /** Returns the id that the gateway gave the call; null for none or an invalid one. */
+  /** Returns the call's id, assigned by the gateway; null if it is missing or invalid. */
   private @Nullable String id(Fields fields) {
     String header = settings.idHeader();
     if (header == null) {
@@ -262,7 +273,10 @@ public final class CallReader {
     return id == null || Names.violation(id) != null ? null : id;
   }
 
-  /** Decodes the bytes that the characters represent as UTF-8; returns null if they are invalid. */
+  /**
+   * Decodes a text whose characters represent bytes of UTF-8. Returns null if the bytes are
+   * invalid.
+   */
   private static @Nullable String utf8(String bytes) {
     try {
       return StandardCharsets.UTF_8

@@ -6,9 +6,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the caller's address in the lists of {@code X-Forwarded-For}. Each hop appends the address
- * of its peer. So only the last entries, one for each trusted hop, are trustworthy. The caller may
- * have forged all earlier ones, and they are not read.
+ * Finds the caller's address in {@code X-Forwarded-For}. Each hop appends the address of its peer.
+ * So only the last entries, one for each trusted hop, are trustworthy. The caller may have forged
+ * all earlier entries, so they are ignored.
  */
 final class ForwardedFor {
   /** Maximum number of trusted hops. */
@@ -17,11 +17,11 @@ final class ForwardedFor {
   private ForwardedFor() {}
 
   /**
-   * Returns the entry that the first trusted hop added; null if there is none, or it is not an
-   * address.
+   * Returns the address that the first trusted hop added; null if there is no entry, or if it is
+   * not an address.
    *
-   * @param fields the values of all fields of that name, in order
-   * @param hops number of trusted hops that add an entry; 0 for none
+   * @param fields the values of all {@code X-Forwarded-For} fields, in order
+   * @param hops number of trusted hops; 0 if no hop is trusted
    */
   static @Nullable IpAddress address(List<String> fields, int hops) {
     if (hops == 0) {
@@ -43,7 +43,7 @@ final class ForwardedFor {
     return null;
   }
 
-  /** Parses an address, which a port may follow. */
+  /** Parses an address with an optional port. */
   private static @Nullable IpAddress parse(String entry) {
     if (entry.startsWith("[")) {
       int end = entry.indexOf(']');

@@ -5,16 +5,17 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Converts a request's path to its canonical form, so that no alternative spelling of a path
- * bypasses a limit. The form is a list of segments, whose characters represent bytes (ISO 8859-1).
+ * Converts the path of a request to its canonical form, so that an alternative spelling of a path
+ * cannot bypass a limit. The form is a list of segments, whose characters represent bytes (ISO
+ * 8859-1). The conversion has these steps:
  *
  * <ol>
- *   <li>Scheme, authority, query and fragment are removed.
- *   <li>From each segment, parameters are removed: everything from its first semicolon on.
- *   <li>Percent-encoded bytes are decoded once, except a slash, which stays {@code %2F}. A percent
- *       sign that begins no encoded byte stays as it is.
- *   <li>Empty segments and a final slash are removed.
- *   <li>Dot segments are resolved (RFC 3986 §5.2.4); a step above the root stays at the root.
+ *   <li>Remove the scheme, authority, query and fragment.
+ *   <li>Remove the parameters of each segment, which begin at its first semicolon.
+ *   <li>Decode percent-encoded bytes once, except a slash, which stays {@code %2F}. Keep a percent
+ *       sign that begins no encoded byte.
+ *   <li>Remove empty segments and a final slash.
+ *   <li>Resolve dot segments (RFC 3986 §5.2.4). A step above the root stays at the root.
  * </ol>
  *
  * <p>For example, {@code //v1/x/../it%65ms;v=1/7/?q=1} has the segments {@code v1}, {@code items}
@@ -26,7 +27,7 @@ final class PathForm {
 
   private PathForm() {}
 
-  /** Returns the segments of the path in a request's target, which may be any text. */
+  /** Returns the segments of the path in a request target. Accepts any text. */
   static List<String> segments(String target) {
     List<String> segments = new ArrayList<>();
     int end = pathEnd(target);
@@ -50,7 +51,7 @@ final class PathForm {
     return target.length();
   }
 
-  /** Returns the index at which the path begins: after the authority, if the target has one. */
+  /** Returns the index at which the path begins, after an authority if there is one. */
   private static int pathStart(String target, int end) {
     if (target.startsWith("/")) {
       return 0;
@@ -93,14 +94,14 @@ final class PathForm {
     return segment.toString();
   }
 
-  /** Returns the byte that two hexadecimal digits encode; −1 if they are not digits. */
+  /** Returns the byte that two hexadecimal digits encode, or −1 if a character is no such digit. */
   private static int encodedByte(String target, int at) {
     int high = hexadecimal(target.charAt(at));
     int low = hexadecimal(target.charAt(at + 1));
     return high < 0 || low < 0 ? -1 : high * HEXADECIMAL + low;
   }
 
-  /** Returns the value of an ASCII digit, or a negative number for another character. */
+  /** Returns the value of an ASCII hexadecimal digit, or −1 for any other character. */
   private static int hexadecimal(char digit) {
     return digit < 0x80 ? Character.digit(digit, HEXADECIMAL) : -1;
   }

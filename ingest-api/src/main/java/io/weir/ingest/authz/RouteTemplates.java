@@ -15,23 +15,24 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The templates of an application's routes, which determine the names of calls' endpoints. So the
- * number of names is bounded by templates and methods, whatever callers request. Immutable.
+ * The templates of an application's routes, which give endpoints their names. So the templates and
+ * methods bound the number of names, whatever paths callers request. Immutable.
  *
- * <p>A template is a line {@code METHOD /path}. In it {@code {name}} matches one segment, a final
- * {@code *} one segment or more, and the method {@code *} any method. Empty lines and lines that
- * begin with {@code #} are ignored. For each segment a literal has precedence over {@code {name}},
- * and that over {@code *}; then a named method over any method. Paths are compared in their {@link
- * PathForm}, case-sensitively.
+ * <p>A template is a line {@code METHOD /path}. {@code {name}} matches one segment, a final {@code
+ * *} matches one or more segments, and the method {@code *} matches any method. Empty lines and
+ * lines that begin with {@code #} are ignored. For each segment, a literal has precedence over
+ * {@code {name}}, and {@code {name}} over {@code *}. Among templates with the same path, a named
+ * method has precedence over {@code *}. Paths are compared in their {@link PathForm} and are
+ * case-sensitive.
  */
 public final class RouteTemplates {
-  /** Maximum number of templates; each takes some hundred bytes. */
+  /** Maximum number of templates. Each takes a few hundred bytes. */
   public static final int MAX_TEMPLATES = 10_000;
 
-  /** The name, after the method, of endpoints of calls that match no template. */
+  /** The second part of the endpoint's name, after the method, for calls that match no template. */
   public static final String OTHER_PATHS = "other";
 
-  /** The name of methods that are neither standard nor named by a template. */
+  /** The name for methods that are neither standard nor in a template. */
   static final String OTHER_METHODS = "OTHER";
 
   /** The methods of RFC 9110, and PATCH. */
@@ -44,7 +45,10 @@ public final class RouteTemplates {
   private static final Pattern PARAMETER = Pattern.compile("\\{[A-Za-z_][A-Za-z0-9_.-]*}");
   private static final Pattern SPECIAL = Pattern.compile("[{}*;?#]");
 
-  /** No templates: every endpoint is named only by its method. */
+  /**
+   * An empty set of templates. Every endpoint's name then consists of its method and {@value
+   * #OTHER_PATHS}.
+   */
   public static final RouteTemplates NONE = RouteTemplates.parse("");
 
   private final Set<String> methods;
@@ -57,15 +61,15 @@ public final class RouteTemplates {
     this.root = root;
   }
 
-  /** A node of the tree of templates: the possible continuations after some segments. */
+  /** A node of the tree of templates, reached by a sequence of segments. */
   private static final class Node {
     private final Map<String, Node> literals = new HashMap<>();
     private @Nullable Node parameter;
 
-    /** Names of the endpoints of paths that end at this node, by method. */
+    /** Names of endpoints for paths that end at this node, by method. */
     private final Map<String, String> here = new HashMap<>();
 
-    /** Names of the endpoints of paths with any continuation, by method. */
+    /** Names of endpoints for paths that continue with any further segments, by method. */
     private final Map<String, String> beyond = new HashMap<>();
   }
 
@@ -75,7 +79,7 @@ public final class RouteTemplates {
     }
   }
 
-  /** Thrown when a line is not a template; the message names the line and the rule. */
+  /** Thrown when a line is not a valid template. The message names the line and the rule. */
   public static final class InvalidTemplateException extends IllegalArgumentException {
     private static final long serialVersionUID = 1L;
 
@@ -125,7 +129,7 @@ public final class RouteTemplates {
       places.put(template, place(root, template));
     }
     places.forEach((template, place) -> addNamed(template, place));
-    // named methods come first, whatever their position
+    // named methods have precedence, whatever their position in the file
     places.forEach((template, place) -> addAny(template, place, methods));
     return new RouteTemplates(methods, templates.size(), root);
   }
@@ -169,20 +173,21 @@ public final class RouteTemplates {
     if (SPECIAL.matcher(raw).find()) {
       throw new InvalidTemplateException(
           number,
-          "a segment must be literal, or {name}, or * if it is the last one, and must not hold"
-              + " any of ; ? #, but is '"
+          "a segment must be literal, or {name}, or * as the last segment, without the "
+              + "characters ; ? #, but is '"
               + raw
               + "'");
     }
     List<String> form = PathForm.segments(bytes(raw));
     if (form.size() != 1) {
       throw new InvalidTemplateException(
-          number, "no segment must be empty, '.' or '..', and the path not end with a slash");
+          number,
+          "a segment must not be empty, '.' or '..', and the path must not end with a " + "slash");
     }
     return form.get(0);
   }
 
-  /** Returns the bytes of a text in UTF-8, each as one character. */
+  /** Returns a text whose characters represent the UTF-8 bytes of the given text. */
   private static String bytes(String text) {
     return new String(text.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);
   }
@@ -199,7 +204,7 @@ public final class RouteTemplates {
     return segment.startsWith("{");
   }
 
-  /** Returns the map of the names of a template's endpoints. */
+  /** Returns the map to which to add the names of a template's endpoints. */
   private static Map<String, String> place(Node root, Template template) {
     Node node = root;
     int fixed = template.segments.size() - (template.hasRest() ? 1 : 0);
@@ -246,10 +251,10 @@ public final class RouteTemplates {
   }
 
   /**
-   * Returns the name of a call's endpoint: the matching template with the call's method, or else
-   * the method and {@value #OTHER_PATHS}.
+   * Returns the name of a call's endpoint: the method and the path of the matching template, or the
+   * method and {@value #OTHER_PATHS}.
    *
-   * @param method the method as sent; compared in upper case
+   * @param method the method as sent; its case does not matter
    * @param target the path and the query as sent; each character represents a byte
    */
   public String endpoint(String method, String target) {
@@ -259,7 +264,10 @@ public final class RouteTemplates {
     return name == null ? known + ' ' + OTHER_PATHS : name;
   }
 
-  /** Finds the endpoint of a path; visits each node of the tree at most once. */
+  /**
+   * Returns the endpoint's name for a path; null if no template matches. Visits each node of the
+   * tree at most once.
+   */
   private static @Nullable String find(Node node, List<String> path, int next, String method) {
     if (next == path.size()) {
       return node.here.get(method);

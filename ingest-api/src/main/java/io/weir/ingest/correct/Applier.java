@@ -17,13 +17,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Applies a backlog to the cache step by step. A step applies a batch of corrections, or the "restored" marker of a partition. An item without a reply from the cache stays in the backlog, and the applier retries it after a pause. If only some servers of the cache did not reply, only their corrections wait. Independent of Kafka. Not thread-safe.
+ * Applies a backlog to the cache step by step. A step applies a batch of corrections, or the
+ * "restored" marker of a partition. An item without a reply from the cache stays in the backlog,
+ * and the applier retries it after a pause. If only some servers of the cache did not reply, only
+ * their corrections wait. Independent of Kafka. Not thread-safe.
  */
 final class Applier {
   /** First pause after a failure. A reconnection to Redis takes about half a second. */
   private static final long MIN_PAUSE_MILLIS = 100;
 
-  /** Maximum pause after a failure. It bounds the time until the applier notices that the cache is available again. */
+  /**
+   * Maximum pause after a failure. It bounds the time until the applier notices that the cache is
+   * available again.
+   */
   private static final long MAX_PAUSE_MILLIS = 2_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(Applier.class);

@@ -17,7 +17,10 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * A thread that detects when the cache has lost its state. The cache elects one node, which publishes the loss. If that node cannot publish the loss, it abandons the restoration, so that any node may begin another one. The aggregator and the {@link CorrectionLoop}s of all nodes perform the restoration.
+ * A thread that detects when the cache has lost its state. The cache elects one node, which
+ * publishes the loss. If that node cannot publish the loss, it abandons the restoration, so that
+ * any node may begin another one. The aggregator and the {@link CorrectionLoop}s of all nodes
+ * perform the restoration.
  */
 public final class CacheWatch implements AutoCloseable {
   /**
@@ -44,21 +47,24 @@ public final class CacheWatch implements AutoCloseable {
   private final SupervisedThread thread;
 
   /**
-   * Time of the first check that found the cache not restored, in monotonic nanoseconds. Null while the cache is restored, or before such a check.
+   * Time of the first check that found the cache not restored, in monotonic nanoseconds. Null while
+   * the cache is restored, or before such a check.
    */
   private @Nullable Long coldSinceNanos;
 
   /**
-   * Whether this node has found the cache restored at least once. Otherwise a cache that is not restored is probably new.
+   * Whether this node has found the cache restored at least once. Otherwise a cache that is not
+   * restored is probably new.
    */
   private boolean wasWarm;
 
-  /** The restoration that this node published and that is not known to be complete; null if there is none. */
+  /**
+   * The restoration that this node published and that is not known to be complete; null if there is
+   * none.
+   */
   private @Nullable String announced;
 
-  /**
-   * The restoration that this node still has to abandon in the cache; null if there is none.
-   */
+  /** The restoration that this node still has to abandon in the cache; null if there is none. */
   private @Nullable String toAbandon;
 
   /**
@@ -110,7 +116,8 @@ public final class CacheWatch implements AutoCloseable {
   /**
    * Checks the cache once and takes the action that its state requires.
    *
-   * @return the pause before the next check, in milliseconds; 0 to wait for a signal that the cache lost its state
+   * @return the pause before the next check, in milliseconds; 0 to wait for a signal that the cache
+   *     lost its state
    */
   public long look() {
     try {

@@ -16,9 +16,15 @@ import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The corrections and "restored" markers that were read and to which the cache has not replied, in order. If several corrections of one bucket wait, the backlog keeps only the newest, at the position of the oldest. A correction never moves across a "restored" marker, because the marker covers every earlier correction. Not thread-safe.
+ * The corrections and "restored" markers that were read and to which the cache has not replied, in
+ * order. If several corrections of one bucket wait, the backlog keeps only the newest, at the
+ * position of the oldest. A correction never moves across a "restored" marker, because the marker
+ * covers every earlier correction. Not thread-safe.
  *
- * <p>If only some servers of the cache reply, the corrections of the other servers are deferred. Deferred corrections keep their positions, and the applier continues with later corrections. A "restored" marker behind a deferred correction is deferred too, and never overtakes a correction. Later corrections may overtake the marker, because they describe the current state.
+ * <p>If only some servers of the cache reply, the corrections of the other servers are deferred.
+ * Deferred corrections keep their positions, and the applier continues with later corrections. A
+ * "restored" marker behind a deferred correction is deferred too, and never overtakes a correction.
+ * Later corrections may overtake the marker, because they describe the current state.
  */
 final class CorrectionBacklog {
   /** An entry of the backlog. */
@@ -36,7 +42,8 @@ final class CorrectionBacklog {
   record RestoredMessage(int partition, long offset, CacheRestored restored) implements Item {}
 
   /**
-   * The key of an item. Corrections with equal keys are merged: they concern one bucket, and no "restored" marker is between them.
+   * The key of an item. Corrections with equal keys are merged: they concern one bucket, and no
+   * "restored" marker is between them.
    *
    * @param section number of "restored" markers before the item
    * @param bucket key of the bucket; empty for the marker that ends the section
@@ -53,7 +60,8 @@ final class CorrectionBacklog {
   /**
    * Appends a correction.
    *
-   * @return true if only one of two corrections of the bucket remains; false if no other correction of the bucket waits
+   * @return true if only one of two corrections of the bucket remains; false if no other correction
+   *     of the bucket waits
    */
   boolean add(WaitingCorrection added) {
     Key key = new Key(section, added.bounded().correction().bucket());
@@ -88,13 +96,17 @@ final class CorrectionBacklog {
   }
 
   /**
-   * Returns whether further records may be read. This holds while all items are deferred and their number is below the maximum.
+   * Returns whether further records may be read. This holds while all items are deferred and their
+   * number is below the maximum.
    */
   boolean mayGrow() {
     return isIdle() && deferred.size() < MAX_DEFERRED;
   }
 
-  /** Returns whether all items are deferred, so that none can be applied now. Also true for an empty backlog. */
+  /**
+   * Returns whether all items are deferred, so that none can be applied now. Also true for an empty
+   * backlog.
+   */
   boolean isIdle() {
     return items.size() == deferred.size();
   }
@@ -115,7 +127,8 @@ final class CorrectionBacklog {
   }
 
   /**
-   * Returns the first item that is not deferred if it is a "restored" marker, otherwise null. Defers markers behind a deferred correction.
+   * Returns the first item that is not deferred if it is a "restored" marker, otherwise null.
+   * Defers markers behind a deferred correction.
    */
   @Nullable RestoredMessage nextRestored() {
     boolean isCorrectionDeferred = false;
@@ -134,7 +147,8 @@ final class CorrectionBacklog {
   }
 
   /**
-   * Returns the first corrections that are not deferred, up to the first "restored" marker that is not deferred.
+   * Returns the first corrections that are not deferred, up to the first "restored" marker that is
+   * not deferred.
    *
    * @param max maximum number of corrections
    */
@@ -165,7 +179,8 @@ final class CorrectionBacklog {
    * Removes or defers each of the first items that are not deferred.
    *
    * @param count number of items
-   * @param isAnswered returns, for an index from 0, whether to remove the item; other items are deferred
+   * @param isAnswered returns, for an index from 0, whether to remove the item; other items are
+   *     deferred
    */
   void answered(int count, IntPredicate isAnswered) {
     Iterator<Key> keys = items.keySet().iterator();

@@ -20,7 +20,8 @@ final class CorrectionConsumer {
   static final String TOPIC = Topics.CORRECTIONS.name();
 
   /**
-   * Session timeout of the group. When a node has been dead for this time, other nodes take over its partitions.
+   * Session timeout of the group. When a node has been dead for this time, other nodes take over
+   * its partitions.
    */
   private static final int SESSION_TIMEOUT_MILLIS = 10_000;
 
@@ -30,14 +31,18 @@ final class CorrectionConsumer {
   private static final int REQUEST_TIMEOUT_MILLIS = 10_000;
 
   /**
-   * Maximum pause between two attempts. It bounds the time until the consumer notices that Kafka is available again.
+   * Maximum pause between two attempts. It bounds the time until the consumer notices that Kafka is
+   * available again.
    */
   private static final int MAX_BACKOFF_MILLIS = 1_000;
 
   /** Maximum age of metadata. It bounds the time until the consumer finds new partitions. */
   private static final int METADATA_MAX_AGE_MILLIS = 60_000;
 
-  /** Maximum number of records per poll, equal to four of the largest batches. It bounds the backlog. */
+  /**
+   * Maximum number of records per poll, equal to four of the largest batches. It bounds the
+   * backlog.
+   */
   private static final int MAX_POLL_RECORDS = 1_024;
 
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(3);
@@ -72,7 +77,9 @@ final class CorrectionConsumer {
   /**
    * Closes a consumer.
    *
-   * @param forGood whether this node leaves the group, so that other members take over its partitions immediately; if false, they wait for this node to return until the session timeout
+   * @param forGood whether this node leaves the group, so that other members take over its
+   *     partitions immediately; if false, they wait for this node to return until the session
+   *     timeout
    */
   static void close(KafkaConsumer<byte[], byte[]> consumer, boolean forGood) {
     consumer.close(

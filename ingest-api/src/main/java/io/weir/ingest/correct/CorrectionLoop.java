@@ -20,7 +20,10 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread that reads the corrections of this node's partitions and applies them. While an item waits for the cache, the thread pauses the partitions and still polls the consumer, so that the node stays in the group. After any failure of Kafka the thread closes the consumer and opens a new one after a pause. The thread ends only with {@link #close}.
+ * A thread that reads the corrections of this node's partitions and applies them. While an item
+ * waits for the cache, the thread pauses the partitions and still polls the consumer, so that the
+ * node stays in the group. After any failure of Kafka the thread closes the consumer and opens a
+ * new one after a pause. The thread ends only with {@link #close}.
  */
 final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
   /** Maximum time of one poll. */
@@ -42,7 +45,9 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
   /** Timeout of one request to Kafka. */
   private static final Duration TIMEOUT = Duration.ofSeconds(2);
 
-  /** Maximum time that a stop waits for the batch in progress, before and again after an interrupt. */
+  /**
+   * Maximum time that a stop waits for the batch in progress, before and again after an interrupt.
+   */
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
 
   private final CorrectionSettings settings;
@@ -199,7 +204,8 @@ final class CorrectionLoop implements SupervisedThread.Work, AutoCloseable {
   }
 
   /**
-   * Stops the thread. It finishes the batch in progress or, after some seconds, abandons it. It commits the position of all records to which the cache has replied.
+   * Stops the thread. It finishes the batch in progress or, after some seconds, abandons it. It
+   * commits the position of all records to which the cache has replied.
    */
   @Override
   public void close() {

@@ -10,7 +10,10 @@ import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
- * Reads records of the corrections topic into a backlog, and applies its items to the cache step by step. An item stays in the backlog until the cache has replied; the caller must not commit its offset before. The queue has no consumer and no thread. {@link Corrections} and the simulation each add their own. Not thread-safe.
+ * Reads records of the corrections topic into a backlog, and applies its items to the cache step by
+ * step. An item stays in the backlog until the cache has replied; the caller must not commit its
+ * offset before. The queue has no consumer and no thread. {@link Corrections} and the simulation
+ * each add their own. Not thread-safe.
  */
 public final class CorrectionQueue {
   private final CorrectionBacklog backlog = new CorrectionBacklog();
@@ -23,7 +26,8 @@ public final class CorrectionQueue {
    *
    * @param corrector applies corrections
    * @param life receives the "restored" markers of partitions
-   * @param policies returns the policies in force, which define the debt caps; the same object until they change
+   * @param policies returns the policies in force, which define the debt caps; the same object
+   *     until they change
    * @param maxPerSecond maximum number of corrections sent to the cache per second, at least 1
    * @param statistics counts the results
    */
@@ -47,7 +51,9 @@ public final class CorrectionQueue {
   }
 
   /**
-   * Applies the first items if they are due: a batch of corrections, or the "restored" marker of a partition. Blocks until the cache has replied or the request has failed. After a failure, the items are due again after a pause.
+   * Applies the first items if they are due: a batch of corrections, or the "restored" marker of a
+   * partition. Blocks until the cache has replied or the request has failed. After a failure, the
+   * items are due again after a pause.
    */
   public void applyNext() {
     applier.step(backlog);
@@ -66,12 +72,18 @@ public final class CorrectionQueue {
     return backlog.isEmpty();
   }
 
-  /** Returns whether further records may be read. This holds while items wait only for unavailable servers and their number is below the maximum. */
+  /**
+   * Returns whether further records may be read. This holds while items wait only for unavailable
+   * servers and their number is below the maximum.
+   */
   boolean mayGrow() {
     return backlog.mayGrow();
   }
 
-  /** Returns whether no item can be applied now, because all items wait for unavailable servers. Also true for an empty queue. */
+  /**
+   * Returns whether no item can be applied now, because all items wait for unavailable servers.
+   * Also true for an empty queue.
+   */
   boolean isIdle() {
     return backlog.isIdle();
   }

@@ -18,7 +18,10 @@ import org.slf4j.LoggerFactory;
  * and skipped; tombstones and records of unknown kinds are ignored. Not thread-safe.
  */
 final class CorrectionReader {
-  /** Minimum time between two log lines about malformed records. Metrics count every malformed record. */
+  /**
+   * Minimum time between two log lines about malformed records. Metrics count every malformed
+   * record.
+   */
   private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private static final Logger LOG = LoggerFactory.getLogger(CorrectionReader.class);

@@ -7,7 +7,8 @@ import io.weir.topics.model.BatchHeader;
 /**
  * The settings for applying corrections to the cache.
  *
- * @param node name of this ingest node, unique among nodes and unchanged by a restart; it identifies the node in the consumer group
+ * @param node name of this ingest node, unique among nodes and unchanged by a restart; it
+ *     identifies the node in the consumer group
  * @param kafka the connection to Kafka
  * @param maxPerSecond maximum number of corrections per second that this node applies to the cache,
  *     1 to {@value #MAX_RATE}; a burst of corrections must not starve decisions

@@ -17,7 +17,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Metrics of a node's corrections and restorations of the cache, since the start of the node. Thread-safe.
+ * Metrics of a node's corrections and restorations of the cache, since the start of the node.
+ * Thread-safe.
  *
  * <p>Invariant: <b>read = outcomes of every kind + superseded + malformed + "restored" markers +
  * handed back + waiting</b>.
@@ -28,7 +29,10 @@ public final class CorrectionStatistics {
   /** Records read, without tombstones and records of unknown kinds. */
   final Counter read;
 
-  /** Corrections skipped because a newer correction of the same bucket was already waiting or arrived before they were applied. */
+  /**
+   * Corrections skipped because a newer correction of the same bucket was already waiting or
+   * arrived before they were applied.
+   */
   final Counter superseded;
 
   /** Malformed records, which were skipped. */
@@ -38,7 +42,8 @@ public final class CorrectionStatistics {
   final Counter restoredMessages;
 
   /**
-   * Records dropped before the cache replied, because their partition moved to another node. The partition's next owner reads them again.
+   * Records dropped before the cache replied, because their partition moved to another node. The
+   * partition's next owner reads them again.
    */
   final Counter handedBack;
 
@@ -61,7 +66,8 @@ public final class CorrectionStatistics {
   final Counter restorationsCompleted;
 
   /**
-   * Time from the decision of the oldest call that a correction accounts for until the cache applied the correction. Not measured for corrections that restore a bucket.
+   * Time from the decision of the oldest call that a correction accounts for until the cache
+   * applied the correction. Not measured for corrections that restore a bucket.
    */
   final Timer sinceDisturbed;
 
@@ -87,8 +93,10 @@ public final class CorrectionStatistics {
     }
     read = counter(registry, "read", "records read from the corrections topic");
     superseded =
-        counter(registry, "superseded", "corrections replaced by a newer correction of the same "
-            + "bucket");
+        counter(
+            registry,
+            "superseded",
+            "corrections replaced by a newer correction of the same " + "bucket");
     malformed =
         counter(
             registry,
@@ -180,7 +188,8 @@ public final class CorrectionStatistics {
   }
 
   /**
-   * Returns the number of records of this node's partitions that are not yet applied. The number is some seconds old.
+   * Returns the number of records of this node's partitions that are not yet applied. The number is
+   * some seconds old.
    */
   long lagRecords() {
     return lagRecords;
@@ -228,7 +237,9 @@ public final class CorrectionStatistics {
     wereReadToTheEnd = true;
   }
 
-  /** Returns the number of consecutive checks of the cache's state to which the cache did not reply. */
+  /**
+   * Returns the number of consecutive checks of the cache's state to which the cache did not reply.
+   */
   int looksUnanswered() {
     return looksUnanswered;
   }

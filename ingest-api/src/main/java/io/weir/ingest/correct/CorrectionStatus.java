@@ -5,7 +5,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reports whether corrections are applied, and the problem if they are not. A lasting problem is logged once when it begins and once when it ends. One thread writes the status; any thread may read it.
+ * Reports whether corrections are applied, and the problem if they are not. A lasting problem is
+ * logged once when it begins and once when it ends. One thread writes the status; any thread may
+ * read it.
  */
 final class CorrectionStatus {
   private static final Logger LOG = LoggerFactory.getLogger(CorrectionStatus.class);
@@ -50,7 +52,10 @@ final class CorrectionStatus {
     }
   }
 
-  /** Records the end of a problem of the given kind. Has no effect if the current problem has another kind. */
+  /**
+   * Records the end of a problem of the given kind. Has no effect if the current problem has
+   * another kind.
+   */
   void ends(Kind kind) {
     if (state.kind() == kind) {
       state = new State(Kind.NONE, "");

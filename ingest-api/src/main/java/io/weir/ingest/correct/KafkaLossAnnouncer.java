@@ -25,7 +25,8 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
 
 /**
- * Publishes losses of the cache's state to Kafka. Uses a new producer for each loss, because losses are rare and a new producer has no state of earlier failures.
+ * Publishes losses of the cache's state to Kafka. Uses a new producer for each loss, because losses
+ * are rare and a new producer has no state of earlier failures.
  */
 final class KafkaLossAnnouncer implements LossAnnouncer {
   private static final String TOPIC = Topics.CALLS.name();
@@ -33,7 +34,10 @@ final class KafkaLossAnnouncer implements LossAnnouncer {
   /** Timeout of one request to Kafka, including the request for the topic's description. */
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(5);
 
-  /** Time by which the delivery timeout exceeds the request timeout. Kafka requires a positive value. */
+  /**
+   * Time by which the delivery timeout exceeds the request timeout. Kafka requires a positive
+   * value.
+   */
   private static final int DELIVERY_MARGIN_MILLIS = 3_000;
 
   /** Size of the producer's buffer: more than enough for one record in each of 1,000 partitions. */

@@ -19,7 +19,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Adapts corrections to the policies in force. The policy's debt cap bounds the debit of a correction. If the policy no longer exists, the capacity of the correction's limit bounds the debit. If the policy's limit has changed since the correction was computed, the new limit replaces the correction's limit. Corrections of quotas stay unchanged. Not thread-safe.
+ * Adapts corrections to the policies in force. The policy's debt cap bounds the debit of a
+ * correction. If the policy no longer exists, the capacity of the correction's limit bounds the
+ * debit. If the policy's limit has changed since the correction was computed, the new limit
+ * replaces the correction's limit. Corrections of quotas stay unchanged. Not thread-safe.
  */
 final class LimitsInForce {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -75,7 +78,11 @@ final class LimitsInForce {
   }
 
   /**
-   * Returns the correction for a bucket whose limit has changed. Its missing tokens are those of the old limit minus the tokens that a lower capacity cuts off. A full bucket stays full under the new limit; any other bucket keeps its tokens. It is unknown whether the bucket was already used under the new limit. So the result is a lower bound of the missing tokens, and must not return tokens to the bucket.
+   * Returns the correction for a bucket whose limit has changed. Its missing tokens are those of
+   * the old limit minus the tokens that a lower capacity cuts off. A full bucket stays full under
+   * the new limit; any other bucket keeps its tokens. It is unknown whether the bucket was already
+   * used under the new limit. So the result is a lower bound of the missing tokens, and must not
+   * return tokens to the bucket.
    */
   private static Correction carriedOver(
       Correction correction, BucketLimit now, long nowEpochMillis) {

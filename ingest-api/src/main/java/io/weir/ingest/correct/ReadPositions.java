@@ -17,10 +17,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The positions in a consumer's partitions up to which records were read, and up to which the cache has replied. Only records with a reply are committed. The partition's next owner reads the other records again. A failed commit does no harm, because a repeated correction changes nothing. Not thread-safe.
+ * The positions in a consumer's partitions up to which records were read, and up to which the cache
+ * has replied. Only records with a reply are committed. The partition's next owner reads the other
+ * records again. A failed commit does no harm, because a repeated correction changes nothing. Not
+ * thread-safe.
  */
 final class ReadPositions implements ConsumerRebalanceListener {
-  /** Minimum time between two commits. It bounds the number of records that are read again after the process was killed. */
+  /**
+   * Minimum time between two commits. It bounds the number of records that are read again after the
+   * process was killed.
+   */
   private static final long COMMIT_INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private static final Duration COMMIT_TIMEOUT = Duration.ofSeconds(2);
@@ -62,7 +68,10 @@ final class ReadPositions implements ConsumerRebalanceListener {
     }
   }
 
-  /** Commits the position of records with a reply. If a wake-up interrupts the commit, repeats it once. */
+  /**
+   * Commits the position of records with a reply. If a wake-up interrupts the commit, repeats it
+   * once.
+   */
   void commit() {
     Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
     readTo.forEach(

@@ -7,11 +7,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The path of a value in the data of an event: names of members, from the outermost one, written
- * {@code tokens}, {@code usage.tokens} or, as in OpenMeter, {@code $.usage.tokens}.
+ * The path of a value in the data of an event. It lists the names of JSON members from the
+ * outermost one. Examples are {@code tokens}, {@code usage.tokens} and, as in OpenMeter, {@code
+ * $.usage.tokens}.
  *
  * @param text the path as written
- * @param members at least one
+ * @param members the names of the members, at least one
  */
 record DataPath(String text, List<String> members) {
   private static final int MAX_MEMBERS = 16;
@@ -20,7 +21,7 @@ record DataPath(String text, List<String> members) {
     members = List.copyOf(members);
   }
 
-  /** Returns a path; null if the text is not a path. */
+  /** Parses a path; returns null if the text is not a path. */
   static @Nullable DataPath parse(String text) {
     String names = text.startsWith("$.") ? text.substring(2) : text;
     List<String> members = List.of(names.split("\\.", -1));
@@ -31,7 +32,7 @@ record DataPath(String text, List<String> members) {
     return isPath ? new DataPath(text, members) : null;
   }
 
-  /** Returns the value in the data; a missing node if there is none. */
+  /** Returns the value at this path in the data; a missing node if there is none. */
   JsonNode in(JsonNode data) {
     JsonNode value = data;
     for (String member : members) {
@@ -40,7 +41,7 @@ record DataPath(String text, List<String> members) {
     return value;
   }
 
-  /** Returns the path in the form that problems show. */
+  /** Returns the path as problem details show it. */
   String shown() {
     return "data." + String.join(".", members);
   }

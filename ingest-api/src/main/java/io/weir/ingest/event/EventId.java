@@ -8,13 +8,13 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /**
- * Creates the id of a call line for an event from the event's {@code source} and {@code id}, which
- * together identify it. Two events have the same id only if both parts are equal: the prefix {@code
- * ce:} and the length of the source mark where the source ends. An id longer than the maximum of a
- * name is replaced by its SHA-256 (FIPS 180-4).
+ * Creates the id of the call line for an event from the event's {@code source} and {@code id},
+ * which together identify the event. The id contains the length of the source, so that two events
+ * have the same id only if both attributes are equal. An id that is longer than a name may be is
+ * replaced by its SHA-256 (FIPS 180-4).
  */
 final class EventId {
-  /** Maximum number of bytes of UTF-8 of a source, and of an event's id. */
+  /** Maximum length of a source, and of an event's id, in bytes of UTF-8. */
   static final int MAX_PART_BYTES = 2_048;
 
   private static final String PREFIX = "ce:";
@@ -23,7 +23,8 @@ final class EventId {
   private EventId() {}
 
   /**
-   * Returns the id; both parts must be {@linkplain Names#violation names}, except for their length.
+   * Returns the id. Both parts must comply with the {@linkplain Names#violation rules for names},
+   * except the rule for the length.
    */
   static String of(String source, String id) {
     String whole = PREFIX + source.length() + ":" + source + ":" + id;

@@ -10,32 +10,33 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rule by which events of one type are counted.
+ * The rule by which Weir counts the events of one type.
  *
  * @param meter the meter that counts the events
- * @param endpoint how the endpoint is determined
- * @param value the path of the quantity; null if each event counts 1
- * @param scale the quantity is the value times 10^{@code scale}, 0 to {@value #MAX_SCALE}
+ * @param endpoint how Weir determines the endpoint
+ * @param value the path of the quantity in the data; null if each event counts as 1
+ * @param scale exponent of 10 by which the value is multiplied to get the quantity, 0 to {@value
+ *     #MAX_SCALE}
  */
 record EventRule(String meter, Endpoint endpoint, @Nullable DataPath value, int scale) {
   static final int MAX_SCALE = 9;
 
-  /** Maximum length of a text that is read as a number. */
+  /** Maximum length of a string that is read as a number, in characters. */
   private static final int MAX_NUMBER_CHARS = 40;
 
-  /** The numbers that {@link BigDecimal} reads, with ASCII digits only. */
+  /** The syntax of {@link BigDecimal}, with ASCII digits only. */
   private static final Pattern NUMBER =
       Pattern.compile("[+-]?(\\d+(\\.\\d*)?|\\.\\d+)([eE][+-]?\\d+)?");
 
-  /** How the endpoint of an event is determined. */
+  /** The method by which Weir determines the endpoint of an event. */
   sealed interface Endpoint {
     /** The same endpoint for every event. */
     record Fixed(String name) implements Endpoint {}
 
     /**
-     * A text in the data, if it is one of the permitted values.
+     * The endpoint is a string in the data, if the string is one of the permitted values.
      *
-     * @param other the endpoint of all other events; null if they are refused
+     * @param other the endpoint of events with another value; null if Weir refuses such events
      */
     record Property(DataPath path, Set<String> values, @Nullable String other) implements Endpoint {
       public Property {

@@ -14,11 +14,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rules that convert events to usage. The client is the event's {@code subject}; the {@code
- * type} determines the meter. Immutable and thread-safe.
+ * The rules that convert CloudEvents to usage. The event's {@code subject} is the client, and its
+ * {@code type} determines the meter. Immutable and thread-safe.
  */
 public final class EventRules {
-  /** Maximum time by which an event may be ahead of the node's clock; clocks differ. */
+  /** Maximum time by which an event may be ahead of the node's clock, because clocks differ. */
   static final Duration MAX_AHEAD = Duration.ofMinutes(1);
 
   private final Map<String, EventRule> byType;
@@ -28,7 +28,8 @@ public final class EventRules {
   /**
    * Creates rules.
    *
-   * @param otherTypes the rule for types without their own rule; null if their events are refused
+   * @param otherTypes the rule for types without a rule of their own; null if Weir refuses their
+   *     events
    * @param maxAge maximum age of an event
    */
   EventRules(Map<String, EventRule> byType, @Nullable EventRule otherTypes, Duration maxAge) {
@@ -37,7 +38,7 @@ public final class EventRules {
     this.maxAgeMillis = maxAge.toMillis();
   }
 
-  /** Returns rules that refuse every event, because no type has a meter. */
+  /** Returns rules that refuse every event. */
   public static EventRules none() {
     return new EventRules(Map.of(), null, Duration.ZERO);
   }
@@ -47,7 +48,7 @@ public final class EventRules {
     /**
      * Returns the data.
      *
-     * @return null if there is none, or it is not JSON
+     * @return the data; null if the event has none, or if it is not JSON
      */
     @Nullable JsonNode json();
   }
@@ -55,7 +56,7 @@ public final class EventRules {
   /**
    * Returns the usage that an event reports.
    *
-   * @param data read only if the rule of the type needs it
+   * @param data the event's data; read only if the rule of the type needs it
    * @param nowEpochMillis the current time, which applies to an event without {@code time}
    * @throws RefusedEventException if the event cannot be counted
    */
@@ -77,7 +78,7 @@ public final class EventRules {
     JsonNode json = rule.readsData() ? data.json() : null;
     if (json == null && rule.readsData()) {
       throw new RefusedEventException(
-          "data", "must be a JSON object (and datacontenttype, if given, application/json)");
+          "data", "must be a JSON object, and datacontenttype must be absent or application/json");
     }
     JsonNode read = json == null ? MissingNode.getInstance() : json;
     return new Usage(
@@ -115,7 +116,7 @@ public final class EventRules {
     if (time == null) {
       return nowEpochMillis;
     }
-    // a year far in the past or future exceeds the range of milliseconds
+    // compare seconds, because a year far in the past or future exceeds the range of milliseconds
     long oldestSecond = (nowEpochMillis - maxAgeMillis) / 1_000;
     long newestSecond = (nowEpochMillis + MAX_AHEAD.toMillis()) / 1_000;
     if (time.toEpochSecond() < oldestSecond || time.toEpochSecond() < 0) {
@@ -123,12 +124,14 @@ public final class EventRules {
           "time",
           "must not be before "
               + Instant.ofEpochSecond(Math.max(0, oldestSecond))
-              + ": older events are not counted (WEIR_EVENTS_MAX_AGE)");
+              + "; Weir does not count older events (WEIR_EVENTS_MAX_AGE)");
     }
     if (time.toEpochSecond() > newestSecond) {
       throw new RefusedEventException(
           "time",
-          "must not be more than a minute ahead of " + Instant.ofEpochMilli(nowEpochMillis));
+          "must be at most one minute after the node's time, "
+              + ""
+              + Instant.ofEpochMilli(nowEpochMillis));
     }
     return time.toInstant().toEpochMilli();
   }

@@ -14,11 +14,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file with the rules by which events are counted. A file with one invalid rule is refused as a
- * whole, with every problem named. Not thread-safe; used once.
+ * A parser for files of event rules. A file with an invalid rule is refused as a whole, and the
+ * parser reports every problem. Not thread-safe; for one use.
  */
 public final class EventRulesFile {
-  /** Maximum number of types, and of endpoints of one type. */
+  /** Maximum number of types, and of permitted endpoints of one type. */
   static final int MAX_ENTRIES = 1_000;
 
   private static final String TYPES = "types";
@@ -35,14 +35,13 @@ public final class EventRulesFile {
 
   private EventRulesFile() {}
 
-  /** The content of a file. */
+  /** The result of parsing a file. */
   public sealed interface Content {
     /** The rules. */
     record Valid(EventRules rules) implements Content {}
 
     /**
-     * The reasons why the file is refused; at least one. Each names the place in the file and the
-     * rule.
+     * The problems of an invalid file, at least one. Each names the place in the file and the rule.
      */
     record Invalid(List<String> problems) implements Content {
       public Invalid {
@@ -71,13 +70,13 @@ public final class EventRulesFile {
 
   private EventRules read(JsonNode root, Duration maxAge) {
     if (!root.isObject() || (!root.has(TYPES) && !root.has(OTHER_TYPES))) {
-      fields.problem("the file must hold a mapping with 'types', or 'other_types', or both");
+      fields.problem("the file must contain a mapping with 'types', 'other_types', or both");
       return EventRules.none();
     }
     fields.refuseUnknown(root, "", Set.of(TYPES, OTHER_TYPES));
     JsonNode types = root.path(TYPES);
     if (root.has(TYPES) && (!types.isObject() || types.size() > MAX_ENTRIES)) {
-      fields.problem("types must be a mapping of at most " + MAX_ENTRIES + " types to their rules");
+      fields.problem("types must be a mapping from at most " + MAX_ENTRIES + " types to rules");
     }
     Map<String, EventRule> byType = new HashMap<>();
     for (Map.Entry<String, JsonNode> type : types.properties()) {
@@ -97,7 +96,7 @@ public final class EventRulesFile {
     DataPath value = node.has(VALUE) ? path(node, path, VALUE) : null;
     boolean isScaled = node.has(SCALE);
     if (isScaled && !node.has(VALUE)) {
-      fields.problem(FieldReader.at(path, SCALE) + " needs the field value");
+      fields.problem(FieldReader.at(path, SCALE) + " requires the field value");
     }
     int scale = isScaled ? (int) fields.integer(node, path, SCALE, 0, EventRule.MAX_SCALE) : 0;
     return new EventRule(fields.name(node, path, METER), endpoint(node, path), value, scale);
@@ -124,7 +123,7 @@ public final class EventRulesFile {
   private Set<String> values(JsonNode list, String place) {
     Set<String> values = new HashSet<>();
     if (!list.isArray() || list.isEmpty() || list.size() > MAX_ENTRIES) {
-      fields.problem(place + " must list the 1 to " + MAX_ENTRIES + " permitted endpoints");
+      fields.problem(place + " must be a list of 1 to " + MAX_ENTRIES + " permitted endpoints");
       return values;
     }
     for (JsonNode value : list) {
@@ -132,7 +131,7 @@ public final class EventRulesFile {
         fields.refuseBadName(value.textValue(), place);
         values.add(value.textValue());
       } else {
-        fields.problem(place + " must list strings");
+        fields.problem(place + " must contain only strings");
       }
     }
     return values;

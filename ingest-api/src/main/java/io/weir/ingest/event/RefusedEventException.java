@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.event;
 
-/** Thrown if an event cannot be counted, because an attribute or its data violates the rules. */
+/** Thrown when an event cannot be counted, because an attribute or the data violates a rule. */
 public final class RefusedEventException extends Exception {
   private static final long serialVersionUID = 1L;
   private final String field;
@@ -18,7 +18,7 @@ public final class RefusedEventException extends Exception {
     return field;
   }
 
-  /** Returns the violated rule, worded to follow the field's name. */
+  /** Returns the violated rule as a phrase that follows the field's name. */
   public String rule() {
     return rule;
   }

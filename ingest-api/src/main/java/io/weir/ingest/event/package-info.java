@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Reads the usage that CloudEvents report, by the operator's rules for their types. Depends on the
- * gate's model, the reader of YAML files, JSON trees and the CloudEvents API.
+ * Converts CloudEvents to usage according to the operator's rules for event types. Depends on the
+ * model of the package {@code gate}, the YAML reader of the package {@code policy}, Jackson's tree
+ * model and the CloudEvents API.
  */
 @NullMarked
 package io.weir.ingest.event;

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The lines of one caller that are appended to the journal together, and their outcome. The caller
- * passes it to the writer, and only the writer refuses or keeps it. The outcome is thread-safe.
+ * passes the append to the writer, and only the writer completes it. The outcome is thread-safe.
  */
 final class Append {
   private final LowWatermark.HeldTicket ticket;
@@ -76,7 +76,10 @@ final class Append {
     return longestLineBytes;
   }
 
-  /** Returns when the calls began, which is not later than any of their decisions. */
+  /**
+   * Returns the time at which the calls began, in milliseconds since the epoch. No call of the
+   * append was decided earlier.
+   */
   long begunAtEpochMillis() {
     return ticket.begunAtEpochMillis();
   }
@@ -126,14 +129,14 @@ final class Append {
     return whenAcked != null;
   }
 
-  /** Starts waiting for an acknowledgement of each line. */
+  /** Starts to count the acknowledgements of the lines. */
   void awaitAcks() {
     unackedLines.set(lines.length);
   }
 
   /**
-   * Ends the ticket; the journal has all of the lines. The last acknowledgement completes the
-   * outcome, or the given one does after the timeout.
+   * Ends the ticket, because the journal has all of the lines. The last acknowledgement completes
+   * the outcome. If it does not arrive within the timeout, the outcome becomes {@code otherwise}.
    */
   void keepUntilAcked(NotKept otherwise, long timeoutNanos) {
     endTicket();
@@ -141,8 +144,8 @@ final class Append {
   }
 
   /**
-   * Counts the acknowledgement of one line. The last one completes the outcome, unless the journal
-   * has done so, and runs the action of {@code whenAcked}.
+   * Counts the acknowledgement of one line. The last acknowledgement completes the outcome if it is
+   * still open, and runs the action {@code whenAcked}.
    */
   void lineAcked() {
     if (unackedLines.decrementAndGet() == 0) {

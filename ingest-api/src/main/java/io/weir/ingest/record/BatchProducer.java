@@ -7,16 +7,16 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends batches to Kafka. A producer that has failed permanently is replaced by another one. {@link
- * KafkaBatchProducer} is the real implementation; tests and the simulation have their own.
+ * Sends batches to Kafka. After a permanent failure the recorder replaces the producer. {@link
+ * KafkaBatchProducer} is the production implementation; tests and the simulation have their own.
  */
 public interface BatchProducer extends AutoCloseable {
   /**
    * Sends a batch or a heartbeat.
    *
    * @param lines the bytes of the batch; empty for a heartbeat
-   * @param callback called exactly once, on any thread, possibly before this method returns: with
-   *     null when Kafka has acknowledged the batch, otherwise with the reason why that is unknown
+   * @param callback called exactly once, on any thread, possibly before this method returns.
+   *     Receives null when Kafka has acknowledged the batch, otherwise the failure
    */
   void send(int partition, BatchHeader header, byte[] lines, Consumer<@Nullable Failure> callback);
 
@@ -25,7 +25,7 @@ public interface BatchProducer extends AutoCloseable {
   void close();
 
   /**
-   * The reason why a batch was not acknowledged. Kafka may nevertheless have the batch.
+   * The reason why a batch was not acknowledged. Kafka may have stored the batch nevertheless.
    *
    * @param isFatal whether the producer can no longer send and must be replaced
    * @param detail the error that the client reported

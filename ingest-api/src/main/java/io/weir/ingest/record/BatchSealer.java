@@ -14,16 +14,19 @@ import java.util.List;
  * Seals batches: cuts pending lines into batches, assigns their numbers and low watermarks, and
  * journals their manifests before any of them is sent. Confined to the recording thread.
  *
- * <p>A partition is sealed when it has a full batch, or when its lines have lingered and Kafka has
- * acknowledged all its earlier batches. So at most one batch that is not full waits for Kafka. The
- * longer Kafka takes, the fuller the batches (Nagle, RFC 896); after an outage a few large batches
- * are sent.
+ * <p>The sealer seals a partition's lines when they fill a batch. It also seals them when they have
+ * waited for the linger time and Kafka has acknowledged all earlier batches of the partition. So at
+ * most one batch that is not full waits for Kafka. A slower Kafka leads to larger batches (Nagle's
+ * algorithm, RFC 896). After an outage a few large batches are sent.
  *
- * <p>The low watermark advances with every batch, even if lines always remain behind a full one:
- * the time of their oldest call then bounds the watermark.
+ * <p>The low watermark advances with every batch, even if other lines remain pending behind a full
+ * batch. The time of their oldest call then bounds the watermark.
  */
 final class BatchSealer {
-  /** Bound on sealed bytes kept in memory; batches beyond it are read again from the journal. */
+  /**
+   * Maximum number of sealed bytes kept in memory. Further batches are read from the journal when
+   * they are sent.
+   */
   private static final long MAX_RETAINED_BYTES = 32L * 1024 * 1024;
 
   private static final long NANOS_PER_MICRO = 1_000;
@@ -81,8 +84,9 @@ final class BatchSealer {
       throws JournalException {
     Journal.Recovered recovered = journal.recover(partition);
     List<List<Chunk>> batches = limits.cut(recovered.unsealed(), true);
-    if (!journal.mayLackTail()) { // otherwise lines may be missing from its batches
-      batches.add(List.of()); // the final heartbeat
+    // the final heartbeat states that the epoch has lost no line
+    if (!journal.mayLackTail()) {
+      batches.add(List.of());
     }
     long batchSequence = recovered.sealedBatches();
     long linesBefore = recovered.sealedLines();
@@ -109,7 +113,8 @@ final class BatchSealer {
    */
   void seal(boolean everything) throws JournalException {
     long nowNanos = clock.nowNanos();
-    // before reading the lines, so that they include every line that the watermark covers
+    // Advance the watermark before reading the lines. Then the lines include every call before the
+    // watermark.
     long advancedEpochMillis = watermark.advance();
     List<SealedBatch> batches = new ArrayList<>();
     for (PartitionBuffer buffer : buffers) {
@@ -129,7 +134,7 @@ final class BatchSealer {
     }
   }
 
-  /** Records that a batch is no longer in memory, because Kafka has acknowledged it. */
+  /** Records that an acknowledged batch no longer occupies memory. */
   void release(SealedBatch batch) {
     retainedBytes -= batch.retainedBytes();
   }
@@ -157,8 +162,8 @@ final class BatchSealer {
     for (int i = 0; i < batches.size(); i++) {
       List<Chunk> chunks = batches.get(i);
       byte[] lines = Chunk.join(chunks);
-      // only the last batch may advance the watermark, no further than the time of the lines behind
-      // it
+      // only the last batch may advance the watermark, and only up to the oldest pending line
+      // behind it
       boolean last = i == batches.size() - 1;
       BatchManifest manifest =
           BatchManifest.of(
@@ -196,7 +201,7 @@ final class BatchSealer {
    * The limits at which a batch is full.
    *
    * @param maxLines maximum number of lines in a batch, ≥ 1; no chunk has more
-   * @param maxBytes maximum size of a batch in bytes; a larger chunk is a batch by itself
+   * @param maxBytes maximum size of a batch in bytes; a larger chunk forms a batch alone
    */
   record Limits(int maxLines, int maxBytes) {
 
@@ -208,7 +213,8 @@ final class BatchSealer {
      * Cuts chunks into batches of whole chunks.
      *
      * @param chunks the chunks, in order
-     * @param withRest whether chunks that do not fill a batch become one, instead of being omitted
+     * @param withRest whether the last chunks form a batch even if they do not fill it; if false,
+     *     they are omitted
      */
     List<List<Chunk>> cut(List<Chunk> chunks, boolean withRest) {
       List<List<Chunk>> batches = new ArrayList<>();

@@ -15,24 +15,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sends the sealed batches of all partitions, and heartbeats, and retries without end. Confined to
- * the recording thread. The producer's callbacks may run on any thread; they only put their results
- * into a queue.
+ * Sends the sealed batches of all partitions and the heartbeats, and retries until Kafka
+ * acknowledges them. Confined to the recording thread. The producer's callbacks may run on any
+ * thread, because they only add results to a queue.
  */
 final class BatchSender {
-  /** Bound on bytes in flight; further batches wait in the journal. */
+  /** Maximum number of bytes in flight. Further batches wait in the journal. */
   static final long MAX_IN_FLIGHT_BYTES = 32L * 1024 * 1024;
 
   /**
-   * Pause after a failure, doubled with each further one, up to 1.6 s. With longer pauses windows
-   * would wait for the single batch that is retried. The client itself retries failures that allow
-   * a quick retry.
+   * Pause after a failure. It doubles with each further failure, up to 1.6 s. It stays short
+   * because windows remain open until the failed batch arrives. The Kafka client itself handles
+   * failures that allow an immediate retry.
    */
   private static final long RETRY_NANOS = 200_000_000;
 
   private static final int MAX_DOUBLINGS = 3;
 
-  /** Pause after the journal could not read a batch; other partitions are sent meanwhile. */
+  /** Pause after the journal could not read a batch. Other partitions continue meanwhile. */
   private static final long UNREADABLE_NANOS = 10_000_000_000L;
 
   private static final Logger LOG = LoggerFactory.getLogger(BatchSender.class);
@@ -72,7 +72,7 @@ final class BatchSender {
    *
    * @param producer the producer that was used
    * @param batch the batch; null for a heartbeat
-   * @param bytes size in flight
+   * @param bytes size of the batch in bytes
    * @param failure null when Kafka has acknowledged the send
    */
   private record Result(
@@ -88,7 +88,7 @@ final class BatchSender {
     boolean isAnyAcked = false;
     for (Result result = results.poll(); result != null; result = results.poll()) {
       if (result.producer() != connector.current()) {
-        continue; // abandoned with its producer; will be sent again
+        continue; // the batch was abandoned with its producer and will be sent again
       }
       inFlightBytes -= result.bytes();
       BatchProducer.Failure failure = result.failure();
@@ -138,7 +138,8 @@ final class BatchSender {
   }
 
   /**
-   * Replaces the producer. Everything in flight is abandoned, and the next producer sends it again.
+   * Replaces the producer, and abandons all batches and heartbeats in flight. The next producer
+   * sends the batches again.
    */
   void replaceProducer(String reason) {
     for (PartitionBuffer buffer : buffers) {
@@ -155,8 +156,8 @@ final class BatchSender {
     if (producer == null) {
       return;
     }
-    // starts with another partition each time, so that no partition starves when few bytes may be
-    // sent
+    // start with another partition each time, so that no partition starves when only a few batches
+    // fit
     firstBuffer = (firstBuffer + 1) % buffers.size();
     boolean isAnySent = true;
     while (isAnySent) {
@@ -165,8 +166,10 @@ final class BatchSender {
         if (sendNext(producer, buffers.get((firstBuffer + i) % buffers.size()))) {
           isAnySent = true;
           if (hasFailure()) {
-            return; // failed immediately, for example for an unknown topic: the next batch must not
-            // overtake it
+            // The send failed immediately, for example because the topic is unknown. The next
+            // batch must not
+            return;
+            // overtake the failed one.
           }
         }
       }
@@ -220,9 +223,10 @@ final class BatchSender {
   }
 
   /**
-   * Announces the current epoch, with the old epoch's low watermark, before the old epoch's final
-   * heartbeat is sent. From then on the aggregator waits for the new epoch's low watermark, which
-   * keeps windows open for unsent lines. The final heartbeat is sent after the acknowledgement.
+   * Announces the current epoch to the aggregator with a heartbeat that carries the old epoch's low
+   * watermark. From then on the aggregator waits for the new epoch's low watermark, and so keeps
+   * windows open for unsent lines. The old epoch's final heartbeat follows after Kafka has
+   * acknowledged the announcement.
    */
   private void announceEpoch(
       BatchProducer producer, PartitionBuffer buffer, BatchManifest finalHeartbeat) {
@@ -237,11 +241,11 @@ final class BatchSender {
   }
 
   /**
-   * Sends a heartbeat to every partition whose lines Kafka has all acknowledged, unless one is in
+   * Sends a heartbeat to every partition without unacknowledged lines that has no heartbeat in
    * flight.
    *
-   * @param advancedEpochMillis the low watermark, taken before this call. Lines that it does not
-   *     cover may be pending by now; their partition gets no heartbeat
+   * @param advancedEpochMillis the low watermark, determined before this call. A partition gets no
+   *     heartbeat if it has newer pending lines
    * @param departing whether these are the final heartbeats
    */
   void sendHeartbeats(long advancedEpochMillis, boolean departing) {

@@ -3,7 +3,7 @@ package io.weir.ingest.record;
 
 import java.io.Serial;
 
-/** Thrown when a call log cannot be opened; the message gives the reason and what to change. */
+/** Thrown when a call log cannot be opened. The message states the reason and the remedy. */
 public final class CallLogStartException extends RuntimeException {
   @Serial private static final long serialVersionUID = 1;
 

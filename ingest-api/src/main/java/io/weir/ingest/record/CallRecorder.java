@@ -26,25 +26,26 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Records calls without its own thread or clock. Callers append their calls to the journal ({@link
- * #begin}, {@link #submit}). Another thread, the recording thread, makes passes that send the calls
- * to Kafka ({@link #runOnce()}). {@link KafkaCallLog} has such a thread; the simulation makes the
- * passes itself. Thread-safe for any number of callers. All other methods are confined to the
- * recording thread unless stated otherwise.
+ * The core of the call log, without a thread or clock of its own. Callers append their calls to the
+ * journal ({@link #begin}, {@link #submit}). The recording thread repeatedly calls {@link
+ * #runOnce()}, which sends the calls to Kafka. {@link KafkaCallLog} provides this thread; the
+ * simulation calls {@link #runOnce()} itself. Any number of threads may append calls. All other
+ * methods are confined to the recording thread unless stated otherwise.
  */
 public final class CallRecorder {
   /**
-   * Maximum size of a line: many times that of a call with the longest names and the most buckets.
+   * Maximum size of a line in bytes. A call with the longest names and the most buckets needs only
+   * a fraction of it.
    */
   static final int MAX_LINE_BYTES = 64 * 1024;
 
-  /** Pause after a failure of the journal or of a pass. */
+  /** Pause after a failure of the journal or an unexpected exception. */
   private static final long FAILURE_NANOS = 200_000_000;
 
   /** Interval at which a lasting failure, backlog or drain is logged. */
   private static final long LOG_NANOS = 10_000_000_000L;
 
-  /** Age of the oldest line at which a backlog is logged. */
+  /** Age of the oldest unacknowledged line above which a backlog is logged. */
   private static final long BACKLOG_NANOS = 10_000_000_000L;
 
   private static final long TRIM_NANOS = 1_000_000_000;
@@ -77,8 +78,8 @@ public final class CallRecorder {
   private volatile boolean isIdle;
 
   /**
-   * Creates a recorder for a single thread, which records calls and makes the passes. Unexpected
-   * exceptions are thrown again. The caller must close the journal.
+   * Creates a recorder for a single thread, which appends calls and runs {@link #runOnce()}. The
+   * recorder rethrows unexpected exceptions. The caller must close the journal.
    *
    * @param decisionClock observes the time of every decision of the cache
    * @throws JournalException when the journal's content cannot be read
@@ -127,7 +128,7 @@ public final class CallRecorder {
     commit =
         new GroupCommit(
             config, journal, buffers, limits, statistics, this.threads, () -> isIdle, clock);
-    // two passes per linger time, so that lines wait at most 1.5 times as long
+    // Two passes per linger time. So a line waits at most 1.5 times the linger time.
     tickNanos = Math.min(config.linger().toNanos(), config.heartbeatInterval().toNanos()) / 2;
     heartbeatNanos = config.heartbeatInterval().toNanos();
     nextHeartbeatNanos = clock.nowNanos();
@@ -152,12 +153,12 @@ public final class CallRecorder {
   /** See {@link CallLog#begin}. */
   public Ticket begin() {
     long held = watermark.begin();
-    // After a clock step the watermark may be ahead of the clock. The call gets the clock's time
-    // anyway: calls before the watermark are late, but a call dated in the future would never be
+    // After a clock step the watermark may be ahead of the clock. The call still gets the clock's
+    // time. A call before the watermark is late, but a call dated in the future would never be
     // counted.
     long begun = Math.min(held, decisionClock.nowEpochMillis());
-    // read after counting the call: either close() counts the call, or this sees that the log
-    // closes
+    // Read {@code closing} after counting the call. Then either close() waits for the call, or
+    // this method sees that the log is closing.
     if (closing) {
       watermark.end(held);
       return new LowWatermark.HeldTicket(watermark, held, begun, false);
@@ -181,7 +182,7 @@ public final class CallRecorder {
       held.end();
       if (calls.size() > CallLog.MAX_CALLS) {
         throw new IllegalArgumentException(
-            "a ticket has at most " + CallLog.MAX_CALLS + " calls, but got " + calls.size());
+            "a ticket must have at most " + CallLog.MAX_CALLS + " calls, but has " + calls.size());
       }
       return CompletableFuture.completedFuture(
           refuse(Recorded.Reason.CLOSING, "the node is stopping", calls.size()));
@@ -198,10 +199,10 @@ public final class CallRecorder {
       return CompletableFuture.completedFuture(
           refuse(
               Recorded.Reason.WRITE_FAILED,
-              "a line has "
-                  + append.longestLineBytes()
-                  + " bytes, more than the maximum of "
-                  + MAX_LINE_BYTES,
+              "a line must have at most "
+                  + MAX_LINE_BYTES
+                  + " bytes, but has "
+                  + append.longestLineBytes(),
               calls.size()));
     }
     CompletableFuture<List<Recorded>> recorded =
@@ -262,17 +263,19 @@ public final class CallRecorder {
   // -- the recording thread
 
   /**
-   * Makes one pass: processes Kafka's results, seals and sends the due batches, sends due
-   * heartbeats, and frees space. Does not wait for results.
+   * Makes one pass: processes the results from Kafka, seals and sends the due batches, sends due
+   * heartbeats, and frees space in the journal. Does not wait for results.
    *
-   * @return the pause until the next pass, in nanoseconds, unless woken earlier
+   * @return the pause until the next pass, in nanoseconds; {@link RecorderThreads#wakeUp} may
+   *     shorten it
    */
   public long runOnce() {
     return runOnce(closing);
   }
 
   /**
-   * Makes one pass; with {@code draining}, all pending lines are due, because no more can follow.
+   * Makes one pass. With {@code draining} all pending lines are due, because no further line can
+   * follow.
    */
   long runOnce(boolean draining) {
     isIdle = false;
@@ -281,7 +284,7 @@ public final class CallRecorder {
         isProducerSuspect = false;
         sender.replaceProducer("after a fault");
       }
-      boolean unused = connector.connect(); // even in a pass that fails below
+      boolean unused = connector.connect(); // connect even in a pass that fails below
       sender.processResults();
       JournalException unsealed = seal(draining);
       sender.sendBatches();
@@ -308,7 +311,8 @@ public final class CallRecorder {
       }
       return FAILURE_NANOS;
     } catch (RuntimeException | Error fault) {
-      // batches in flight may never be answered, so they are abandoned and sent again
+      // results of batches in flight may be lost, so the next pass abandons the batches and sends
+      // them again
       isProducerSuspect = true;
       threads.faults().handle("the record loop", fault);
       return FAILURE_NANOS;
@@ -316,7 +320,8 @@ public final class CallRecorder {
   }
 
   /**
-   * Returns the failure instead of throwing it, because earlier sealed batches must still be sent.
+   * Seals the due lines. Returns a failure instead of throwing it, because earlier batches must
+   * still be sent.
    */
   private @Nullable JournalException seal(boolean draining) {
     try {
@@ -328,8 +333,8 @@ public final class CallRecorder {
   }
 
   private long pauseNanos(long nowNanos) {
-    // Set before reading the buffers: either this method sees a line appended meanwhile, or its
-    // caller sees this flag and wakes the recording thread.
+    // Set the flag before reading the buffers. Then either this method sees a line that is
+    // appended meanwhile, or the writer sees the flag and wakes the recording thread.
     isIdle = true;
     if (isRegistered && connector.connect() && !sender.isHeartbeatInFlight() && isDrained()) {
       return Math.max(tickNanos, Math.min(nextHeartbeatNanos - nowNanos, nextTrimNanos - nowNanos));
@@ -378,13 +383,13 @@ public final class CallRecorder {
     sender.sendHeartbeats(watermark.advance(), true);
   }
 
-  /** Processes Kafka's results; returns whether no heartbeat is in flight. */
+  /** Processes the results from Kafka, and returns whether no heartbeat is in flight. */
   boolean areHeartbeatsAnswered() throws JournalException {
     sender.processResults();
     return !sender.isHeartbeatInFlight();
   }
 
-  /** Frees the space of acknowledged lines. */
+  /** Frees the space of acknowledged lines in the journal. */
   void trim() {
     try {
       journal.trim();
@@ -400,7 +405,7 @@ public final class CallRecorder {
 
   // -- any thread
 
-  /** Refuses calls that begin from now on, and makes passes send all pending lines. */
+  /** Refuses calls that begin from now on. From the next pass all pending lines are due. */
   public void beginClosing() {
     closing = true;
   }

@@ -19,7 +19,7 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Describes the calls topic from Kafka's metadata. Never creates the topic. Stateless. */
+/** Reads the description of the calls topic from Kafka. Never creates the topic. Stateless. */
 final class CallsTopic {
   /** Timeout of one request. */
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
@@ -37,7 +37,7 @@ final class CallsTopic {
   /** The topic does not exist, or Kafka did not reply. */
   record Unknown(String detail, Throwable cause) implements Description {}
 
-  /** Sends one request to Kafka; blocks for some seconds at most. */
+  /** Requests the description from Kafka once. Blocks for at most 5 s. */
   static Description describe(RecordConfig config) {
     Map<String, Object> settings = new HashMap<>();
     settings.put(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) TIMEOUT.toMillis());
@@ -65,9 +65,9 @@ final class CallsTopic {
   }
 
   /**
-   * Waits until Kafka knows the topic, and returns its number of partitions.
+   * Waits until the topic exists, and returns its number of partitions.
    *
-   * @throws CallLogStartException if Kafka does not know it within the start timeout
+   * @throws CallLogStartException if Kafka did not describe the topic within the start timeout
    */
   static int awaitPartitions(RecordConfig config) {
     LocalClock clock = LocalClock.ofSystem();
@@ -94,7 +94,7 @@ final class CallsTopic {
                         + " within "
                         + config.startTimeout().toSeconds()
                         + " s")
-                + "; no journal exists yet that stores its number of partitions ("
+                + "; without a journal the node needs the topic to start ("
                 + unknown.detail()
                 + ")",
             unknown.cause());
@@ -112,7 +112,7 @@ final class CallsTopic {
   }
 
   /**
-   * Requires that a known topic has as many partitions as the journal was created for.
+   * Checks that the topic, if described, has as many partitions as the journal.
    *
    * @throws CallLogStartException if the number differs
    */
@@ -121,13 +121,13 @@ final class CallsTopic {
       throw new CallLogStartException(
           "topic "
               + Topics.CALLS.name()
-              + " has "
-              + known.partitions()
-              + " partitions, but the journal in "
-              + config.journalFolder()
-              + " was created for "
+              + " must have "
               + partitions
-              + " partitions, and another number moves clients to other partitions; create the topic with "
+              + " partitions, like the journal in "
+              + config.journalFolder()
+              + ", but has "
+              + known.partitions()
+              + "; create the topic with "
               + partitions
               + " partitions");
     }

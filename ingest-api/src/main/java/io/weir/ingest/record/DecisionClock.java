@@ -8,37 +8,41 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * An estimate of the decision cache's clock: the local clock plus the largest offset observed in
- * the last 10 to 20 seconds. If the cache has several servers, each dates its own decisions; the
- * estimate then follows the slowest clock, so that no server dates a call before it. Thread-safe.
+ * the last 10 to 20 seconds. If the cache has several servers, each server dates its own decisions.
+ * The estimate then follows the slowest clock, so that no server dates a call before the estimate.
+ * Thread-safe.
  *
- * <p>An observation compares the time that the cache stamped on a decision with the local time of
- * its receipt. The decision preceded its receipt, so the difference is at most the true offset. The
- * largest of such lower bounds is the best, and the estimate never runs ahead of the cache.
- * Observations expire, so that the estimate follows a cache clock that was set back. Before the
- * first observation the clocks are assumed equal. The same holds after the local clock was set by
- * more than {@value #STEP_MILLIS} ms since the last observation, which makes earlier offsets
- * invalid.
+ * <p>An observation compares the time that the cache assigned to a decision with the local time at
+ * which the node received it. The cache decided before the node received the decision, so the
+ * difference is at most the true offset. The largest difference is therefore the best lower bound,
+ * and the estimate is never ahead of the cache. Observations expire, so that the estimate follows a
+ * cache clock that was set back. Before the first observation the offset is assumed to be zero. The
+ * same applies after the local clock has stepped by more than {@value #STEP_MILLIS} ms since the
+ * last observation, because earlier offsets are then invalid.
  */
 public final class DecisionClock {
-  /** Minimum time for which an observation counts; the maximum is twice as long. */
+  /** Minimum lifetime of an observation. The maximum is twice as long. */
   static final long WINDOW_MILLIS = 10_000;
 
-  /** A larger change between two observations is a clock step and not drift. */
+  /**
+   * Maximum change of the local clock between two observations that counts as drift. A larger
+   * change is a clock step.
+   */
   static final long STEP_MILLIS = 1_000;
 
   private static final long NONE = Long.MIN_VALUE;
 
-  /** Name of the only server of a cache, before it was named. */
+  /** Name of the server in observations that name no server. */
   private static final String ANY_SERVER = "";
 
   private static final Offsets NOTHING = new Offsets(NONE, NONE, NONE);
   private static final long NANOS_PER_MILLI = 1_000_000;
 
   private final LocalClock local;
-  // written without a lock: losing an observation to a concurrent one does no harm
+  // Written without a lock, because the loss of one of two concurrent observations does no harm.
   private final Map<String, Offsets> offsets = new ConcurrentHashMap<>();
 
-  /** Local wall clock minus the local monotonic clock, at the last observation. */
+  /** Local wall clock minus local monotonic clock at the last observation. */
   private volatile long originMillis;
 
   /** Creates an estimate based on the given local clock. */
@@ -90,8 +94,8 @@ public final class DecisionClock {
   }
 
   /**
-   * Records a time that the cache's clock showed before now, in milliseconds since the epoch. Has
-   * no effect if the cache has several servers, because then it is unknown whose clock it is.
+   * Records a past time of the cache's clock, in milliseconds since the epoch. Has no effect if the
+   * cache has several servers, because the server is then unknown.
    */
   public void observe(long decidedAtEpochMillis) {
     Iterator<String> known = offsets.keySet().iterator();
@@ -102,12 +106,11 @@ public final class DecisionClock {
   }
 
   /**
-   * Records a time that the clock of a server of the cache showed before now, in milliseconds since
-   * the epoch.
+   * Records a past time of the clock of one server of the cache, in milliseconds since the epoch.
    */
   public void observe(String server, long decidedAtEpochMillis) {
     long localMillis = local.nowEpochMillis();
-    // minus one, because both clocks are truncated to whole milliseconds
+    // subtract one, because both clocks are truncated to whole milliseconds
     long offsetMillis = decidedAtEpochMillis - localMillis - 1;
     long origin = originMillis(localMillis);
     if (isStepped(origin)) {

@@ -22,25 +22,30 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Appends the lines of all callers to the journal; lines that wait at the same time share one
+ * Appends the lines of all callers to the journal. Lines that wait at the same time share one
  * write. Thread-safe.
  *
- * <p>A caller puts its lines into a queue and does not wait. While lines wait, the writer's thread
- * writes one group after the other: the longer a write takes, the larger the next group.
+ * <p>A caller adds its lines to a queue and does not wait. The writer's thread writes the queued
+ * lines group by group until the queue is empty. The longer a write takes, the larger the next
+ * group.
  */
 final class GroupCommit {
   private static final Append.NotKept UNFINISHED =
-      new Append.NotKept(Reason.WRITE_FAILED, "the write did not end");
+      new Append.NotKept(Reason.WRITE_FAILED, "the write did not complete");
   private static final Append.NotKept STOPPING =
       new Append.NotKept(Reason.CLOSING, "the node is stopping");
 
-  /** Bounds one write, and so the time for which its callers wait for each other. */
+  /**
+   * Maximum number of lines in one write. It bounds the time that callers wait for each other's
+   * lines.
+   */
   private static final int MAX_GROUP_LINES = 1_000;
 
   private static final int MAX_GROUP_BYTES = 1024 * 1024;
 
   /**
-   * Duration after which a write counts as stalled, for example because the disk does not respond.
+   * Duration after which the log reports a write as stalled, for example because the disk does not
+   * respond.
    */
   private static final long STALLED_NANOS = 2_000_000_000;
 
@@ -58,7 +63,7 @@ final class GroupCommit {
 
   private final Queue<Append> queue = new ConcurrentLinkedQueue<>();
 
-  /** Whether writing the queue is scheduled or in progress. */
+  /** Whether a task that writes the queue is scheduled or running. */
   private final AtomicBoolean writing = new AtomicBoolean();
 
   private final ReentrantLock writeLock = new ReentrantLock();
@@ -80,8 +85,9 @@ final class GroupCommit {
    * Creates a group commit.
    *
    * @param buffers the buffers of all partitions, by partition
-   * @param threads provides the writer; woken when a buffer has a full batch, or when the recording
-   *     thread is idle; receives unexpected exceptions after all callers were answered
+   * @param threads provides the writer's thread. Its {@code wakeUp} runs when a buffer has a full
+   *     batch, or when the recording thread is idle. Its {@code faults} receives unexpected
+   *     exceptions after all callers were answered
    * @param isIdle whether the recording thread may be in a long pause
    */
   GroupCommit(
@@ -107,7 +113,7 @@ final class GroupCommit {
     this.clock = clock;
   }
 
-  /** Submits the lines; their outcome completes when the journal has stored or refused them. */
+  /** Queues the lines. Their outcome completes when the journal has stored or refused them. */
   void commit(Append append) {
     queue.add(append);
     writeSoon();
@@ -122,13 +128,13 @@ final class GroupCommit {
     } catch (RejectedExecutionException ended) {
       refuseQueue(STOPPING);
     } catch (RuntimeException | Error fault) {
-      // the thread could not be started; the next lines cause a retry
+      // The thread could not be started. The next append tries again.
       refuseQueue(UNFINISHED);
       noteFault(fault);
     }
   }
 
-  /** Refuses the queue, because nothing writes it. */
+  /** Refuses all queued lines, because no task writes them. */
   private void refuseQueue(Append.NotKept why) {
     writing.set(false);
     for (Append append = queue.poll(); append != null; append = queue.poll()) {
@@ -143,7 +149,7 @@ final class GroupCommit {
       }
     } finally {
       writing.set(false);
-      // callers that queued meanwhile saw writing in progress and did not start it
+      // a caller that added lines meanwhile saw the flag and scheduled no task
       if (!queue.isEmpty()) {
         writeSoon();
       }
@@ -151,9 +157,9 @@ final class GroupCommit {
   }
 
   /**
-   * Returns why the last write failed, or that a write is stalled. Returns the empty string after a
-   * successful write. Also returns it when the failure is so old that an unready node should get
-   * calls to retry.
+   * Returns the reason why the last write failed, or reports that a write is stalled. Returns the
+   * empty string after a successful write. Also returns it some time after a failure, so that the
+   * node becomes ready and gets calls that retry a write.
    */
   String writeFailure() {
     if (isWriting && clock.nowNanos() - writeBegunNanos >= STALLED_NANOS) {
@@ -166,7 +172,7 @@ final class GroupCommit {
   }
 
   /**
-   * Refuses all lines from now on, and waits for the write in progress.
+   * Refuses all further lines, and waits for the write in progress.
    *
    * @return whether no write is in progress
    */
@@ -289,7 +295,8 @@ final class GroupCommit {
   private void keepGroup() {
     if (waitForAcks) {
       Append.NotKept late =
-          new Append.NotKept(Reason.TIMEOUT, "Kafka did not confirm within " + ackTimeout);
+          new Append.NotKept(
+              Reason.TIMEOUT, "Kafka did not acknowledge the call within " + "" + ackTimeout);
       group.forEach(append -> append.keepUntilAcked(late, ackTimeout.toNanos()));
     } else {
       group.forEach(Append::keep);
@@ -304,9 +311,9 @@ final class GroupCommit {
     group.clear();
   }
 
-  /** The lines of one partition in the group. Reused for every group. */
+  /** The lines of one partition in the current group. The object is reused for every group. */
   private static final class PartitionGroup {
-    /** Initial size; the array grows to the size that a group needs and keeps it. */
+    /** Initial size of the array. The array grows with the largest group and never shrinks. */
     private static final int INITIAL_BYTES = 4 * 1024;
 
     private final PartitionBuffer buffer;
@@ -376,7 +383,7 @@ final class GroupCommit {
       clearLines();
     }
 
-    /** Moves the stored lines to the buffer; returns whether the buffer is then full. */
+    /** Moves the stored lines to the buffer. Returns whether the buffer then has a full batch. */
     boolean moveToBuffer(long nowNanos) {
       buffer.append(chunks, waiters, nowNanos);
       clear();

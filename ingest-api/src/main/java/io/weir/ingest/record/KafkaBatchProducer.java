@@ -25,26 +25,36 @@ import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A batch producer over one idempotent {@link KafkaProducer} that retries without end and so keeps
- * the order of a partition's batches. Batches behind a permanently refused one may overtake it; the
- * aggregator then ignores their low watermarks until the missing lines have arrived.
+ * A batch producer that uses one idempotent {@link KafkaProducer}. The Kafka client retries without
+ * a time limit, and so keeps the order of a partition's batches. If Kafka refuses a batch
+ * permanently, later batches may overtake it. The aggregator then ignores their low watermarks
+ * until the missing lines have arrived.
  */
 final class KafkaBatchProducer implements BatchProducer {
-  /** Time without a response after which a request is retried over a new connection. */
+  /**
+   * Time without a response after which the Kafka client retries a request over a new connection.
+   */
   private static final int REQUEST_TIMEOUT_MILLIS = 10_000;
 
-  /** Maximum time for which fetching the topic's metadata again may block the recording thread. */
+  /** Maximum time for which a fetch of the topic's metadata may block the recording thread. */
   private static final int MAX_BLOCK_MILLIS = 1_000;
 
   /**
-   * Number of attempts to fetch the metadata when a producer is opened, each with the bound above.
+   * Number of attempts to fetch the metadata when a producer is opened. Each may take {@link
+   * #MAX_BLOCK_MILLIS}.
    */
   private static final int METADATA_ATTEMPTS = 10;
 
-  /** Maximum pause between two attempts, and so the delay until a broker's return is noticed. */
+  /**
+   * Maximum pause between two attempts. It bounds the time until the client notices that a broker
+   * is available again.
+   */
   private static final int MAX_BACKOFF_MILLIS = 1_000;
 
-  /** Exceeds the bound on bytes in flight, so that {@code send} never blocks for buffer space. */
+  /**
+   * Size of the client's buffer. It exceeds the maximum number of bytes in flight, so that {@code
+   * send} never waits for buffer space.
+   */
   private static final long BUFFER_BYTES = 2 * BatchSender.MAX_IN_FLIGHT_BYTES;
 
   private final KafkaProducer<byte[], byte[]> producer;
@@ -56,7 +66,7 @@ final class KafkaBatchProducer implements BatchProducer {
     metrics.bindTo(registry);
   }
 
-  /** Checks the number of partitions of the topic, then opens a producer for it. */
+  /** Checks the topic's number of partitions, and then opens a producer. */
   static BatchProducer open(RecordConfig config, int partitions, MeterRegistry registry)
       throws UnavailableException {
     CallsTopic.Description found = CallsTopic.describe(config);
@@ -81,7 +91,8 @@ final class KafkaBatchProducer implements BatchProducer {
   }
 
   /**
-   * Fetches the metadata at open, where blocking does no harm; on a slow network it takes seconds.
+   * Fetches the metadata while the producer is being opened, because blocking does no harm then. On
+   * a slow network a fetch takes seconds.
    */
   private static void fetchMetadata(KafkaProducer<byte[], byte[]> producer) {
     for (int attempt = 1; ; attempt++) {
@@ -107,7 +118,7 @@ final class KafkaBatchProducer implements BatchProducer {
     settings.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, MAX_BLOCK_MILLIS);
     settings.put(ProducerConfig.RETRY_BACKOFF_MAX_MS_CONFIG, MAX_BACKOFF_MILLIS);
     settings.put(ProducerConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, MAX_BACKOFF_MILLIS);
-    settings.put(ProducerConfig.LINGER_MS_CONFIG, 0); // each record already is a batch
+    settings.put(ProducerConfig.LINGER_MS_CONFIG, 0); // each record already contains a batch
     settings.put(ProducerConfig.BUFFER_MEMORY_CONFIG, BUFFER_BYTES);
     settings.put(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, Topic.MAX_RECORD_BYTES);
     settings.put(ProducerConfig.COMPRESSION_TYPE_CONFIG, "lz4");

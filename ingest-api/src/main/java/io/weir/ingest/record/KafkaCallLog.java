@@ -26,11 +26,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The call log that sends its calls to Kafka: a {@link CallRecorder} and its recording thread.
- * Thread-safe.
+ * The call log that sends calls to Kafka. It consists of a {@link CallRecorder} and the recording
+ * thread. Thread-safe.
  */
 public final class KafkaCallLog implements CallLog {
-  /** Maximum time for which a start waits until Kafka has acknowledged the first heartbeats. */
+  /** Maximum time that a start waits until Kafka has acknowledged the first heartbeats. */
   private static final Duration REGISTRATION_TIMEOUT = Duration.ofSeconds(5);
 
   private static final long POLL_NANOS = 2_000_000;
@@ -44,13 +44,16 @@ public final class KafkaCallLog implements CallLog {
   private final CallRecorder recorder;
 
   /**
-   * The recording thread. Not a {@link io.weir.topics.process.SupervisedThread}, because a stop
-   * must neither interrupt nor abandon it: it then sends the pending lines and still uses the
-   * journal. {@link CallRecorder#runOnce()} itself recovers from failures.
+   * The recording thread. It is no {@link io.weir.topics.process.SupervisedThread}, because a stop
+   * must neither interrupt nor abandon it. During a stop the thread sends the pending lines and
+   * uses the journal. {@link CallRecorder#runOnce()} itself recovers from failures.
    */
   private final Thread thread = new Thread(this::run, "weir-record");
 
-  /** Writes the journal on its own thread, so that a stalled disk delays no other work. */
+  /**
+   * The thread that writes the journal. It is separate, so that a stalled disk delays no other
+   * work.
+   */
   private final ExecutorService writer =
       Executors.newSingleThreadExecutor(KafkaCallLog::writerThread);
 
@@ -59,10 +62,13 @@ public final class KafkaCallLog implements CallLog {
   private volatile boolean draining;
   private volatile long drainDeadlineNanos;
 
-  /** Why the recording thread ended prematurely; empty if it has not. */
+  /** The reason why the recording thread ended before a stop; empty if it did not. */
   private volatile String threadFailure = "";
 
-  /** Creates a log over a journal, which is closed with the log, and starts its thread. */
+  /**
+   * Creates a log that uses a journal, and starts the recording thread. {@link #close} closes the
+   * journal.
+   */
   KafkaCallLog(
       RecordConfig config,
       DecisionClock clock,
@@ -77,21 +83,21 @@ public final class KafkaCallLog implements CallLog {
     thread.start();
   }
 
-  /** Opens a call log without exported metrics, and without an objection to a new journal. */
+  /** Opens a call log that may create its journal and does not export metrics. */
   public static KafkaCallLog open(RecordConfig config, DecisionClock clock) {
     return open(config, clock, () -> "", new SimpleMeterRegistry());
   }
 
   /**
-   * Opens the call log, unless there is an objection to creating its journal: a refused start
-   * leaves no journal behind. Blocks until Kafka has acknowledged the first heartbeats, or for some
-   * seconds. Needs Kafka only when there is no journal yet.
+   * Opens the call log. If the journal does not exist and {@code objection} returns a reason, the
+   * start fails and creates no journal. Blocks until Kafka has acknowledged the first heartbeats,
+   * or for at most some seconds. Requires Kafka only if the journal does not exist.
    *
    * @param clock receives the time of every decision of the cache; may be shared
-   * @param objection returns why a new journal must not be created, or the empty string; called
-   *     after Kafka has described the topic
+   * @param objection returns the reason why a new journal must not be created, or the empty string;
+   *     called after Kafka has described the topic
    * @param registry receives the metrics of the log and of its Kafka producer
-   * @throws CallLogStartException if the folder or the topic cannot be used
+   * @throws CallLogStartException if the folder or the topic does not meet the requirements
    */
   public static KafkaCallLog open(
       RecordConfig config,
@@ -107,9 +113,9 @@ public final class KafkaCallLog implements CallLog {
                 + config.journalFolder()
                 + " belongs to the node '"
                 + identity.node()
-                + "', not to '"
+                + "', but WEIR_NODE is '"
                 + config.node()
-                + "': set WEIR_NODE to that name, or WEIR_DATA to a separate folder");
+                + "'; change WEIR_NODE, or set WEIR_DATA to another folder");
       }
       CallsTopic.Description topic = CallsTopic.describe(config);
       CallsTopic.requireSamePartitions(config, topic, identity.partitions());
@@ -259,7 +265,7 @@ public final class KafkaCallLog implements CallLog {
       awaitCallsInProgress();
       if (!recorder.commit().close(config.callsTimeout())) {
         LOG.warn("journal_write_stalled; unsent calls stay in the journal");
-        return; // the journal is in use
+        return; // the stalled write still uses the journal
       }
       drainDeadlineNanos = localClock.nowNanos() + config.drainTimeout().toNanos();
       draining = true;
@@ -309,7 +315,7 @@ public final class KafkaCallLog implements CallLog {
 
   private void depart() {
     long deadlineNanos = localClock.nowNanos() + config.finalHeartbeatTimeout().toNanos();
-    // first await those in flight, because a partition has at most one heartbeat in flight
+    // wait for the heartbeats in flight first, because a partition has at most one in flight
     awaitHeartbeats(deadlineNanos);
     recorder.sendFinalHeartbeats();
     awaitHeartbeats(deadlineNanos);
@@ -318,8 +324,8 @@ public final class KafkaCallLog implements CallLog {
       LOG.info("drained");
     } else {
       LOG.warn(
-          "not_drained held_lines={} held_bytes={}; a journal on disk is sent by the next process"
-              + " over it",
+          "not_drained held_lines={} held_bytes={}; if the journal is on disk, the next process "
+              + "that opens it sends the calls",
           statistics().heldLines(),
           statistics().journalBytes());
     }
@@ -336,8 +342,8 @@ public final class KafkaCallLog implements CallLog {
   }
 
   /**
-   * Logs unexpected exceptions, after which the failed part restarts, and keeps the last one for a
-   * while for the health check. Thread-safe.
+   * Logs unexpected exceptions, and keeps the last one for some time for the health check.
+   * Thread-safe.
    */
   static final class RecentFault implements RecorderThreads.FaultHandler {
     private final LocalClock clock;
@@ -347,9 +353,9 @@ public final class KafkaCallLog implements CallLog {
     private record Fault(String text, long nanos) {}
 
     /**
-     * Creates an object without a fault.
+     * Creates a handler that has received no exception.
      *
-     * @param stands how long a fault makes the log unhealthy
+     * @param stands time for which an exception makes the log unhealthy
      */
     RecentFault(LocalClock clock, Duration stands) {
       this.clock = clock;
@@ -364,11 +370,11 @@ public final class KafkaCallLog implements CallLog {
       if (repeated) {
         LOG.debug("record_fault part={}", part, fault);
       } else {
-        LOG.error("record_fault part={}; it restarts", part, fault);
+        LOG.error("record_fault part={}; the part restarts", part, fault);
       }
     }
 
-    /** Returns the last fault, or the empty string if there was none recently. */
+    /** Returns the last exception as text, or the empty string if there was none recently. */
     String recent() {
       Fault fault = last;
       return clock.nowNanos() - fault.nanos < standsNanos ? fault.text : "";

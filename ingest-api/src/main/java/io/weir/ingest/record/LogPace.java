@@ -3,14 +3,16 @@ package io.weir.ingest.record;
 
 import io.weir.ingest.clock.LocalClock;
 
-/** Limits how often a lasting condition is logged; the first time is immediate. Not thread-safe. */
+/**
+ * Limits how often a lasting condition is logged. The first log line is immediate. Not thread-safe.
+ */
 final class LogPace {
   private final LocalClock clock;
   private final long pauseNanos;
   private long loggedNanos;
 
   /**
-   * Creates a pace.
+   * Creates a limit without a logged line.
    *
    * @param pauseNanos minimum time between two log lines, in nanoseconds
    */
@@ -20,7 +22,7 @@ final class LogPace {
     this.loggedNanos = clock.nowNanos() - pauseNanos;
   }
 
-  /** Returns whether a line is due now; if so, the next one is due after the pause. */
+  /** Returns whether a log line is due now. If so, the next line is due after the pause. */
   boolean isDue() {
     long nowNanos = clock.nowNanos();
     boolean due = nowNanos - loggedNanos >= pauseNanos;

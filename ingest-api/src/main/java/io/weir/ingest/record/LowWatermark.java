@@ -7,24 +7,21 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
- * The low watermark: a time before which no call is in progress. Thread-safe, lock-free.
+ * The low watermark of a node: a time such that every call that began earlier has ended.
+ * Thread-safe and lock-free.
  *
- * <p>Calls in progress are counted in a ring of {@value #BUCKETS} buckets of {@value
- * #BUCKET_MILLIS} ms, by the time at which they began. The watermark is the start of the oldest
- * bucket that holds a call, or else of the current bucket. Example: it is 12:00:05.250 and a call
- * that began at 12:00:03.480 is in progress; the watermark is 12:00:03.400. When that call ends, it
- * is 12:00:05.200.
+ * <p>A ring of {@value #BUCKETS} time buckets of {@value #BUCKET_MILLIS} ms counts the calls in
+ * progress by the time at which they began. The watermark is the start of the oldest bucket with a
+ * call, or of the current bucket if there is none. Example: the time is 12:00:05.250, and a call
+ * that began at 12:00:03.480 is in progress. The watermark is 12:00:03.400. When the call ends, the
+ * watermark becomes 12:00:05.200.
  *
  * <p>A call in progress for longer than the ring's span (102 s) no longer holds the watermark back.
  * If it is recorded later, it is late, and an adjustment counts it.
  */
 final class LowWatermark {
   /*
-   * Why no call slips through: begin() first counts itself, then reads the candidate; advance()
-   * first writes the candidate, then reads the counters. All four are volatile, so they have one
-   * order. Either begin() sees the candidate and moves to a bucket that is not below it, or the
-   * count came before the scan, which sees it. (The store-load argument of Dekker's mutual
-   * exclusion, as described in Dijkstra, EWD 123, 1965.)
+   * Why the watermark misses no call: begin() first counts the call, then reads the candidate. advance() first writes the candidate, then reads the counters. All four accesses are volatile, so they have a total order. Either begin() sees the candidate and moves to a bucket that is not below it, or advance() sees the count. (This is the store-load argument of Dekker's mutual exclusion, as described in Dijkstra, EWD 123, 1965.)
    */
 
   static final int BUCKET_MILLIS = 100;
@@ -38,7 +35,8 @@ final class LowWatermark {
   /**
    * Creates a watermark without calls.
    *
-   * @param clockEpochMillis the decision clock; may step back, which only makes calls late
+   * @param clockEpochMillis returns the time of the decision clock; a step back only makes calls
+   *     late
    */
   LowWatermark(LongSupplier clockEpochMillis) {
     this.clockEpochMillis = clockEpochMillis;
@@ -47,9 +45,9 @@ final class LowWatermark {
   /**
    * Counts a call as in progress.
    *
-   * @return the time at which the call is counted, to be passed to {@link #end}: the clock's time,
-   *     or the watermark if that is ahead of the clock. This is not the call's timestamp: after the
-   *     clock was ahead once, the watermark stays ahead until the clock catches up
+   * @return the time under which the call is counted, to be passed to {@link #end}. It is the
+   *     clock's time, or the watermark if the watermark is ahead of the clock. It differs from the
+   *     call's timestamp if the clock was set back, because the watermark never decreases
    */
   long begin() {
     while (true) {
@@ -63,7 +61,7 @@ final class LowWatermark {
     }
   }
 
-  /** Counts another call at the same time, which also holds the watermark there. */
+  /** Counts another call under the same time, which also holds the watermark back. */
   void beginAgain(long begun) {
     inProgress.incrementAndGet(bucket(begun));
   }
@@ -75,7 +73,8 @@ final class LowWatermark {
 
   /**
    * Advances the watermark as far as the calls in progress allow, and returns it. Every call that
-   * began before it has ended, and no call will begin before it from now on. It never decreases.
+   * began before the watermark has ended, and no further call will begin before it. The watermark
+   * never decreases.
    */
   long advance() {
     long now =
@@ -121,9 +120,10 @@ final class LowWatermark {
      * Creates a ticket.
      *
      * @param heldAtEpochMillis the result of {@link LowWatermark#begin}
-     * @param begunAtEpochMillis when the call began by the decision clock; not after {@code
-     *     heldAtEpochMillis}, and before it if the clock was ahead once and was then corrected
-     * @param admitted false when the node is stopping: the ticket then does not hold the watermark
+     * @param begunAtEpochMillis time at which the call began by the decision clock. It is at most
+     *     {@code heldAtEpochMillis}, and less if the clock was set back
+     * @param admitted false if the node is stopping; the ticket then does not hold the watermark
+     *     back
      */
     HeldTicket(
         LowWatermark watermark, long heldAtEpochMillis, long begunAtEpochMillis, boolean admitted) {

@@ -13,20 +13,22 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lines and batches of one partition that Kafka has not acknowledged. They are in three stages:
- * pending lines, sealed batches, and the oldest sealed batches, which are in flight.
+ * The lines and batches of one partition that Kafka has not acknowledged. Lines pass through three
+ * stages: pending, sealed in a batch, and in flight. The batches in flight are the oldest sealed
+ * ones.
  *
- * <p>When a batch fails, no more are sent until the others in flight are answered. Then the failed
- * batch is in flight alone until Kafka has acknowledged it, and the later ones follow, although
- * Kafka may already have them. Batches of two epochs are never in flight together, and nothing is
- * in flight behind a final heartbeat: the aggregator knows the order of lines only within an epoch.
+ * <p>When a batch fails, the buffer sends no further batch until it has the results of all batches
+ * in flight. Then it sends the failed batch alone until Kafka acknowledges it. The later batches
+ * follow again, although Kafka may already have them. Batches of two epochs are never in flight
+ * together, and no batch is in flight behind a final heartbeat. The reason is that the aggregator
+ * knows the order of lines only within an epoch.
  *
- * <p>The pending lines are shared between the callers, which append, and the recording thread,
- * which seals; a lock guards them. The number of appended lines is confined to the leader of the
- * group commit, and all other state to the recording thread.
+ * <p>A lock guards the pending lines, which the writer of the group commit appends and the
+ * recording thread seals. The number of appended lines is confined to the writer, and all other
+ * state to the recording thread.
  */
 final class PartitionBuffer {
-  /** Maximum number of batches in flight: the number that an idempotent producer keeps in order. */
+  /** Maximum number of batches in flight. An idempotent producer keeps this number in order. */
   static final int MAX_IN_FLIGHT = 5;
 
   private final int partition;
@@ -54,18 +56,20 @@ final class PartitionBuffer {
 
   private boolean isHeartbeatInFlight;
 
-  /**
-   * Whether a heartbeat was sent since Kafka last acknowledged anything, and when the first was.
-   */
+  /** Whether a heartbeat was sent since Kafka last acknowledged a batch or heartbeat. */
   private boolean isHeartbeatAwaited;
 
   private long heartbeatSinceNanos;
 
-  /** Number of the final heartbeat before which Kafka knows the new epoch; 0 when there is none. */
+  /**
+   * Batch number of the final heartbeat whose preceding announcement Kafka has acknowledged; 0 if
+   * there is none.
+   */
   private long announcedBefore;
 
   /**
-   * Number of the final heartbeat before which the new epoch's announcement is in flight; else 0.
+   * Batch number of the final heartbeat whose preceding announcement is in flight; 0 if there is
+   * none.
    */
   private long announcingBefore;
 
@@ -106,7 +110,7 @@ final class PartitionBuffer {
     return linesBeforeEpoch;
   }
 
-  // -- confined to the leader of the group commit
+  // -- confined to the writer of the group commit
 
   /** Returns the number of the last appended line. */
   long appendedLines() {
@@ -123,7 +127,7 @@ final class PartitionBuffer {
       for (Chunk chunk : chunks) {
         if (chunk.firstLine() != appendedLines + 1) {
           throw new IllegalStateException(
-              "line " + (appendedLines + 1) + " should follow, not " + chunk);
+              "the next chunk must begin at line " + (appendedLines + 1) + ", but is " + chunk);
         }
         pending.add(chunk);
         pendingLines += chunk.count();
@@ -157,7 +161,7 @@ final class PartitionBuffer {
     }
   }
 
-  /** Returns how long the oldest pending line has waited; 0 when there is none. */
+  /** Returns the age of the oldest pending line in nanoseconds; 0 if there is none. */
   long oldestPendingNanos(long nowNanos) {
     lock.lock();
     try {
@@ -169,7 +173,7 @@ final class PartitionBuffer {
 
   // -- confined to the recording thread: pending lines become sealed batches
 
-  /** Returns when the pending lines began to wait; undefined when there are none. */
+  /** Returns the time at which the oldest pending line was appended; undefined if there is none. */
   long pendingSinceNanos() {
     lock.lock();
     try {
@@ -210,11 +214,11 @@ final class PartitionBuffer {
     BatchManifest manifest = batch.manifest();
     if (manifest.batchSequence() != sealedBatches + 1 || manifest.linesBefore() != sealedLines) {
       throw new IllegalStateException(
-          "batch "
+          "the next batch must have number "
               + (sealedBatches + 1)
-              + " should follow line "
+              + " and begin after line "
               + sealedLines
-              + ", not "
+              + ", but is "
               + manifest);
     }
     sealed.add(batch);
@@ -250,7 +254,7 @@ final class PartitionBuffer {
 
   // -- confined to the recording thread: batches in flight
 
-  /** Returns the sealed batch to send next; null when there is none or it must wait. */
+  /** Returns the sealed batch to send next; null if there is none or the next one must wait. */
   @Nullable SealedBatch nextToSend() {
     int most = failuresInARow > 0 ? 1 : MAX_IN_FLIGHT;
     if (isRetryDue || inFlight >= most || inFlight == sealed.size()) {
@@ -278,16 +282,18 @@ final class PartitionBuffer {
     return inFlight;
   }
 
-  /** Records that Kafka may lack a batch that was in flight. */
+  /** Records that a batch in flight failed, so that Kafka may lack it. */
   void batchFailed() {
-    failuresInARow += isRetryDue ? 0 : 1; // batches in flight together fail together
+    // batches that were in flight together count as one failure
+    failuresInARow += isRetryDue ? 0 : 1;
     retryFromOldest();
   }
 
   /**
-   * Records that Kafka has a batch that was in flight, and notifies the callers of its lines.
+   * Records that Kafka has acknowledged a batch in flight, and notifies the callers of its lines.
    *
-   * @return whether Kafka also has all earlier batches; otherwise the batch is sent again
+   * @return whether Kafka has also acknowledged all earlier batches; if not, the batch is sent
+   *     again
    */
   boolean batchAcked(SealedBatch batch) {
     BatchManifest manifest = batch.manifest();
@@ -329,7 +335,7 @@ final class PartitionBuffer {
     }
   }
 
-  /** Abandons everything in flight, including heartbeats, because no answer will come. */
+  /** Abandons all batches and heartbeats in flight, because their results will not arrive. */
   void abandonInFlight() {
     isHeartbeatInFlight = false;
     announcingBefore = 0;
@@ -338,19 +344,22 @@ final class PartitionBuffer {
   }
 
   /**
-   * Counts a failed attempt that {@link #batchFailed} does not cover. Until Kafka has acknowledged
-   * something, one batch at a time is sent.
+   * Counts a failed attempt of a kind that {@link #batchFailed} does not count. Until the next
+   * acknowledgement, the buffer sends one batch at a time.
    */
   void attemptFailed() {
     failuresInARow++;
   }
 
-  /** Returns the number of failed attempts since Kafka last acknowledged anything in order. */
+  /**
+   * Returns the number of failed attempts since Kafka last acknowledged a heartbeat or the oldest
+   * batch.
+   */
   int failuresInARow() {
     return failuresInARow;
   }
 
-  /** Returns the time before which nothing is sent after a failed attempt. */
+  /** Returns the time before which the partition sends nothing after a failed attempt. */
   long notBeforeNanos() {
     return notBeforeNanos;
   }
@@ -365,13 +374,16 @@ final class PartitionBuffer {
     return isHeartbeatInFlight;
   }
 
-  /** Records that a heartbeat is in flight, and its low watermark. */
+  /** Records that a heartbeat with the given low watermark is in flight. */
   void heartbeatSent(long carriedEpochMillis, long nowNanos) {
     lowWatermarkEpochMillis = carriedEpochMillis;
     awaitHeartbeat(nowNanos);
   }
 
-  /** Records that the announcement of the current epoch before a final heartbeat is in flight. */
+  /**
+   * Records that the announcement of the current epoch is in flight. It precedes the given final
+   * heartbeat of the old epoch.
+   */
   void announcementSent(BatchManifest finalHeartbeat, long nowNanos) {
     announcingBefore = finalHeartbeat.batchSequence();
     awaitHeartbeat(nowNanos);
@@ -385,12 +397,15 @@ final class PartitionBuffer {
     }
   }
 
-  /** Returns whether Kafka has the announcement of the current epoch before a final heartbeat. */
+  /**
+   * Returns whether Kafka has acknowledged the announcement that must precede the given final
+   * heartbeat.
+   */
   boolean isAnnounced(BatchManifest finalHeartbeat) {
     return announcedBefore == finalHeartbeat.batchSequence();
   }
 
-  /** Records that Kafka has the heartbeat or announcement that was in flight. */
+  /** Records that Kafka has acknowledged the heartbeat or announcement in flight. */
   void heartbeatAcked() {
     isHeartbeatInFlight = false;
     isHeartbeatAwaited = false;
@@ -401,14 +416,17 @@ final class PartitionBuffer {
     announcingBefore = 0;
   }
 
-  /** Records that Kafka may lack the heartbeat or announcement that was in flight. */
+  /** Records that the heartbeat or announcement in flight failed. */
   void heartbeatFailed() {
     failuresInARow++;
     isHeartbeatInFlight = false;
     announcingBefore = 0;
   }
 
-  /** Returns how long the oldest line has waited; without lines, the oldest heartbeat. */
+  /**
+   * Returns the age of the oldest unacknowledged line in nanoseconds. Without such a line, returns
+   * the age of the oldest unacknowledged heartbeat, or 0 if there is none.
+   */
   long oldestUnackedNanos(long nowNanos) {
     SealedBatch oldest = sealed.peekFirst();
     if (oldest != null) {

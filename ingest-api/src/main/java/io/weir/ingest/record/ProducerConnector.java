@@ -10,15 +10,18 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * Provides the current {@link BatchProducer}. Opens a producer in the background, because that may
- * take seconds, and a new one after a permanent failure. Confined to the recording thread, except
- * for {@link #detail} and {@link #isRefused}.
+ * Provides the current {@link BatchProducer}. Opens a producer in the background, because this may
+ * take seconds. Opens a new producer after a permanent failure. Confined to the recording thread,
+ * except for {@link #detail} and {@link #isRefused}.
  */
 final class ProducerConnector {
   /** Pause between two attempts to connect to Kafka. */
   private static final long RETRY_NANOS = 500_000_000;
 
-  /** Bounds the pause between two successive failing producers: 16 s. */
+  /**
+   * Maximum number of doublings of the pause after successive failures of producers, which bounds
+   * it to 16 s.
+   */
   private static final int MAX_DOUBLINGS = 5;
 
   /** Interval at which a lasting failure is logged. */
@@ -37,13 +40,15 @@ final class ProducerConnector {
   /** Number of producers replaced since Kafka last acknowledged all sent batches. */
   private int replacedInARow;
 
-  /** Whether a failure was logged as a warning and its end has not been logged. */
+  /** Whether a failure was logged as a warning whose end has not been logged. */
   private boolean isWarned;
 
   private volatile String detail = "connecting to Kafka";
   private volatile boolean refused;
 
-  /** Creates a connector; {@link #producer} makes the first attempt. */
+  /**
+   * Creates a connector without a producer. {@link #producer} begins the first attempt to open one.
+   */
   ProducerConnector(BatchProducer.Factory factory, RecorderThreads threads, LocalClock clock) {
     this.factory = factory;
     this.threads = threads;
@@ -52,17 +57,23 @@ final class ProducerConnector {
     this.logPace = new LogPace(clock, LOG_NANOS);
   }
 
-  /** Returns the producer, or null while there is none; does not try to open one. */
+  /** Returns the producer, or null if there is none. Does not begin an attempt to open one. */
   @Nullable BatchProducer current() {
     return producer;
   }
 
-  /** Returns whether there is a producer; begins an attempt to open one when that is due. */
+  /**
+   * Returns whether there is a producer. If not, begins an attempt to open one when an attempt is
+   * due.
+   */
   boolean connect() {
     return producer() != null;
   }
 
-  /** Returns the producer, or null while there is none; begins an attempt when one is due. */
+  /**
+   * Returns the producer, or null if there is none. If not, begins an attempt to open one when an
+   * attempt is due.
+   */
   @Nullable BatchProducer producer() {
     if (producer != null || refused) {
       return producer;
@@ -124,7 +135,7 @@ final class ProducerConnector {
     }
   }
 
-  /** Sets the text of {@link #detail} until Kafka acknowledges everything again. */
+  /** Sets the text of {@link #detail}, which remains until {@link #reportRecovery}. */
   void setDetail(String reason) {
     detail = reason;
   }
@@ -138,7 +149,7 @@ final class ProducerConnector {
     }
   }
 
-  /** Returns whether a failure was reported that {@link #reportRecovery} has not ended. */
+  /** Returns whether a failure was reported and {@link #reportRecovery} was not called since. */
   boolean hasFailed() {
     return replacedInARow > 0 || !detail.isEmpty();
   }
@@ -152,19 +163,22 @@ final class ProducerConnector {
     }
   }
 
-  /** Returns the level of the failure's log event; the recovery is logged at the same level. */
+  /** Returns the level at which to log the recovery, equal to the level of the failure. */
   private Level recoveryLevel() {
     Level level = isWarned ? Level.WARN : Level.INFO;
     isWarned = false;
     return level;
   }
 
-  /** Closes the producer. The next one is opened after a pause that doubles with each in a row. */
+  /**
+   * Closes the producer. The next one is opened after a pause, which doubles with each successive
+   * failure.
+   */
   void replace(String reason) {
     BatchProducer failed = producer;
     detail = reason;
     if (failed == null) {
-      return; // one is already being opened
+      return; // another producer is already being opened
     }
     producer = null;
     notBeforeNanos = clock.nowNanos() + (RETRY_NANOS << Math.min(replacedInARow, MAX_DOUBLINGS));
@@ -176,12 +190,12 @@ final class ProducerConnector {
     failed.close();
   }
 
-  /** Returns why batches are not acknowledged; empty if they are. Thread-safe. */
+  /** Returns the reason why Kafka does not acknowledge batches; empty if it does. Thread-safe. */
   String detail() {
     return detail;
   }
 
-  /** Returns whether nothing is sent until an operator intervenes. Thread-safe. */
+  /** Returns whether the node sends no batch until an operator intervenes. Thread-safe. */
   boolean isRefused() {
     return refused;
   }

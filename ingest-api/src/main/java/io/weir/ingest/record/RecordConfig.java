@@ -9,29 +9,32 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * The configuration of a {@link KafkaCallLog}. Immutable; created with {@link #builder}.
+ * The configuration of a {@link KafkaCallLog}, built with {@link #builder}. Immutable.
  *
  * @param node name of this ingest node, unique among all nodes and unchanged by a restart
  * @param kafka the connection to Kafka
- * @param journalFolder folder of the journal, used only by this process; unused with {@link
+ * @param journalFolder folder of the journal, which only this process may use; not used with {@link
  *     Durability#ACKED}
- * @param durability how durable a call's record must be before the call is answered
- * @param fsync whether an append waits for the disk, so that a power loss loses nothing
+ * @param durability how durable a call's record must be before the node answers the call
+ * @param fsync whether an append waits until the disk has stored it, so that a power loss loses no
+ *     call
  * @param maxJournalBytes maximum number of bytes of lines that Kafka has not acknowledged
- * @param whenFull the treatment of a call at that limit
- * @param linger how long a line waits for others before its batch is sealed
+ * @param whenFull the treatment of a call when the journal has reached {@code maxJournalBytes}
+ * @param linger time that a line waits for further lines before its batch is sealed
  * @param maxBatchLines number of lines at which a batch is sealed immediately
  * @param maxBatchBytes number of bytes at which a batch is sealed immediately
- * @param heartbeatInterval time between two heartbeats, which carry the low watermark of an idle
- *     partition
- * @param ackTimeout how long a caller waits for Kafka with {@link Durability#ACKED}
- * @param startTimeout how long a start waits for Kafka
- * @param drainTimeout how long a stop waits until Kafka has acknowledged the pending lines
- * @param callsTimeout how long a stop waits for calls in progress; longer than any request may take
- * @param finalHeartbeatTimeout how long a stop waits for the final heartbeats; affects only how
- *     soon windows close
- * @param failureStands how long the log stays unhealthy after a failed write or another fault. The
- *     time must be limited: an unhealthy node gets no calls, so no write can show its recovery
+ * @param heartbeatInterval time between two heartbeats; a heartbeat carries the low watermark of an
+ *     idle partition
+ * @param ackTimeout maximum time that a caller waits for Kafka with {@link Durability#ACKED}
+ * @param startTimeout maximum time that a start waits for Kafka
+ * @param drainTimeout maximum time that a stop waits until Kafka has acknowledged the pending lines
+ * @param callsTimeout maximum time that a stop waits for calls in progress; longer than the maximum
+ *     duration of a request
+ * @param finalHeartbeatTimeout maximum time that a stop waits for the final heartbeats; without
+ *     them, windows close later
+ * @param failureStands time for which the log is unhealthy after a failed write or an unexpected
+ *     exception. It is limited, because an unhealthy node gets no calls and so could not prove its
+ *     recovery
  */
 public record RecordConfig(
     String node,
@@ -52,27 +55,35 @@ public record RecordConfig(
     Duration finalHeartbeatTimeout,
     Duration failureStands) {
 
-  /** Minimum of {@code maxJournalBytes}: room for some batches of every partition. */
+  /** Minimum of {@code maxJournalBytes}, enough for some batches of every partition. */
   public static final long MIN_JOURNAL_BYTES = 1024 * 1024;
 
-  /** Bound on the pending bytes with {@link Durability#ACKED}, where lines are only in memory. */
+  /**
+   * Maximum number of unacknowledged bytes with {@link Durability#ACKED}, which keeps lines only in
+   * memory.
+   */
   public static final long MAX_MEMORY_JOURNAL_BYTES = 64L * 1024 * 1024;
 
   public RecordConfig {
-    require(BatchHeader.isNodeName(node), "node must be 1 to 64 characters of A-Za-z0-9._-", node);
+    require(
+        BatchHeader.isNodeName(node),
+        "node must have 1 to 64 characters from " + "A-Za-z0-9._-",
+        node);
     require(
         maxJournalBytes >= MIN_JOURNAL_BYTES,
         "maxJournalBytes must be at least " + MIN_JOURNAL_BYTES,
         maxJournalBytes);
     require(
-        linger.toMillis() >= 1 && linger.toSeconds() < 10, "linger must be 1 ms to 10 s", linger);
+        linger.toMillis() >= 1 && linger.toSeconds() < 10,
+        "linger must be at least 1 ms and " + "less than 10 s",
+        linger);
     require(
         maxBatchLines >= 1 && maxBatchLines <= BatchHeader.MAX_COUNT,
-        "maxBatchLines must be 1 to " + BatchHeader.MAX_COUNT,
+        "maxBatchLines must be between 1 and " + BatchHeader.MAX_COUNT,
         maxBatchLines);
     require(
         maxBatchBytes >= 1024 && maxBatchBytes <= Topic.MAX_RECORD_BYTES / 2,
-        "maxBatchBytes must be 1,024 to " + Topic.MAX_RECORD_BYTES / 2,
+        "maxBatchBytes must be between 1024 and " + Topic.MAX_RECORD_BYTES / 2,
         maxBatchBytes);
     require(
         heartbeatInterval.toMillis() >= 10,
@@ -91,11 +102,11 @@ public record RecordConfig(
 
   private static void require(boolean kept, String rule, Object value) {
     if (!kept) {
-      throw new IllegalArgumentException(rule + ", is " + value);
+      throw new IllegalArgumentException(rule + ", but is " + value);
     }
   }
 
-  /** Returns the bound on the bytes of lines that Kafka has not acknowledged. */
+  /** Returns the maximum number of bytes of lines that Kafka has not acknowledged. */
   public long maxHeldBytes() {
     return switch (durability) {
       case JOURNALED -> maxJournalBytes;
@@ -104,8 +115,9 @@ public record RecordConfig(
   }
 
   /**
-   * Returns a builder with the defaults: journaled, 4 GiB, reject when full, sealed after 20 ms,
-   * 1,000 lines or 512 KiB, a heartbeat per second.
+   * Returns a builder with the default values: durability journaled, a journal of 4 GiB, and
+   * rejection of calls when it is full. A batch is sealed after 20 ms, 1,000 lines or 512 KiB, and
+   * there is one heartbeat per second.
    */
   public static Builder builder(String node, KafkaConnection kafka, Path journalFolder) {
     return new Builder(node, kafka, journalFolder);
@@ -113,13 +125,13 @@ public record RecordConfig(
 
   /** The treatment of a call when the journal is at its limit. */
   public enum WhenFull {
-    /** The call is refused; no record is lost. */
+    /** The node refuses the call, so that no record is lost. */
     REJECT,
-    /** The call is answered but not recorded; metrics count the loss. */
+    /** The node answers the call but does not record it. A metric counts the loss. */
     DROP
   }
 
-  /** Builds a {@link RecordConfig}; the methods are named after its components. */
+  /** Builds a {@link RecordConfig}. Each method sets the component with the same name. */
   @SuppressWarnings("CanIgnoreReturnValueSuggester") // its annotation is not on the class path
   public static final class Builder {
     private final String node;

@@ -22,32 +22,32 @@ import org.jspecify.annotations.Nullable;
 /**
  * The metrics of a call log since it was opened. Thread-safe.
  *
- * <p>Equations: <b>calls given to the log = appended + refused + dropped</b>, where a call that
- * timed out was appended before it was refused and counts as both; <b>found at the start + appended
- * = acked + held</b>.
+ * <p>Invariants: <b>calls submitted to the log = appended + refused + dropped</b>, and <b>found at
+ * the start + appended = acked + held</b>. A call that timed out counts as both appended and
+ * refused.
  */
 public final class RecordStatistics {
   final Counter appendedLines;
 
-  /** Writes that appended the calls; fewer than calls when callers share a write. */
+  /** Writes to the journal. One write may append the calls of several callers. */
   final Counter groupCommits;
 
   final Counter sealedBatches;
   final Counter ackedBatches;
   final Counter ackedLines;
 
-  /** Batches that had to be sent again. */
+  /** Batches that were sent to Kafka again. */
   final Counter retriedBatches;
 
   final Counter heartbeats;
 
-  /** Calls that were answered but not recorded for lack of room. */
+  /** Calls that were answered but not recorded, because the journal was full. */
   final Counter droppedCalls;
 
   /** Unexpected exceptions, after which the failed parts restarted. */
   final Counter faults;
 
-  /** Calls that earlier processes left in the journal. */
+  /** Calls that an earlier process left in the journal. */
   final Counter foundLines;
 
   private final Map<Recorded.Reason, Counter> refusedCalls = new EnumMap<>(Recorded.Reason.class);
@@ -59,8 +59,8 @@ public final class RecordStatistics {
   private final LocalClock clock;
 
   /**
-   * When the oldest waiting call or heartbeat began to wait, by the clock's nanoseconds; null for
-   * none.
+   * Time at which the oldest waiting call or heartbeat began to wait, in nanoseconds of the
+   * monotonic clock; null if none waits.
    */
   private volatile @Nullable Long oldestUnackedSince;
 
@@ -87,7 +87,7 @@ public final class RecordStatistics {
         counter(
             registry,
             "weir.log.faults",
-            "exceptions that were unexpected, in the recording threads; the failed part restarted");
+            "exceptions in the recording threads that were unexpected; the failed part restarted");
     foundLines =
         counter(
             registry, "weir.log.found.calls", "calls that an earlier process left in the journal");
@@ -156,15 +156,17 @@ public final class RecordStatistics {
     return heldLines.get();
   }
 
-  /** Returns the bytes of the unacknowledged calls, which the journal's bound limits. */
+  /**
+   * Returns the number of bytes of unacknowledged calls. {@code maxJournalBytes} bounds this
+   * number.
+   */
   long journalBytes() {
     return heldBytes.get();
   }
 
   /**
-   * Returns how long the oldest unacknowledged call, or the heartbeat of a partition without calls,
-   * has waited in this process, in milliseconds; 0 when Kafka has acknowledged everything. Grows
-   * even while the record loop is stalled.
+   * Returns the age of the oldest unacknowledged call or heartbeat in milliseconds, counted in this
+   * process. Returns 0 if there is none. The value grows even while the record loop is stalled.
    */
   long oldestUnackedMillis() {
     Long since = oldestUnackedSince;
@@ -178,8 +180,8 @@ public final class RecordStatistics {
   }
 
   /**
-   * Returns the newest low watermark of a partition, in milliseconds since the epoch; 0 before the
-   * first.
+   * Returns the newest low watermark of a partition, in milliseconds since the epoch; 0 if there is
+   * none yet.
    */
   long lowWatermarkEpochMillis(int partition) {
     return lowWatermarks.get(partition);
@@ -221,20 +223,21 @@ public final class RecordStatistics {
   }
 
   /**
-   * Sets the source of the age of the oldest call that is in no batch. The source is read whenever
-   * the oldest age is read, because the record loop may stall before it has seen the call.
+   * Sets a function that returns the age of the oldest pending call, which is in no batch yet.
+   * {@link #oldestUnackedMillis} calls it each time, because the record loop may stall before it
+   * has processed the call.
    *
-   * @param nanos returns its age in nanoseconds, 0 when there is none; called by any thread
+   * @param nanos returns the age in nanoseconds, or 0 if no call is pending; may run on any thread
    */
   void watchPending(LongSupplier nanos) {
     oldestPendingNanos = nanos;
   }
 
   /**
-   * Records how long the oldest call or heartbeat has waited.
+   * Records the age of the oldest unacknowledged call or heartbeat.
    *
-   * @param ageNanos 0 when none waits
-   * @param nowNanos the time of this measurement, by the clock
+   * @param ageNanos the age in nanoseconds; 0 if none waits
+   * @param nowNanos the time of the measurement by the monotonic clock
    */
   void oldestUnacked(long ageNanos, long nowNanos) {
     oldestUnackedSince = ageNanos == 0 ? null : nowNanos - ageNanos;

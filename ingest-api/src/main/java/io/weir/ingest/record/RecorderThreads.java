@@ -6,9 +6,9 @@ import java.util.concurrent.Executor;
 /**
  * The threads and callbacks that a {@link CallRecorder} needs.
  *
- * @param opener opens producers, which may take seconds
- * @param wakeUp requests a pass without delay; called on any thread
- * @param writer runs one write of the journal at a time
+ * @param opener runs the opening of producers, which may take seconds
+ * @param wakeUp wakes the recording thread for an immediate pass; may be called on any thread
+ * @param writer runs the writes of the journal, one at a time
  * @param faults receives unexpected exceptions after the failed part has recovered
  */
 record RecorderThreads(Executor opener, Runnable wakeUp, Executor writer, FaultHandler faults) {
@@ -23,12 +23,15 @@ record RecorderThreads(Executor opener, Runnable wakeUp, Executor writer, FaultH
     void handle(String part, Throwable fault);
   }
 
-  /** Returns threads that run everything on the calling thread; exceptions are thrown again. */
+  /** Returns threads that run all work on the calling thread and rethrow exceptions. */
   static RecorderThreads none() {
     return new RecorderThreads(Runnable::run, () -> {}, Runnable::run, RecorderThreads::rethrow);
   }
 
-  /** Returns the same threads, with faults also counted. */
+  /**
+   * Returns the same threads with a fault handler that also runs {@code counter} for each
+   * exception.
+   */
   RecorderThreads countingFaults(Runnable counter) {
     return new RecorderThreads(
         opener,

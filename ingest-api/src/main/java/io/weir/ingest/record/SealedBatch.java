@@ -10,12 +10,13 @@ import org.jspecify.annotations.Nullable;
  *
  * @param manifest the batch's description, as journaled
  * @param lines the batch's bytes; null when they must be read from the journal
- * @param sinceNanos time since which its oldest line has waited, by {@link LocalClock#nowNanos}
+ * @param sinceNanos time at which the batch's oldest line began to wait, by {@link
+ *     LocalClock#nowNanos}
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared
 record SealedBatch(BatchManifest manifest, byte @Nullable [] lines, long sinceNanos) {
 
-  /** Returns the number of bytes that the batch occupies in memory. */
+  /** Returns the number of bytes that the batch's lines occupy in memory. */
   int retainedBytes() {
     return lines == null ? 0 : lines.length;
   }

@@ -8,27 +8,30 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
-/** Waits for records that are in flight to the log, without blocking other readers. */
+/**
+ * Waits until an expected record arrives in the calls topic. Other searches can use the consumers
+ * meanwhile.
+ */
 final class Arrival {
   /**
-   * How long to wait for a call that is not in the log: another node may have answered it, and its
-   * journal may hold it for some tens of milliseconds.
+   * Maximum time to wait for a call that is not in the topic. Another node may have answered the
+   * call and still keep it in its journal for some tens of milliseconds.
    */
   static final Duration TIMEOUT = Duration.ofSeconds(2);
 
   /** The first pause between two reads; each further pause is twice as long. */
   private static final long FIRST_PAUSE_MILLIS = 20;
 
-  /** Maximum pause, and so the maximum delay until an arrived call is noticed. */
+  /** Maximum pause between two reads. It bounds the time until an arrived call is noticed. */
   private static final long MAX_PAUSE_MILLIS = 250;
 
   private Arrival() {}
 
   /**
-   * Examines records as they arrive.
+   * Examines records as they arrive, until the expected record arrives or the timeout passes.
    *
    * @param from the first offset that was not examined
-   * @param isIt returns whether a record is the awaited one
+   * @param isIt returns whether a record is the expected one
    * @return false if the record did not arrive within the timeout
    */
   static boolean await(PartitionReader reader, long from, Predicate<CallsRecord> isIt)

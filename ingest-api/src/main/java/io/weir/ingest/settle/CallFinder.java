@@ -4,7 +4,10 @@ package io.weir.ingest.settle;
 import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsagePosition;
 
-/** Finds recorded calls. Thread-safe. A failure is a returned value, never an exception. */
+/**
+ * Finds recorded calls in the calls topic. A failure is a returned value, never an exception.
+ * Thread-safe.
+ */
 public interface CallFinder extends AutoCloseable {
   /** Searches for a call. Blocks for the duration of the search, which is bounded. */
   Finding find(CallQuery query);
@@ -16,42 +19,44 @@ public interface CallFinder extends AutoCloseable {
   sealed interface Finding {}
 
   /**
-   * The call is in the log.
+   * The search found the call in the topic.
    *
-   * @param call the call at the given position. Without a position, an allowed call with the id, or
-   *     a denied one if the log can contain no allowed one. Never a settlement
-   * @param position its position
+   * @param call the call at the position of the query. Without a position, an allowed call with the
+   *     id; or a denied call if the topic contains no allowed one. Never a settlement
+   * @param position the position of the call
    */
   record Found(CallEvent call, UsagePosition position) implements Finding {}
 
   /**
-   * No call with the id is in the part of the log that was read. Times are the broker's.
+   * The part of the topic that was read contains no call with the id. Times are those of the
+   * broker's clock.
    *
-   * @param fromEpochMillis the earliest time from which the log was read completely
-   * @param toEpochMillis the time at which the search began
+   * @param fromEpochMillis start of the period that was read completely
+   * @param toEpochMillis end of that period: the time at which the search began
    */
   record NotFound(long fromEpochMillis, long toEpochMillis) implements Finding {}
 
   /**
-   * The part of the log that was read contains a denied attempt with the id, but no allowed one.
-   * The rest of the log may contain an allowed one, so this does not mean that the call was denied.
-   * Times are the broker's.
+   * The part of the topic that was read contains a denied attempt with the id, but no allowed
+   * attempt. The rest of the topic may contain an allowed attempt, so the call was not necessarily
+   * denied. Times are those of the broker's clock.
    *
-   * @param fromEpochMillis the earliest time from which the log was read completely
-   * @param toEpochMillis the time at which the search began
+   * @param fromEpochMillis start of the period that was read completely
+   * @param toEpochMillis end of that period: the time at which the search began
    */
   record OnlyDeniedTry(long fromEpochMillis, long toEpochMillis) implements Finding {}
 
   /**
-   * The client's searches have used up its budget, so this search was not started or not finished.
+   * The client's searches have used up the client's read budget, so this search did not start or
+   * did not finish.
    *
-   * @param retryAfterSeconds time until a search can start, or can get further than this one; at
-   *     least 1
+   * @param retryAfterSeconds time after which a search can start, or can read more than this search
+   *     did; at least 1
    */
   record Exhausted(long retryAfterSeconds) implements Finding {}
 
   /**
-   * The search could not be started or could not be finished.
+   * The search failed, or could not start.
    *
    * @param detail one sentence that may be shown to the caller
    */

@@ -9,7 +9,10 @@ import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.CallSearch;
 import org.jspecify.annotations.Nullable;
 
-/** Selects the lines of one call from batches. Not thread-safe. */
+/**
+ * Collects the lines of one call from batches. Keeps one allowed and one denied line. Not
+ * thread-safe.
+ */
 final class CallLineSelection {
   private final CallQuery query;
   private final int partition;
@@ -28,7 +31,7 @@ final class CallLineSelection {
     this.search = new CallSearch(query.id());
   }
 
-  /** Examines every line of a batch; ignores a record that is not a batch. */
+  /** Examines every line of a batch. Ignores a record that is not a batch. */
   void take(CallsRecord record) {
     BatchHeader header = record.header();
     if (header != null && !header.isHeartbeat()) {
@@ -77,7 +80,8 @@ final class CallLineSelection {
   }
 
   /**
-   * Returns an allowed call if one was found, otherwise a denied one, or null if there is neither.
+   * Returns the allowed call if one was found, otherwise the denied call, or null if none was
+   * found.
    */
   @Nullable Found found() {
     return allowed != null ? allowed : denied;

@@ -5,10 +5,10 @@ import io.weir.topics.model.UsagePosition;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The identification of the call to find.
+ * Identifies the call to find.
  *
  * @param client the client of the call
  * @param id the call's id
- * @param position the position in the call's answer; null if unknown
+ * @param position the position that the response to the call reported; null if unknown
  */
 public record CallQuery(String client, String id, @Nullable UsagePosition position) {}

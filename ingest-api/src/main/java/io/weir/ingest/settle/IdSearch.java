@@ -6,32 +6,39 @@ import io.weir.topics.log.CallsReader.Slice;
 import io.weir.topics.log.CallsRecord;
 
 /**
- * Finds a call by its id alone, by reading the log. Reads first around the time in the id, then
- * backwards from the end of the log in growing parts. Once per search it waits at the end of the
- * log for a call that is in flight. Not thread-safe.
+ * A search for a call by its id alone. It first reads the partition around the time in the id, and
+ * then backwards from the end in growing parts. Once per search it waits at the end of the
+ * partition for a call that is in flight. Not thread-safe.
  */
 final class IdSearch {
-  /** Tolerance around the time in an id: clocks differ, and batches are delayed. */
+  /**
+   * Time before the id's time at which reading begins, because clocks differ and batches are
+   * delayed.
+   */
   private static final long NEAR_MILLIS = 250;
 
   /** Maximum difference between the clocks of nodes, callers and the broker. */
   private static final long SLACK_MILLIS = 5_000;
 
   /**
-   * How long after the id's time a call is searched: it may be a retry, or a journal may have
-   * delayed it.
+   * Time after the id's time up to which the search reads. A retry of the call or a journal's
+   * backlog may be that late.
    */
   private static final long BEHIND_HINT_MILLIS = 600_000;
 
-  /** Maximum number of bytes read after the id's time, and again before it. */
+  /** Maximum number of bytes read after the id's time, and also before it. */
   private static final long HINT_BYTES = 8L << 20;
 
   /**
-   * Maximum number of bytes read backwards; the rest of a search's maximum is for a call in flight.
+   * Maximum number of bytes read backwards. The rest of a search's maximum is reserved for a call
+   * in flight.
    */
   private static final long BACK_BYTES = 24L << 20;
 
-  /** Number of records in the newest part; each earlier part has four times as many. */
+  /**
+   * Number of records in the newest part. Each earlier part has four times as many, up to a
+   * maximum.
+   */
   private static final long NEWEST_RECORDS = 16;
 
   private static final int GROWTH = 4;
@@ -42,7 +49,7 @@ final class IdSearch {
   private final long nowMillis;
   private boolean hasWaited;
 
-  /** Start of the part of the log that was read completely; it ends at {@link #nowMillis}. */
+  /** Start of the period that was read completely. The period ends at {@link #nowMillis}. */
   private long readFromMillis;
 
   private boolean hasReadAll;
@@ -57,24 +64,24 @@ final class IdSearch {
     this.readFromMillis = nowMillis;
   }
 
-  /** Returns the start of the part of the log that was read completely, which ends now. */
+  /** Returns the start of the period that was read completely, in milliseconds since the epoch. */
   long readFromEpochMillis() {
     return readFromMillis;
   }
 
   /**
-   * Returns whether the unread part of the log can contain no allowed call with the id. This is so
-   * if the log was read completely from the time in the id, or from its beginning.
+   * Returns whether every record that may contain an allowed call with the id was read. This holds
+   * if the partition was read completely from the time in the id, or from its beginning.
    */
   boolean hasReadAll() {
     return hasReadAll;
   }
 
   /**
-   * Searches until an allowed call is found or the permitted part of the log was read.
+   * Searches until an allowed call is found or the permitted part of the partition was read.
    *
-   * @param hintMillis the time in the id; −1 for none
-   * @param horizonMillis how far back to search
+   * @param hintMillis the time in the id; −1 if the id contains none
+   * @param horizonMillis how far back in time to search
    */
   void run(long hintMillis, long horizonMillis) throws Spent, InterruptedException {
     if (hintMillis >= 0) {
@@ -124,7 +131,7 @@ final class IdSearch {
   }
 
   /**
-   * Reads a part of the log, within the bound on bytes read backwards.
+   * Reads a part of the partition, up to the maximum number of bytes read backwards.
    *
    * @return whether the whole part was read
    */
@@ -152,7 +159,7 @@ final class IdSearch {
   }
 
   /**
-   * Reads a part of the log until an allowed call is found.
+   * Reads a part of the partition until an allowed call is found.
    *
    * @param maxBytes maximum number of bytes to read
    * @param toMillis the latest append time, by the broker's clock, of batches to examine

@@ -3,7 +3,7 @@ package io.weir.ingest.settle;
 
 import java.util.UUID;
 
-/** Extracts the time from an id. */
+/** Extracts the time from the id of a call. */
 final class IdTime {
   private static final int UUID_CHARS = 36;
   private static final int TIME_BASED_RANDOM = 7;

@@ -17,22 +17,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds calls in the client's partition of the calls topic: at the position that the caller gives,
- * or else by searching the log for the id. Searches share a few consumers. Each consumer serves one
- * request at a time, and the clients in rotation. The bytes read are bounded per search and per
- * client. So requests for ids that do not exist slow down only the searches of the same client.
+ * Finds calls in the client's partition of the calls topic. It looks at the given position first,
+ * and otherwise searches for the id. All searches share a few consumers, which serve the clients in
+ * rotation. The number of bytes read is bounded per search and per client. So requests with unknown
+ * ids slow down only the searches of the same client.
  */
 public final class KafkaCallFinder implements CallFinder {
   /** Maximum number of bytes that one search may read. */
   static final long MAX_SEARCH_BYTES = 32L << 20;
 
-  /** Tolerance around the time in an id: clocks differ, and batches are delayed. */
+  /**
+   * Time before the id's time at which reading begins, because clocks differ and batches are
+   * delayed.
+   */
   private static final long NEAR_MILLIS = 250;
 
-  /** Maximum lead of the time in an id over the clock; beyond it, the time is ignored. */
+  /** Maximum time by which the time in an id may be ahead of the clock. A later time is ignored. */
   private static final long MAX_AHEAD_MILLIS = 5_000;
 
-  /** Number of the newest records that are read first if the id contains no time. */
+  /** Number of newest records that are read first if the id contains no time. */
   private static final long NEWEST_RECORDS = 16;
 
   private static final Logger LOG = LoggerFactory.getLogger(KafkaCallFinder.class);
@@ -50,10 +53,10 @@ public final class KafkaCallFinder implements CallFinder {
    * Creates a finder. Does not yet contact Kafka.
    *
    * @param partitions number of partitions of the calls topic
-   * @param horizon how far back calls are searched if their id does not contain their time
-   * @param maxSearches maximum number of concurrent searches; a single client may have a quarter;
-   *     each occupies a thread of the node
-   * @param clockEpochMillis a clock near the broker's
+   * @param horizon how far back in time to search for a call whose id contains no time
+   * @param maxSearches maximum number of concurrent searches. One client may have a quarter of
+   *     them. Each search occupies a thread of the node
+   * @param clockEpochMillis returns the current time, close to the broker's clock
    */
   public KafkaCallFinder(
       KafkaConnection kafka,
@@ -91,7 +94,7 @@ public final class KafkaCallFinder implements CallFinder {
     this.clockEpochMillis = clockEpochMillis;
   }
 
-  /** Returns the number of bytes of the log that all searches have read since the start. */
+  /** Returns the number of bytes that all searches have read since the start. */
   long bytesRead() {
     return bytesRead.sum();
   }
@@ -132,8 +135,8 @@ public final class KafkaCallFinder implements CallFinder {
       Thread.currentThread().interrupt();
       return new Unknown("the node is stopping");
     } catch (KafkaException unavailable) {
-      LOG.warn("audit log not readable, a call cannot be settled", unavailable);
-      return new Unknown("the audit log is currently not readable");
+      LOG.warn("the calls topic cannot be read, so a call cannot be settled", unavailable);
+      return new Unknown("Weir cannot search for the call, because Kafka does not reply");
     }
   }
 
@@ -163,13 +166,13 @@ public final class KafkaCallFinder implements CallFinder {
       }
       byId.run(hint, horizonMillis);
     } catch (Spent spent) {
-      // an incomplete search without a result does not prove that the call is not in the log
+      // an incomplete search without a result does not prove that the topic lacks the call
       if (!lines.hasAllowed() && !reader.hasReadItsPart()) {
         return isLate.getAsBoolean()
             ? new Unknown(
                 "the call was not found within "
                     + maxTime.toSeconds()
-                    + " s; give its Usage-Position, which locates it")
+                    + " s; send the call's Usage-Position, which locates it")
             : new Exhausted(reader.secondsToSearchFurther());
       }
     }
@@ -188,7 +191,7 @@ public final class KafkaCallFinder implements CallFinder {
   /**
    * Returns an offset at or before which the call is expected.
    *
-   * @param hintMillis the time in its id; −1 for none
+   * @param hintMillis the time in the call's id; −1 if the id contains none
    */
   private static long guess(PartitionReader reader, long hintMillis) throws InterruptedException {
     return hintMillis < 0
@@ -196,7 +199,7 @@ public final class KafkaCallFinder implements CallFinder {
         : reader.offsetAt(Math.max(0, hintMillis - NEAR_MILLIS));
   }
 
-  /** Returns the time in an id if it can be the time of a call, otherwise −1. */
+  /** Returns the time in an id if a call may have been decided at that time, otherwise −1. */
   private static long hint(String id, long nowMillis) {
     long time = IdTime.of(id);
     boolean isBelieved =
@@ -204,7 +207,7 @@ public final class KafkaCallFinder implements CallFinder {
     return isBelieved ? time : -1;
   }
 
-  /** A partition, read for one client. */
+  /** A reader of one partition on behalf of one client. */
   private final class Log implements PartitionReader {
     private final String client;
     private final int partition;

@@ -16,21 +16,21 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.common.errors.TimeoutException;
 
 /**
- * A few consumers shared by all searches. A search holds a consumer for one request to Kafka, which
- * takes some milliseconds, and then waits for its next turn. A client has at most one request in
- * progress, and waiting clients are served in rotation. The consumers belong to no group.
+ * A pool of Kafka consumers that all searches share. A search uses a consumer for one request,
+ * which takes some milliseconds, and returns it. Each client has at most one request in progress,
+ * and the pool serves waiting clients in rotation. The consumers belong to no consumer group.
  * Thread-safe.
  */
 final class LogConsumers implements AutoCloseable {
   /** Maximum number of concurrent requests to Kafka. */
   static final int MAX_CONSUMERS = 4;
 
-  /** Maximum number of bytes that one request returns, unless a single record is larger. */
+  /** Maximum number of bytes that one request returns. A larger single record is also returned. */
   static final int SLICE_BYTES = 256 << 10;
 
   /**
-   * Maximum wait of a fetch. A consumer prefetches; at the log's end that must not delay the next
-   * request.
+   * Maximum wait of a fetch. It is short, because a prefetch at the end of a partition must not
+   * delay the next request.
    */
   private static final int MAX_FETCH_WAIT_MILLIS = 10;
 
@@ -44,7 +44,7 @@ final class LogConsumers implements AutoCloseable {
   private final AtomicLong opened = new AtomicLong();
 
   /**
-   * Creates the pool; no consumer is open yet.
+   * Creates a pool without an open consumer.
    *
    * @param timeout maximum wait for a consumer, and for Kafka's reply to one request
    */
@@ -62,12 +62,15 @@ final class LogConsumers implements AutoCloseable {
     return ask(client, log -> log.end(partition));
   }
 
-  /** Returns the first offset at or after a time, or the end if no record is that recent. */
+  /**
+   * Returns the first offset whose record was appended at or after the given time, or the end
+   * offset if there is none.
+   */
   long offsetAt(int partition, long epochMillis, String client) throws InterruptedException {
     return ask(client, log -> log.offsetAt(partition, epochMillis));
   }
 
-  /** Reads a slice of the log. The log must have records at or after the offset. */
+  /** Reads the records of one fetch. The partition must have a record at or after the offset. */
   Slice read(int partition, long offset, String client) throws InterruptedException {
     return ask(client, log -> read(log, partition, offset));
   }
@@ -81,7 +84,11 @@ final class LogConsumers implements AutoCloseable {
       }
       if (System.nanoTime() - deadlineNanos > 0) {
         throw new TimeoutException(
-            "received no record of partition " + partition + " from offset " + offset);
+            "timed out while waiting for a record of partition "
+                + partition
+                + " from offset "
+                + ""
+                + offset);
       }
     }
   }
@@ -128,7 +135,7 @@ final class LogConsumers implements AutoCloseable {
                 timeoutMillis)));
   }
 
-  /** Closes the consumers that are not in use. Must be called when no search is in progress. */
+  /** Closes all idle consumers. Must be called when no search is in progress. */
   @Override
   public void close() {
     for (CallsReader each = idle.poll(); each != null; each = idle.poll()) {

@@ -5,12 +5,12 @@ import io.weir.topics.log.CallsReader.Slice;
 import java.util.function.BooleanSupplier;
 
 /**
- * Charges the requests of one search to its client's budget, and ends the search if it reads too
- * much. Each request costs {@link #REQUEST_BYTES}, and each read also the bytes that it returns.
- * Not thread-safe.
+ * A partition reader for one search that charges the client's read budget, and ends the search if
+ * it reads too much. Each request costs {@link #REQUEST_BYTES}. A read also costs the number of
+ * bytes that it returns. Not thread-safe.
  */
 final class MeteredReader implements PartitionReader {
-  /** Cost of a request to Kafka, even of one that returns no record. */
+  /** Cost of a request to Kafka in bytes, even if it returns no record. */
   static final long REQUEST_BYTES = 16 << 10;
 
   private final PartitionReader log;
@@ -26,7 +26,7 @@ final class MeteredReader implements PartitionReader {
    * Creates the reader of one search.
    *
    * @param maxBytes maximum number of bytes that the search may read
-   * @param isLate returns whether the search has exceeded its time
+   * @param isLate returns whether the search has exceeded its maximum duration
    */
   MeteredReader(
       PartitionReader log,
@@ -41,14 +41,14 @@ final class MeteredReader implements PartitionReader {
     this.isLate = isLate;
   }
 
-  /** Returns whether the search has read the maximum of a single search. */
+  /** Returns whether the search has read its maximum number of bytes. */
   boolean hasReadItsPart() {
     return bytes >= maxBytes;
   }
 
   /**
-   * Returns the number of seconds until the client may read twice as much as this search has read,
-   * at least 1, so that a repeated search gets further.
+   * Returns the number of seconds until the client may read twice as many bytes as this search did,
+   * at least 1. So a repeated search reads further.
    */
   long secondsToSearchFurther() {
     long further = Math.min(maxBytes, Math.max(ReadBudgets.MIN_BYTES, 2 * charged));
@@ -87,8 +87,8 @@ final class MeteredReader implements PartitionReader {
   }
 
   /**
-   * Credits back all but {@link #REQUEST_BYTES} per read. The search has found its call at the
-   * given position, and the budget is meant for searches that fail.
+   * Refunds the cost except {@link #REQUEST_BYTES} per read, because the search found its call at
+   * the given position. The budget restricts searches that do not find their call.
    */
   void hasFoundByPosition() {
     budgets.payBack(client, charged - readings * REQUEST_BYTES);

@@ -3,7 +3,7 @@ package io.weir.ingest.settle;
 
 import io.weir.topics.log.CallsReader.Slice;
 
-/** Reads one partition of the calls topic for one search, one slice at a time. Not thread-safe. */
+/** Reads one partition of the calls topic for one search, one fetch at a time. Not thread-safe. */
 interface PartitionReader {
   /** Returns the offset of the oldest retained record. */
   long begin() throws InterruptedException;
@@ -12,24 +12,28 @@ interface PartitionReader {
   long end() throws InterruptedException;
 
   /**
-   * Returns the offset of the first record that the broker appended at or after a time, or the end
-   * if there is none.
+   * Returns the offset of the first record that the broker appended at or after the given time.
+   * Returns the end offset if there is none.
    */
   long offsetAt(long epochMillis) throws InterruptedException;
 
   /**
-   * Reads the records of one fetch from an offset that is before the end; at least one record.
+   * Reads the records of one fetch, at least one. The offset must be before the end.
    *
-   * @throws Spent if this search may not read more
+   * @throws Spent if the search has read its maximum or has taken too long
    */
   Slice read(long offset) throws Spent, InterruptedException;
 
-  /** Thrown if a search may not read more, because it has read too much or taken too long. */
+  /** Thrown when a search must stop, because it has read its maximum or has taken too long. */
   final class Spent extends Exception {
     private static final long serialVersionUID = 1L;
 
     Spent() {
-      super("the search has used up its bytes or its time", null, false, false);
+      super(
+          "the search has read its maximum number of bytes or has taken too " + "long",
+          null,
+          false,
+          false);
     }
   }
 }

@@ -8,29 +8,34 @@ import io.weir.topics.model.BatchHeader;
 import io.weir.topics.model.UsagePosition;
 
 /**
- * Finds the batch that contains a position. The lines of a journal are in the log in order, so any
- * batch of the journal shows on which side of it the line is. The first probe is guessed from the
- * time in the id, which is nearly always right; then the search is binary. The amount read grows
- * with the logarithm of the log's size, not with the traffic. Not thread-safe.
+ * A search for the batch that contains a given position. The lines of a journal epoch are in the
+ * partition in order. So any batch of the journal shows whether the line precedes or follows it.
+ * The search first reads at an offset derived from the time in the id, which is nearly always
+ * right. Otherwise it is a binary search. The number of bytes read grows with the logarithm of the
+ * partition's size, and not with the traffic. Not thread-safe.
  */
 final class PositionSearch {
   /** Maximum difference between the clocks of nodes and the broker. */
   private static final long SLACK_MILLIS = 5_000;
 
-  /** Maximum number of bytes read after a guess: half a second of a busy partition. */
+  /**
+   * Maximum number of bytes read after a guessed offset, about half a second of a busy partition.
+   */
   private static final long GUESS_BYTES = 4L << 20;
 
-  /** Maximum number of bytes read until a batch of the journal is found. */
+  /** Maximum number of bytes read to find a batch of the journal. */
   private static final long PROBE_BYTES = 2L << 20;
 
   /**
-   * Maximum number of bytes read after a heartbeat of a newer epoch in search of older lines. A
-   * node sends the first heartbeat of its new epoch just before the remaining lines of the old
+   * Maximum number of bytes read after a heartbeat of a newer epoch to find lines of older epochs.
+   * A node sends the first heartbeat of a new epoch just before the remaining lines of older
    * epochs.
    */
   private static final long FIRST_HEARTBEAT_BYTES = 512 << 10;
 
-  /** Maximum number of records that are read in one pass. */
+  /**
+   * Size of the search interval in records below which the search reads the interval completely.
+   */
   private static final long NEAR_RECORDS = 32;
 
   private final PartitionReader reader;
@@ -41,30 +46,30 @@ final class PositionSearch {
 
   /** The outcome of the search for the line. */
   enum Result {
-    /** The line was found and examined. */
+    /** The search found and examined the line. */
     EXAMINED,
-    /** The journal exists in the log, but has not published the line yet. */
+    /** The topic contains batches of the journal, but not the line yet. */
     TO_COME,
-    /** The line is not at its place in the journal, or there is no such journal. */
+    /** The topic has no such line, or no batch of the journal. */
     NOWHERE
   }
 
-  /** The location of a record relative to the line. */
+  /** The location of a record relative to the line to find. */
   private enum Side {
     BEFORE,
     HERE,
     BEHIND,
-    /** After the line, unless lines of older epochs follow. */
+    /** The record follows the line, unless lines of older epochs follow the record. */
     PERHAPS_BEHIND,
     UNKNOWN,
-    /** The line is between two adjacent batches of its journal. */
+    /** The line would be between two adjacent batches of its journal, so the topic lacks it. */
     BETWEEN
   }
 
   /**
    * The result of one probe of the log.
    *
-   * @param next the offset after the record that determined it
+   * @param next the offset after the record that determined the side
    */
   private record Look(Side side, long next) {}
 
@@ -75,7 +80,7 @@ final class PositionSearch {
   }
 
   /**
-   * Finds and examines the line; waits for a line that is in flight.
+   * Finds and examines the line. Waits for a line that is in flight.
    *
    * @param guess an offset at or before which the line is expected
    */
@@ -108,9 +113,9 @@ final class PositionSearch {
   }
 
   /**
-   * Reads on until a record shows on which side the line is.
+   * Reads records until one of them shows on which side the line is.
    *
-   * @param skipBytes maximum number of bytes to read on while the line is further behind
+   * @param skipBytes maximum number of bytes to read while the records precede the line
    */
   private Look look(long from, long to, long skipBytes) throws Spent, InterruptedException {
     Look before = new Look(Side.UNKNOWN, from);
@@ -164,7 +169,7 @@ final class PositionSearch {
       return Side.HERE;
     }
     if (!isOfJournal && header.linesEnd() == header.linesBeforeEpoch()) {
-      // the epoch has published no line: an older line may still be in flight, or was lost
+      // the newer epoch has published no line yet, so an older line may be in flight or lost
       isPassed |= header.linesBeforeEpoch() < at.line();
       return Side.PERHAPS_BEHIND;
     }

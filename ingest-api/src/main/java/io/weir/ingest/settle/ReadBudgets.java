@@ -7,25 +7,26 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * Bounds how much of the log is read for each client's searches, as a leaky bucket. Bytes are
- * credited back at a steady rate, and a client that has read too much must wait. Thread-safe.
+ * The read budgets of clients: leaky buckets that bound how many bytes the searches of each client
+ * read. A budget recovers at a steady rate, and a client that has used up its budget must wait.
+ * Thread-safe.
  *
- * <p>Example: a client whose searches have read 128 MiB may start its next search half a second
- * later, when 1 MiB has been credited back.
+ * <p>Example: the searches of a client have read 128 MiB. The client may start its next search half
+ * a second later, when its budget has recovered by 1 MiB.
  */
 final class ReadBudgets {
-  /** Maximum number of bytes that may be read for one client at once. */
+  /** Size of a full budget in bytes. */
   static final long CAPACITY_BYTES = 128L << 20;
 
-  /** Bytes credited back per second. */
+  /** Number of bytes by which a budget recovers per second. */
   static final long CREDITED_PER_SECOND = 2L << 20;
 
-  /** Minimum number of readable bytes for a search to start. */
+  /** Minimum number of bytes in the budget that allows a search to start. */
   static final long MIN_BYTES = 1L << 20;
 
   /**
-   * Maximum number of clients; the least recently active one is removed and restarts with a full
-   * budget.
+   * Maximum number of clients in memory. The least recently active client is removed, and later
+   * starts with a full budget.
    */
   private static final int MAX_CLIENTS = 10_000;
 
@@ -40,14 +41,14 @@ final class ReadBudgets {
         }
       };
 
-  /** Bytes read and not yet credited back at a point in time. */
+  /** The used part of a budget in bytes at a point in time. */
   private record Level(long bytes, long atNanos) {}
 
   ReadBudgets(LongSupplier clockNanos) {
     this.clockNanos = clockNanos;
   }
 
-  /** Returns the number of bytes read for a client and not yet credited back. */
+  /** Returns the used part of a client's budget in bytes. */
   synchronized long level(String client) {
     Level level = levels.get(client);
     if (level == null) {
@@ -58,7 +59,7 @@ final class ReadBudgets {
     return Math.max(0, level.bytes() - (long) (seconds * CREDITED_PER_SECOND));
   }
 
-  /** Returns whether the client may currently read nothing. */
+  /** Returns whether the client's budget is used up. */
   boolean isSpent(String client) {
     return level(client) >= CAPACITY_BYTES;
   }
@@ -69,8 +70,8 @@ final class ReadBudgets {
   }
 
   /**
-   * Returns the seconds until the given number of bytes may be read at once, rounded up; 0 if they
-   * may be read now.
+   * Returns the seconds until the budget has the given number of bytes, rounded up; 0 if it has
+   * them now.
    *
    * @param bytes at most {@link #CAPACITY_BYTES}
    */
@@ -79,12 +80,12 @@ final class ReadBudgets {
     return excess <= 0 ? 0 : (excess + CREDITED_PER_SECOND - 1) / CREDITED_PER_SECOND;
   }
 
-  /** Records that bytes were read for a client. */
+  /** Takes bytes from a client's budget. */
   synchronized void spend(String client, long bytes) {
     levels.put(client, new Level(level(client) + bytes, clockNanos.getAsLong()));
   }
 
-  /** Credits bytes back to a client; the level does not fall below zero. */
+  /** Returns bytes to a client's budget, which never exceeds a full budget. */
   synchronized void payBack(String client, long bytes) {
     levels.put(client, new Level(Math.max(0, level(client) - bytes), clockNanos.getAsLong()));
   }

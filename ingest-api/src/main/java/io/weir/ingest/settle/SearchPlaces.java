@@ -4,14 +4,14 @@ package io.weir.ingest.settle;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Bounds the searches in progress, in total and per client. Thread-safe. */
+/** Limits the number of concurrent searches, in total and per client. Thread-safe. */
 final class SearchPlaces {
   private final int all;
   private final int ofOneClient;
   private final Map<String, Integer> taken = new HashMap<>();
   private int takenByAll;
 
-  /** The result of requesting a place. */
+  /** The result of a request for a place. */
   enum Place {
     /** A place was free and is now taken. */
     TAKEN,
@@ -26,7 +26,7 @@ final class SearchPlaces {
     this.ofOneClient = ofOneClient;
   }
 
-  /** Takes a place if one is free; the caller must leave a taken place. */
+  /** Takes a place if one is free. The caller must later call {@link #leave} for a taken place. */
   synchronized Place take(String client) {
     if (taken.getOrDefault(client, 0) >= ofOneClient) {
       return Place.CLIENT_AT_LIMIT;

@@ -10,13 +10,15 @@ import org.jspecify.annotations.Nullable;
 public sealed interface SettleOutcome {
 
   /**
-   * The call is billed at the requested cost; the aggregator has confirmed it.
+   * The call is billed at the requested cost, as the aggregator has confirmed.
    *
    * @param call the call that was found
    * @param actualCost the billed cost
-   * @param changed whether this request changed the bill; false if the call was already billed so
+   * @param changed whether this request changed the bill; false if the call was already billed at
+   *     this cost
    * @param durability current durability of the record
-   * @param position the position that a report must have reached to include it
+   * @param position the position of the settlement; a report that has reached it includes the
+   *     settlement
    */
   record Settled(
       CallEvent call,
@@ -33,47 +35,49 @@ public sealed interface SettleOutcome {
    * @param call the call that was found
    * @param actualCost the billed cost if the aggregator accepts this settlement
    * @param durability current durability of the record
-   * @param position the position that a report must have reached to include it
+   * @param position the position of the settlement; a report that has reached it includes the
+   *     settlement
    */
   record Pending(CallEvent call, long actualCost, Durability durability, UsagePosition position)
       implements SettleOutcome {}
 
   /**
-   * No such call is in the part of the log that was read.
+   * The part of the calls topic that was read does not contain the call.
    *
-   * @param fromEpochMillis the earliest time from which the log was read completely
-   * @param toEpochMillis the time at which the search began
+   * @param fromEpochMillis start of the period that was read completely
+   * @param toEpochMillis end of that period: the time at which the search began
    */
   record NotFound(long fromEpochMillis, long toEpochMillis) implements SettleOutcome {}
 
   /**
-   * Only a denied attempt of the call is in the part of the log that was read; it is unknown
-   * whether another attempt was allowed.
+   * The part of the calls topic that was read contains only a denied attempt of the call. It is
+   * unknown whether another attempt was allowed.
    *
-   * @param fromEpochMillis the earliest time from which the log was read completely
-   * @param toEpochMillis the time at which the search began
+   * @param fromEpochMillis start of the period that was read completely
+   * @param toEpochMillis end of that period: the time at which the search began
    */
   record OnlyDeniedTry(long fromEpochMillis, long toEpochMillis) implements SettleOutcome {}
 
-  /** The call was denied. A denied call is not billed, so there is nothing to settle. */
+  /** The call was denied. Denied calls are not billed and cannot be settled. */
   record Denied() implements SettleOutcome {}
 
   /**
-   * The call is already settled at another cost; the first settlement stands.
+   * The call is already settled at another cost. The first settlement is final.
    *
-   * @param actualCost that cost; null if the aggregator no longer knows it
+   * @param actualCost the cost of the first settlement; null if the aggregator no longer knows it
    */
   record SettledBefore(@Nullable Long actualCost) implements SettleOutcome {}
 
   /**
-   * The aggregator refused the settlement: the call was never billed, or the bill cannot accept it.
+   * The aggregator refused the settlement, because the call was never billed or the bill can no
+   * longer change.
    *
    * @param reason the reason, as text
    */
   record Refused(String reason) implements SettleOutcome {}
 
   /**
-   * The client's searches have used up its budget, so it must wait.
+   * The client's searches have used up the client's read budget, so the client must wait.
    *
    * @param retryAfterSeconds time to wait, at least 1
    */

@@ -27,15 +27,18 @@ final class SettleStatistics {
   enum Result {
     /** The settlement changed the bill. */
     SETTLED,
-    /** The settlement was recorded; the aggregator's verdict did not arrive in time. */
+    /** The settlement was recorded, but the aggregator's verdict did not arrive in time. */
     PENDING,
     /** The call was already billed at this cost. */
     UNCHANGED,
-    /** The part of the log that was read contains no such call, or only a denied attempt. */
+    /**
+     * The part of the calls topic that was read does not contain the call, or contains only a
+     * denied attempt.
+     */
     NOT_FOUND,
     /** The call was denied, was not billed, or is already settled at another cost. */
     CONFLICT,
-    /** The client's searches have used up its budget. */
+    /** The client's searches have used up the client's read budget. */
     EXHAUSTED,
     /** The search failed, or the settlement could not be recorded. */
     UNAVAILABLE

@@ -18,9 +18,9 @@ import io.weir.topics.model.SettlementVerdict;
 import io.weir.topics.model.SettlementVerdict.Standing;
 
 /**
- * Settles calls: finds the call, records its actual cost, and waits for the aggregator's verdict.
- * The aggregator decides, because it knows which calls it billed and which settlement of a call
- * came first. Records nothing for a call that was not found. Thread-safe.
+ * Settles calls: finds a call, records its actual cost, and waits for the aggregator's verdict. The
+ * aggregator decides, because it knows which calls it billed and which settlement of a call came
+ * first. If the call is not found, records no settlement. Thread-safe.
  */
 public final class Settler {
   private final CallFinder finder;
@@ -68,7 +68,7 @@ public final class Settler {
 
   private SettleOutcome record(Found found, long actualCost) {
     CallEvent call = found.call();
-    // obtained after the search, because a ticket keeps the windows of all reports open
+    // begin after the search, because a ticket keeps windows open
     Ticket ticket = log.begin();
     CallSettlement how =
         new CallSettlement(actualCost, ticket.begunAtEpochMillis(), found.position());

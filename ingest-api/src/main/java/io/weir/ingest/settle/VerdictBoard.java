@@ -18,7 +18,10 @@ import org.jspecify.annotations.Nullable;
  * the order does not matter. Thread-safe.
  */
 final class VerdictBoard {
-  /** Maximum number of verdicts that are kept or awaited; beyond it the oldest is discarded. */
+  /**
+   * Maximum number of verdicts that are kept or awaited. Beyond it the oldest is
+   * discarded.
+   */
   private static final int MAX_KEPT = 10_000;
 
   private final Semaphore places;
@@ -36,7 +39,7 @@ final class VerdictBoard {
   /**
    * Creates an empty board.
    *
-   * @param maxWaiting maximum number of threads that may wait at once; each is a thread of the node
+   * @param maxWaiting maximum number of threads that may wait at the same time
    */
   VerdictBoard(int maxWaiting) {
     this.places = new Semaphore(maxWaiting);

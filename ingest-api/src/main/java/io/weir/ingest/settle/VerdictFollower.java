@@ -29,12 +29,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A thread that reads the settlements topic from its end, and passes on the verdicts on this node's
- * settlements. It reads the verdicts of all nodes: one for each settlement. After a failure of
- * Kafka it closes the consumer, and a new one continues at the same offsets. Thread-safe.
+ * A thread that reads the settlements topic from its end, and passes the verdicts on this node's
+ * settlements to their requesters. It reads the verdicts for all nodes, one per settlement. After a
+ * failure of Kafka it closes the consumer, and a new consumer continues at the same offsets.
+ * Thread-safe.
  */
 public final class VerdictFollower implements Verdicts, AutoCloseable {
-  /** How long a settlement waits for its verdict, which usually arrives within about 200 ms. */
+  /**
+   * Maximum time that a settlement waits for its verdict, which usually arrives within about 200
+   * ms.
+   */
   static final Duration TIMEOUT = Duration.ofSeconds(3);
 
   private static final Duration POLL = Duration.ofMillis(500);
@@ -75,7 +79,8 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
    * Starts to follow the topic. Does not require Kafka to be reachable.
    *
    * @param partitions number of partitions of the topic
-   * @param maxWaiting maximum number of settlements that may wait at once; each occupies a thread
+   * @param maxWaiting maximum number of settlements that may wait at the same time; each occupies a
+   *     thread
    * @param registry receives the metrics of the Kafka consumer
    */
   public static VerdictFollower start(
@@ -107,7 +112,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
       return PAUSE_MILLIS;
     }
 
-    /** Wakes the consumer up; this happens only in order to stop. */
+    /** Wakes the consumer up. Called only to stop the thread. */
     @Override
     public void wakeUp(Thread worker) {
       KafkaConsumer<byte[], byte[]> current = consumer;
@@ -188,7 +193,7 @@ public final class VerdictFollower implements Verdicts, AutoCloseable {
             API_TIMEOUT_MILLIS));
   }
 
-  /** Stops following the topic. Threads that still wait get their timeouts. */
+  /** Stops following the topic. Threads that still wait continue to wait until their timeout. */
   @Override
   public void close() {
     thread.close(STOP_TIMEOUT);

@@ -23,11 +23,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The spans of the steps of one call, or of all calls of a batch. They are children of the request's span. The object passes with the call from thread to thread. It ignores events that arrive out of order.
+ * The spans of the steps of one call, or of all calls of a batch. They are children of the
+ * request's span. The object passes with the call from thread to thread. It ignores events that
+ * arrive out of order.
  */
 final class CallSpans implements CallTrace {
   /**
-   * Maximum number of policy names in an attribute, equal to the maximum number of policies evaluated for one call.
+   * Maximum number of policy names in an attribute, equal to the maximum number of policies
+   * evaluated for one call.
    */
   private static final int MAX_POLICIES = 16;
 
@@ -46,9 +49,12 @@ final class CallSpans implements CallTrace {
    * Creates an object without spans.
    *
    * @param request the context that contains the request's span
-   * @param index index of the call in the request; −1 if the request has one call, or if the spans cover all calls
-   * @param alsoDescribed another span that receives the same attributes of the verdict; null for none
-   * @param awaited number of traced calls that wait for Kafka's acknowledgement, shared by all requests
+   * @param index index of the call in the request; −1 if the request has one call, or if the spans
+   *     cover all calls
+   * @param alsoDescribed another span that receives the same attributes of the verdict; null for
+   *     none
+   * @param awaited number of traced calls that wait for Kafka's acknowledgement, shared by all
+   *     requests
    * @param maxAwaited maximum of {@code awaited}; above it, no span waits for Kafka
    */
   CallSpans(
@@ -214,7 +220,9 @@ final class CallSpans implements CallTrace {
   }
 
   /**
-   * Ends the spans when the request has been answered or its caller has disconnected. Steps that have not ended are marked as failed. Spans that wait for Kafka continue to wait, because the log still holds the calls.
+   * Ends the spans when the request has been answered or its caller has disconnected. Steps that
+   * have not ended are marked as failed. Spans that wait for Kafka continue to wait, because the
+   * log still holds the calls.
    */
   void end() {
     fail(deciding);

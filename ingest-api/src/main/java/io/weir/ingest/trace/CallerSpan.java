@@ -8,20 +8,23 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the caller's span from the header fields {@code traceparent} and {@code tracestate} (W3C Trace Context). Malformed values are ignored.
+ * Reads the caller's span from the header fields {@code traceparent} and {@code tracestate} (W3C
+ * Trace Context). Malformed values are ignored.
  */
 final class CallerSpan {
   private static final String TRACEPARENT = "traceparent";
 
   /**
-   * Maximum length of {@code tracestate} in characters, which every receiver should support (§3.3.1.5). A longer value is ignored.
+   * Maximum length of {@code tracestate} in characters, which every receiver should support
+   * (§3.3.1.5). A longer value is ignored.
    */
   private static final int MAX_STATE_CHARACTERS = 512;
 
   private CallerSpan() {}
 
   /**
-   * Returns a context with the caller's span. Returns the root context if the request names no span, several spans, or an invalid span.
+   * Returns a context with the caller's span. Returns the root context if the request names no
+   * span, several spans, or an invalid span.
    */
   static Context read(RequestHeaders headers) {
     return W3CTraceContextPropagator.getInstance()
@@ -38,7 +41,10 @@ final class CallerSpan {
     return Span.fromContext(context).getSpanContext().isSampled();
   }
 
-  /** Returns the value of a field for the library; null if the field is absent, repeated or too long. */
+  /**
+   * Returns the value of a field for the library; null if the field is absent, repeated or too
+   * long.
+   */
   private static @Nullable String field(@Nullable RequestHeaders headers, String name) {
     List<String> values = headers == null ? List.of() : headers.values(name);
     if (values.isEmpty()) {

@@ -14,7 +14,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Reads the file of header fields that the node sends to the collector, such as a token. Each line has a name, a colon and a value. Empty lines and lines that begin with {@code #} are ignored. The content is secret, so messages contain only line numbers.
+ * Reads the file of header fields that the node sends to the collector, such as a token. Each line
+ * has a name, a colon and a value. Empty lines and lines that begin with {@code #} are ignored. The
+ * content is secret, so messages contain only line numbers.
  */
 final class CollectorHeaders {
   private static final int MAX_BYTES = 16 * 1024;
@@ -48,8 +50,8 @@ final class CollectorHeaders {
     List<String> lines;
     try {
       if (Files.size(file) > MAX_BYTES) {
-        throw wrong("the file must have at most " + MAX_BYTES + " bytes, but has "
-            + "" + Files.size(file));
+        throw wrong(
+            "the file must have at most " + MAX_BYTES + " bytes, but has " + "" + Files.size(file));
       }
       lines = Files.readAllLines(file);
     } catch (IOException unreadable) {

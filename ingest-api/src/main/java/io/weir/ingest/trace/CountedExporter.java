@@ -13,7 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A span exporter that counts sent and failed spans, and logs the beginning and the end of an outage of the collector. Thread-safe.
+ * A span exporter that counts sent and failed spans, and logs the beginning and the end of an
+ * outage of the collector. Thread-safe.
  */
 final class CountedExporter implements SpanExporter {
   private static final Logger LOG = LoggerFactory.getLogger(CountedExporter.class);
@@ -28,7 +29,8 @@ final class CountedExporter implements SpanExporter {
    * Creates an exporter.
    *
    * @param endpoint the collector's address, for the log
-   * @param ended receives the number of spans that leave memory after each export, successful or not
+   * @param ended receives the number of spans that leave memory after each export, successful or
+   *     not
    */
   CountedExporter(
       SpanExporter exporter, URI endpoint, TraceStatistics statistics, IntConsumer ended) {

@@ -13,7 +13,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The trace of one request: its span, which begins when the request arrives, and the spans of its calls. The object passes with the request from thread to thread. Thread-safe; never blocks.
+ * The trace of one request: its span, which begins when the request arrives, and the spans of its
+ * calls. The object passes with the request from thread to thread. Thread-safe; never blocks.
  */
 public final class RequestTrace {
   /** Maximum number of calls of a request that have their own spans. */
@@ -51,7 +52,8 @@ public final class RequestTrace {
    *
    * @param index index of the call, from 0
    * @param count number of calls of the request
-   * @return the trace; null if the request has several calls and {@code index} is {@value #MAX_CALLS} or more
+   * @return the trace; null if the request has several calls and {@code index} is {@value
+   *     #MAX_CALLS} or more
    */
   public @Nullable CallTrace ofCall(int index, int count) {
     if (count == 1) {

@@ -5,14 +5,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A rate limiter for traced requests. In any interval of T seconds it admits at most rate × (T + 1) requests. Example: at a rate of 100 it admits 100 requests at once, then one every 10 ms. Thread-safe; never blocks.
+ * A rate limiter for traced requests. In any interval of T seconds it admits at most rate × (T + 1)
+ * requests. Example: at a rate of 100 it admits 100 requests at once, then one every 10 ms.
+ * Thread-safe; never blocks.
  */
 final class TraceRate {
   private static final long SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final long intervalNanos;
 
-  /** The time at which the next request would be due if all admitted requests were evenly spaced. */
+  /**
+   * The time at which the next request would be due if all admitted requests were evenly spaced.
+   */
   private final AtomicLong nextNanos;
 
   /**
@@ -26,7 +30,10 @@ final class TraceRate {
     nextNanos = new AtomicLong(nowNanos);
   }
 
-  /** Admits a request at the given time if the rate permits it. Returns whether it admitted the request. */
+  /**
+   * Admits a request at the given time if the rate permits it. Returns whether it admitted the
+   * request.
+   */
   boolean tryTake(long nowNanos) {
     while (true) {
       long next = nextNanos.get();

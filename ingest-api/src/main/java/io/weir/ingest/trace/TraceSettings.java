@@ -13,9 +13,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * The destination and the rate of traces. Immutable.
  *
- * @param endpoint URL of the collector, with the path for traces and without credentials; null if tracing is off
+ * @param endpoint URL of the collector, with the path for traces and without credentials; null if
+ *     tracing is off
  * @param sampling share of the requests without a parent span that are traced, 0 to 1
- * @param maxRate maximum number of requests traced per second, 1 to {@value #MAX_RATE}; after a pause, up to this number at once
+ * @param maxRate maximum number of requests traced per second, 1 to {@value #MAX_RATE}; after a
+ *     pause, up to this number at once
  * @param headers header fields of each request to the collector, by name; secret
  */
 public record TraceSettings(
@@ -23,7 +25,10 @@ public record TraceSettings(
   /** The environment variable with the URL of the collector. */
   public static final String ENDPOINT = "WEIR_TRACES_ENDPOINT";
 
-  /** The environment variable with the share of traced requests, among requests without a parent span. */
+  /**
+   * The environment variable with the share of traced requests, among requests without a parent
+   * span.
+   */
   public static final String SAMPLING = "WEIR_TRACES_SAMPLING";
 
   /** The environment variable with the maximum number of traced requests per second. */
@@ -53,7 +58,8 @@ public record TraceSettings(
   /**
    * Reads the settings, and the file of header fields if one is named.
    *
-   * @throws InvalidSettingException if a variable or the file is invalid; the message names the variable and contains no secret
+   * @throws InvalidSettingException if a variable or the file is invalid; the message names the
+   *     variable and contains no secret
    */
   public static TraceSettings of(Settings settings) {
     String file = settings.text(HEADERS_FILE, "");

@@ -5,7 +5,8 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 
 /**
- * Metrics of traces. For all spans that have ended, <b>ended = sent + failed + dropped + in memory</b>. Thread-safe.
+ * Metrics of traces. For all spans that have ended, <b>ended = sent + failed + dropped + in
+ * memory</b>. Thread-safe.
  */
 final class TraceStatistics {
   /** Traced requests. */

@@ -30,14 +30,20 @@ import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Selects the requests to trace, begins their traces, and sends the spans to a collector over HTTP (OTLP). If a request names its caller's span, it is traced if the caller samples that span. Other requests are selected at random. A maximum rate applies to both. Spans that the collector does not accept in time are dropped and counted. No request waits for the collector or fails because of it. Thread-safe.
+ * Selects the requests to trace, begins their traces, and sends the spans to a collector over HTTP
+ * (OTLP). If a request names its caller's span, it is traced if the caller samples that span. Other
+ * requests are selected at random. A maximum rate applies to both. Spans that the collector does
+ * not accept in time are dropped and counted. No request waits for the collector or fails because
+ * of it. Thread-safe.
  */
 public final class Traces implements AutoCloseable {
   /** Maximum number of spans held in memory, about 1 KB each. */
   static final int MAX_HELD_SPANS = 2_048;
 
   /**
-   * Maximum number of traced calls that wait for Kafka's acknowledgement, equal to the calls of two batches. Further calls get no span for it. Each waiting call keeps its line of a few hundred bytes in memory.
+   * Maximum number of traced calls that wait for Kafka's acknowledgement, equal to the calls of two
+   * batches. Further calls get no span for it. Each waiting call keeps its line of a few hundred
+   * bytes in memory.
    */
   static final int MAX_AWAITED = 2_000;
 
@@ -59,7 +65,9 @@ public final class Traces implements AutoCloseable {
       Set.of("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE");
 
   /**
-   * The logger of the OpenTelemetry library, which is switched off because it would write each failure to the console. {@link CountedExporter} counts and logs failures instead. This reference keeps the logger's level, because the JVM may discard a logger without references.
+   * The logger of the OpenTelemetry library, which is switched off because it would write each
+   * failure to the console. {@link CountedExporter} counts and logs failures instead. This
+   * reference keeps the logger's level, because the JVM may discard a logger without references.
    */
   private static final Logger LIBRARY_LOG = Logger.getLogger("io.opentelemetry");
 
@@ -81,7 +89,8 @@ public final class Traces implements AutoCloseable {
   }
 
   /**
-   * Creates an instance that traces no request before {@link #begin()}. Does not wait for the collector.
+   * Creates an instance that traces no request before {@link #begin()}. Does not wait for the
+   * collector.
    *
    * @param node name of the node, which each span reports to the collector
    * @param registry receives the metrics, even if tracing is off
@@ -190,7 +199,10 @@ public final class Traces implements AutoCloseable {
                 .setAttribute(SpanNames.RPC_METHOD, method));
   }
 
-  /** Returns the span of the request, not yet started; null if the request is not selected for tracing. */
+  /**
+   * Returns the span of the request, not yet started; null if the request is not selected for
+   * tracing.
+   */
   private @Nullable SpanBuilder sample(RequestHeaders headers, long arrivedNanos) {
     Tracer ofNode = tracer;
     if (ofNode == null || !isOn) {

@@ -279,12 +279,12 @@ final class CallReaderTest {
 
     assertWrong(
         with(tokens, Map.of("WEIR_AUTHZ_API_KEY_HEADER", "X-API-Key")),
-        "WEIR_AUTHZ_JWT_JWKS and WEIR_AUTHZ_API_KEY_HEADER are both set; set one of them, or"
+        "WEIR_AUTHZ_JWT_JWKS and WEIR_AUTHZ_API_KEY_HEADER are both set; set only one of them, or"
             + " WEIR_AUTHZ_JWT_MISSING=next, so that the second applies to calls without a token");
     assertWrong(
         with(tokens, Map.of("WEIR_AUTHZ_JWT_MISSING", "next")),
-        "WEIR_AUTHZ_JWT_MISSING is next, but neither WEIR_AUTHZ_CLIENT_HEADER nor"
-            + " WEIR_AUTHZ_API_KEY_HEADER is set");
+        "WEIR_AUTHZ_JWT_MISSING is next, but neither WEIR_AUTHZ_CLIENT_HEADER nor "
+            + "WEIR_AUTHZ_API_KEY_HEADER is set; set one of them");
     assertWrong(
         with(
             tokens,
@@ -292,7 +292,8 @@ final class CallReaderTest {
                 "WEIR_AUTHZ_JWT_MISSING", "next",
                 "WEIR_AUTHZ_JWT_HEADER", "X-Caller",
                 "WEIR_AUTHZ_CLIENT_HEADER", "x-caller")),
-        "WEIR_AUTHZ_JWT_HEADER names a field that another setting uses, 'X-Caller'");
+        "WEIR_AUTHZ_JWT_HEADER must name a header field that no other setting uses, but is "
+            + "'X-Caller'");
     assertWrong(
         Map.of("WEIR_AUTHZ_JWT_HEADER", "X-Caller"),
         "WEIR_AUTHZ_JWT_JWKS is not set; WEIR_AUTHZ_JWT_JWKS, WEIR_AUTHZ_JWT_ISSUER,"
@@ -303,7 +304,7 @@ final class CallReaderTest {
     AccessSettings access =
         AccessSettings.of(Settings.of(Map.of("WEIR_TOKENS_FILE", ofPort.toString())));
     assertEquals(
-        "Authorization contains the gateway's own token, so callers' tokens need another field: set"
+        "Authorization contains the gateway's own token, so callers' tokens need another field; set"
             + " WEIR_AUTHZ_JWT_HEADER",
         assertThrows(
                 Settings.InvalidSettingException.class,
@@ -367,7 +368,8 @@ final class CallReaderTest {
   void settings_thatAreWrong_areRefusedByName() {
     assertWrong(
         Map.of("WEIR_AUTHZ_CLIENT_HEADER", "a", "WEIR_AUTHZ_API_KEY_HEADER", "b"),
-        "WEIR_AUTHZ_CLIENT_HEADER and WEIR_AUTHZ_API_KEY_HEADER are both set; set one of them");
+        "WEIR_AUTHZ_CLIENT_HEADER and WEIR_AUTHZ_API_KEY_HEADER are both set; set only one of "
+            + "them");
     assertWrong(
         Map.of("WEIR_AUTHZ_CLIENT_HEADER", "a b"),
         "WEIR_AUTHZ_CLIENT_HEADER must be the name of a header field, of 1 to 64 characters, but is"

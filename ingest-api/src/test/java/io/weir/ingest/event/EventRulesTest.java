@@ -179,17 +179,17 @@ final class EventRulesTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "7                                              | the file must hold a mapping",
-        "typos: {}                                      | the file must hold a mapping",
+        "7                                              | the file must contain a mapping",
+        "typos: {}                                      | the file must contain a mapping",
         "types: []                                      | types must be a mapping",
         "{types: {}, colour: red}                       | colour is not known here",
         "types: {a: b}                                  | types.a must be a mapping with 'meter'",
         "types: {a: {}}                                 | types.a.meter is missing",
-        "types: {a: {meter: m, scale: 2}}               | types.a.scale needs the field value",
+        "types: {a: {meter: m, scale: 2}}               | types.a.scale requires the field value",
         "types: {a: {meter: m, value: v, scale: 10}}    | types.a.scale must be an integer from 0 to 9",
         "types: {a: {meter: m, value: '$.a[0]'}}        | types.a.value must name a member",
-        "types: {a: {meter: m, endpoint: {property: p}}} | types.a.endpoint.values must list the 1 to",
-        "types: {a: {meter: m, endpoint: {property: p, values: [1]}}} | values must list strings",
+        "types: {a: {meter: m, endpoint: {property: p}}} | types.a.endpoint.values must be a list of 1 to",
+        "types: {a: {meter: m, endpoint: {property: p, values: [1]}}} | values must contain only strings",
         "types: {a: {meter: m, price: 1}}               | types.a.price is not known here",
         "'{'                                            | line 1",
       })

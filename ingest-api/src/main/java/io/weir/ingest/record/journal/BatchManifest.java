@@ -6,12 +6,12 @@ import java.util.List;
 import java.util.zip.CRC32C;
 
 /**
- * The description of a sealed batch, journaled before the batch is first sent. The manifest and the
- * lines in the journal reproduce the same bytes under the same batch number for every send. So the
- * lines are not written a second time (docs/decisions/0003).
+ * The description of a sealed batch, journaled before the batch is first sent. With the manifest
+ * and the journaled lines, every send has the same bytes and the same batch number. So the journal
+ * need not store the lines twice (docs/decisions/0003).
  *
- * <p>A manifest without lines is the final heartbeat of an epoch: all lines of the epoch are in
- * batches with smaller numbers.
+ * <p>A manifest without lines is the final heartbeat of an epoch. It states that all lines of the
+ * epoch are in batches with smaller numbers.
  *
  * @param partition partition of the calls topic
  * @param epoch epoch of the journal in which the lines were appended
@@ -34,7 +34,7 @@ public record BatchManifest(
     int checksum,
     long lowWatermarkEpochMillis) {
 
-  /** Describes a batch of {@code count} lines whose bytes are {@code lines}. */
+  /** Creates the manifest of a batch that has {@code count} lines with the bytes {@code lines}. */
   public static BatchManifest of(
       int partition,
       long epoch,
@@ -66,7 +66,7 @@ public record BatchManifest(
     return count == 0;
   }
 
-  /** Returns the header under which a node sends the batch. */
+  /** Returns the header with which the given node sends the batch. */
   public BatchHeader header(String node) {
     return new BatchHeader(
         node,
@@ -80,11 +80,11 @@ public record BatchManifest(
   }
 
   /**
-   * Reproduces the batch's bytes.
+   * Joins chunks to the batch's bytes, and verifies them.
    *
    * @param chunks the batch's chunks, in order
    * @throws JournalException if the position, number, size or checksum of the lines differs from
-   *     the sealed ones
+   *     this manifest
    */
   byte[] join(List<Chunk> chunks) throws JournalException {
     long lastLine = linesBefore;
@@ -102,7 +102,8 @@ public record BatchManifest(
   }
 
   private JournalException mismatch(String found) {
-    return new JournalException("the journal's lines do not match " + this + ": found " + found);
+    return new JournalException(
+        "the lines in the journal do not match the manifest " + "" + this + ": found " + found);
   }
 
   private static int checksum(byte[] bytes) {

@@ -4,23 +4,29 @@ package io.weir.ingest.record.journal;
 import java.util.List;
 
 /**
- * Consecutive lines of one partition that are appended in one write. A batch consists of whole
- * chunks.
+ * Consecutive lines of one partition that the journal appends in one write. A batch consists of
+ * whole chunks.
  *
  * @param partition partition of the calls topic
- * @param firstLine number of the first line, ≥ 1; lines of a partition are numbered from 1
+ * @param firstLine number of the first line; a partition's lines are numbered from 1
  * @param count number of lines, ≥ 1
  * @param oldestEpochMillis lower bound of the decision times of the lines' calls, in milliseconds
  *     since the epoch; 0 when unknown
- * @param lines the lines, each terminated by a line feed; not copied, so it must not be modified
+ * @param lines the lines, each terminated by a line feed; the array is not copied and must not be
+ *     modified
  */
-@SuppressWarnings("ArrayRecordComponent") // compared by identity only, copied never: a hot path
+@SuppressWarnings("ArrayRecordComponent") // not copied on this hot path
 public record Chunk(
     int partition, long firstLine, int count, long oldestEpochMillis, byte[] lines) {
   public Chunk {
     if (partition < 0 || firstLine < 1 || count < 1) {
       throw new IllegalArgumentException(
-          "not a chunk: partition " + partition + " line " + firstLine + " count " + count);
+          "a chunk must have partition >= 0, firstLine >= 1 and count >= 1, but has partition "
+              + partition
+              + ", firstLine "
+              + firstLine
+              + " and count "
+              + count);
     }
   }
 
@@ -29,7 +35,7 @@ public record Chunk(
     return firstLine + count - 1;
   }
 
-  /** Concatenates the lines of chunks; shares the array when there is only one chunk. */
+  /** Concatenates the lines of chunks. For a single chunk, returns its array without a copy. */
   public static byte[] join(List<Chunk> chunks) {
     if (chunks.size() == 1) {
       return chunks.get(0).lines;

@@ -4,13 +4,15 @@ package io.weir.ingest.record.journal;
 import java.util.List;
 
 /**
- * A journal that forwards every call to another journal; subclasses override methods. As
+ * A journal that forwards every call to another journal. Subclasses override methods. As
  * thread-safe as the other journal.
  */
 public class ForwardingJournal implements Journal {
   private final Journal journal;
 
-  /** Forwards to {@code journal}, which is closed with this one. */
+  /**
+   * Creates a journal that forwards to {@code journal}. {@link #close} also closes {@code journal}.
+   */
   protected ForwardingJournal(Journal journal) {
     this.journal = journal;
   }

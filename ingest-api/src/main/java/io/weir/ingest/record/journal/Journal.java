@@ -6,63 +6,75 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * Stores lines until Kafka has acknowledged them. One thread at a time may append; one other thread
+ * Stores lines until Kafka has acknowledged them. One thread at a time may append. One other thread
  * may seal, read, acknowledge and trim.
  */
 public interface Journal extends AutoCloseable {
   /**
-   * Opens the journal in a folder, or creates one. The journal survives a kill of the process. A
-   * folder belongs to one process at a time.
+   * Opens the journal in a folder, or creates one. The journal survives a kill of the process. Only
+   * one process at a time may use a folder.
    *
-   * @param fsync whether each append waits for the disk, so that a power loss loses nothing
+   * @param fsync whether each append waits until the disk has stored it, so that a power loss loses
+   *     no line
    * @param fresh supplies the identity of a new journal; called only if there is no journal
    * @throws JournalException if the folder cannot be used. The message names the folder and the
-   *     reason; the cause is the exception that {@code fresh} threw, if any
+   *     reason; if {@code fresh} threw an exception, this is the cause
    */
   static Journal open(Path folder, boolean fsync, Supplier<JournalIdentity> fresh)
       throws JournalException {
     return RocksJournal.open(folder, fsync, fresh);
   }
 
-  /** Creates a journal that is lost with the process. */
+  /** Creates a journal in memory, which is lost when the process ends. */
   static Journal inMemory(JournalIdentity identity) {
     return new MemoryJournal(identity);
   }
 
   /**
-   * Returns the identity of the current epoch, or of the previous one before {@link #beginEpoch}.
+   * Returns the identity of the current epoch. Before {@link #beginEpoch}, this is the previous
+   * epoch.
    */
   JournalIdentity identity();
 
-  /** Returns whether this opening created the journal. */
+  /** Returns whether the journal was created when it was opened. */
   boolean isNew();
 
   /**
-   * Returns whether lines at the end may be missing although their append succeeded. This is so if
-   * appends did not wait for the disk, and the machine was restarted since, or is another one.
+   * Returns whether lines at the end may be missing although their append succeeded. This is
+   * possible if appends did not wait for the disk, and the machine has restarted or is another
+   * machine.
    */
   boolean mayLackTail();
 
   /**
-   * Begins the next epoch, atomically and durably.
+   * Begins the next epoch. The change is atomic and durable.
    *
    * @param manifests batches of all unsealed lines of earlier epochs
    */
   void beginEpoch(JournalIdentity next, List<BatchManifest> manifests) throws JournalException;
 
-  /** Returns the journal's content for a partition at the time of opening. */
+  /** Returns the content of the journal for a partition, as of the time of opening. */
   Recovered recover(int partition) throws JournalException;
 
-  /** Appends all lines or none; on return they are as durable as the journal makes them. */
+  /**
+   * Appends all lines, or none if it throws. When the method returns, the lines survive a kill of
+   * the process; with {@code fsync} they also survive a power loss.
+   */
   void append(List<Chunk> chunks) throws JournalException;
 
-  /** Stores all manifests or none; must precede sending any of their batches. */
+  /**
+   * Stores all manifests, or none if it throws. Must be called before any of their batches is sent.
+   */
   void seal(List<BatchManifest> manifests) throws JournalException;
 
-  /** Reads the bytes of a sealed batch that is not acknowledged; they are the same each time. */
+  /**
+   * Reads the bytes of a sealed batch that is not acknowledged. Every read returns the same bytes.
+   */
   byte[] read(BatchManifest manifest) throws JournalException;
 
-  /** Records that Kafka has these batches and all earlier ones of their partitions. */
+  /**
+   * Records that Kafka has acknowledged these batches and all earlier batches of their partitions.
+   */
   void acknowledge(List<BatchManifest> manifests) throws JournalException;
 
   /** Frees the space of acknowledged lines. Must be called from time to time. */
@@ -72,7 +84,7 @@ public interface Journal extends AutoCloseable {
   void close();
 
   /**
-   * The content of a journal for one partition when it was opened.
+   * The content of a journal for one partition, as of the time of opening.
    *
    * @param ackedBatches number of the last acknowledged batch; 0 before the first
    * @param ackedLines number of acknowledged lines

@@ -4,22 +4,22 @@ package io.weir.ingest.record.journal;
 import io.weir.topics.model.BatchHeader;
 
 /**
- * The owner of a journal and its current epoch. Each opening of a journal begins a new epoch. The
- * journal may then contain less than before (a restored disk, a power loss), and one position must
- * never name two lines (docs/decisions/0008).
+ * The owner and the current epoch of a journal. Each opening of a journal begins a new epoch,
+ * because the journal may have lost lines since, for example by a power loss or a restored disk. So
+ * two lines never have the same position (docs/decisions/0008).
  *
  * @param epoch time of the opening in milliseconds since the Unix epoch; greater than that of every
- *     earlier opening every earlier opening
- * @param partitions number of partitions of the calls topic, ≥ 1; line numbers depend on it
+ *     earlier opening
+ * @param partitions number of partitions of the calls topic, ≥ 1; the numbers of lines depend on it
  */
 public record JournalIdentity(String node, long epoch, int partitions) {
-  /** Exclusive bound of the random advance of an epoch while the clock is behind. */
+  /** Upper bound of the random increment of an epoch if the clock is not ahead of it. */
   private static final long MAX_LEAP_MILLIS = 1_000_000;
 
   public JournalIdentity {
     if (!BatchHeader.isNodeName(node)) {
       throw new IllegalArgumentException(
-          "node must be 1 to 64 characters of A-Za-z0-9._-, but is '" + node + "'");
+          "node must have 1 to 64 characters from A-Za-z0-9._-, but is '" + node + "'");
     }
     if (epoch < 0) {
       throw new IllegalArgumentException("epoch must not be negative, but is " + epoch);
@@ -30,11 +30,11 @@ public record JournalIdentity(String node, long epoch, int partitions) {
   }
 
   /**
-   * Returns the identity of the next epoch. If the clock is not ahead of the current epoch, for
-   * example after it was set back, the clock cannot distinguish two openings of copies of one
-   * journal. The epoch then advances by a random 1 ms to 1,000 s.
+   * Returns the identity of the next epoch. Normally the epoch is the current time. If the clock is
+   * not ahead of the current epoch, for example after it was set back, the epoch increases by a
+   * random 1 ms to 1,000 s. So two copies of one journal get different epochs.
    *
-   * @param random any number
+   * @param random a random number
    */
   public JournalIdentity next(long nowEpochMillis, long random) {
     long leap = epoch + 1 + Math.floorMod(random, MAX_LEAP_MILLIS);

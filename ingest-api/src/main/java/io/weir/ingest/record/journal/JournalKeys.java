@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 
 /**
  * The keys and values of {@link RocksJournal} on disk, format 1. Numbers are big-endian, so that
- * keys sort by partition, then by number; the sizes in parentheses are bytes.
+ * keys sort by partition and then by number. Sizes in parentheses are in bytes.
  *
  * <pre>
  * 'I'                                → format (4), epoch (8), partitions (4), node (UTF-8)
@@ -47,7 +47,11 @@ final class JournalKeys {
     int format = in.getInt();
     if (format != FORMAT) {
       throw new JournalException(
-          "the journal has format " + format + ", but this version of Weir reads only " + FORMAT);
+          "the journal has format "
+              + format
+              + ", but this version of Weir reads only format "
+              + ""
+              + FORMAT);
     }
     long epoch = in.getLong();
     int partitions = in.getInt();
@@ -65,14 +69,15 @@ final class JournalKeys {
         .array();
   }
 
-  /** Decodes a chunk; the times of its calls are not stored, and so are unknown. */
+  /** Decodes a chunk. The journal does not store the times of its calls, so they are unknown. */
   static Chunk chunk(byte[] key, byte[] value) throws JournalException {
     ByteBuffer name = ByteBuffer.wrap(key);
     ByteBuffer in = ByteBuffer.wrap(value);
     long firstLine = name.getLong(1 + Integer.BYTES);
     int count = in.getInt();
     if (count < 1) {
-      throw new JournalException("the chunk at line " + firstLine + " has " + count + " lines");
+      throw new JournalException(
+          "the chunk at line " + firstLine + " must have at least 1 line, " + "but has " + count);
     }
     byte[] lines = new byte[in.remaining()];
     in.get(lines);
@@ -98,7 +103,7 @@ final class JournalKeys {
   /**
    * Decodes a manifest.
    *
-   * @param firstEpoch epoch of manifests written when a journal had only one epoch
+   * @param firstEpoch epoch of manifests without an epoch, which older versions wrote
    */
   static BatchManifest manifest(byte[] key, byte[] value, long firstEpoch) {
     ByteBuffer name = ByteBuffer.wrap(key);
@@ -134,7 +139,7 @@ final class JournalKeys {
     return ByteBuffer.allocate(1 + name.length).put((byte) (fsync ? 1 : 0)).put(name).array();
   }
 
-  /** Returns whether appends waited for the disk. */
+  /** Returns whether the journal was opened with {@code fsync}. */
   static boolean isFsync(byte[] machine) {
     return machine[0] == 1;
   }

@@ -8,8 +8,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
- * A journal in memory, for deployments that answer only after Kafka has acknowledged a call: no
- * answered call is lost with the process. Each process has its own epoch.
+ * A journal in memory, for deployments that answer a call only after Kafka has acknowledged it. So
+ * no answered call is lost when the process ends. Each process has its own epoch.
  */
 final class MemoryJournal implements Journal {
   private final JournalIdentity identity;
@@ -53,7 +53,7 @@ final class MemoryJournal implements Journal {
 
   @Override
   public void seal(List<BatchManifest> manifests) {
-    // nothing survives the process, so only the lines are needed, and these are already stored
+    // manifests are needed only after a restart, which this journal does not survive
   }
 
   @Override

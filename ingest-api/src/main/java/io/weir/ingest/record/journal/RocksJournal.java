@@ -26,29 +26,33 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A journal in RocksDB's write-ahead log. Appended lines survive a kill of the process, because the
- * log was written to the operating system. They survive a power loss only with {@code fsync}. A
- * folder belongs to one process at a time.
+ * A journal that stores lines in RocksDB. Appended lines survive a kill of the process, because
+ * RocksDB has passed its write-ahead log to the operating system. They survive a power loss only
+ * with {@code fsync}. Only one process at a time may use a folder.
  */
 final class RocksJournal implements Journal {
   /**
-   * Size of a write buffer; lines that Kafka acknowledges soon are never flushed from it to a table
-   * file.
+   * Size of a write buffer in bytes. Lines that Kafka acknowledges soon are deleted before the
+   * buffer is flushed to a table file.
    */
   private static final long WRITE_BUFFER_BYTES = 32L * 1024 * 1024;
 
   /**
-   * One buffer is filled while others are flushed, so that a slow disk does not stall writers at
-   * once.
+   * Number of write buffers. One buffer is filled while others are flushed, so that a slow disk
+   * does not stall writers immediately.
    */
   private static final int WRITE_BUFFERS = 4;
 
   /**
-   * Bounds the data that a start replays, and the folder's size in addition to the unsent lines.
+   * Maximum size of the write-ahead log. It bounds the data that a start replays, and the disk
+   * space in addition to unsent lines.
    */
   private static final long WAL_BYTES = 128L * 1024 * 1024;
 
-  /** Maximum number of open table files; a backlog is read in order, a few files at a time. */
+  /**
+   * Maximum number of open table files. A backlog is read in order, so a few files at a time are
+   * enough.
+   */
   private static final int OPEN_FILES = 64;
 
   private static final Logger LOG = LoggerFactory.getLogger(RocksJournal.class);
@@ -67,10 +71,13 @@ final class RocksJournal implements Journal {
   private final boolean mayLackTail;
   private volatile JournalIdentity identity;
 
-  /** Whether {@link #mayLackTail} was acted on; otherwise the next opening must report it. */
+  /**
+   * Whether a new epoch has begun since lines may have been lost. Until then the next opening must
+   * report {@link #mayLackTail} again.
+   */
   private boolean isTailHandled;
 
-  /** The last acknowledged batch of each partition since the last trim; confined to one thread. */
+  /** The last acknowledged batch of each partition since the last trim. Confined to one thread. */
   private final Map<Integer, BatchManifest> ackedNotTrimmed = new HashMap<>();
 
   private RocksJournal(
@@ -118,8 +125,10 @@ final class RocksJournal implements Journal {
         if (stored == null) {
           batch.put(JournalKeys.IDENTITY, JournalKeys.identity(identity));
         }
-        if (!mayLackTail) { // otherwise the next opening must report it, too, if this one is
-          // refused
+        // If the tail may be missing and this start fails, the next opening must report it again.
+        // So keep
+        if (!mayLackTail) {
+          // the entries.
           batch.put(JournalKeys.MACHINE, JournalKeys.machine(fsync, BOOT_ID));
           batch.delete(JournalKeys.CLOSED);
         }
@@ -145,7 +154,9 @@ final class RocksJournal implements Journal {
         && !JournalKeys.bootId(machine).equals(BOOT_ID);
   }
 
-  /** Returns the id of this boot of this machine, or the empty string if there is none. */
+  /**
+   * Returns the boot id of this machine, which changes with each restart; empty if it is unknown.
+   */
   private static String bootId() {
     Path source = Path.of("/proc/sys/kernel/random/boot_id");
     try {
@@ -157,8 +168,8 @@ final class RocksJournal implements Journal {
 
   private static String openFailure(Path folder, Exception failure) {
     String detail = String.valueOf(failure.getMessage());
-    // RocksDB has no error code for it: "While lock file: …/LOCK: …" or "lock hold by current
-    // process"
+    // RocksDB has no error code for a locked folder. Its message is "While lock file: …/LOCK: …"
+    // or "lock hold by current process".
     boolean locked = detail.toLowerCase(Locale.ROOT).contains("lock");
     return locked
         ? "the journal folder "
@@ -356,7 +367,7 @@ final class RocksJournal implements Journal {
         ranges.add(endLine);
       }
       db.write(writeOptions, batch);
-      // frees whole files immediately, without waiting for a compaction
+      // free whole files immediately, before a compaction
       db.deleteFilesInRanges(db.getDefaultColumnFamily(), ranges, false);
     } catch (RocksDBException failure) {
       throw unwritable(failure);
