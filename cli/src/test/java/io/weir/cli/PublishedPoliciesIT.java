@@ -218,7 +218,7 @@ final class PublishedPoliciesIT {
 
     assertEnds(0, "clients", "keys", "revoke", "acme", "ci");
     assertEnds(1, "clients", "keys", "revoke", "acme", "ci");
-    assertTrue(errors.contains("there is no such API key of client acme"), errors);
+    assertTrue(errors.contains("client acme has no API key with this id"), errors);
     assertEnds(0, "policies", "apply", "--revoke-keys", "--yes", file.toString());
     assertEnds(0, "clients", "keys", "list", "acme");
     assertEquals("0 keys; the client has no settings", output.strip());

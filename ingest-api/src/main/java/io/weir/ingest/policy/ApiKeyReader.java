@@ -13,8 +13,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the API keys of a client. No problem repeats the value of {@code id} or {@code sha256}: an
- * operator may have entered a key there by mistake, and problems are shown and logged.
+ * Reads the API keys of a client from a policy file. Problems never contain the value of {@code id}
+ * or {@code sha256}, because an operator may have entered a key there by mistake.
  */
 final class ApiKeyReader {
   private static final Set<String> FIELDS = Set.of("id", "sha256", "expires_at");
@@ -25,7 +25,7 @@ final class ApiKeyReader {
     this.fields = fields;
   }
 
-  /** Reads the list, which may be absent. */
+  /** Reads the list of keys, which may be absent. */
   List<ApiKey> read(JsonNode list, String path) {
     List<ApiKey> keys = new ArrayList<>();
     if (list.isMissingNode()) {
@@ -37,7 +37,7 @@ final class ApiKeyReader {
               + " must be a list of at most "
               + ApiKeys.MAX_OF_CLIENT
               + " keys"
-              + (list.isArray() ? ", holds " + list.size() : ""));
+              + (list.isArray() ? ", but has " + list.size() : ""));
       return keys;
     }
     Set<String> ids = new HashSet<>();
@@ -46,7 +46,12 @@ final class ApiKeyReader {
       if (key != null) {
         keys.add(key);
         if (!ids.add(key.id())) {
-          fields.problem(path + "[" + i + "].id is already the id of another key of the client");
+          fields.problem(
+              path
+                  + "["
+                  + i
+                  + "].id must be unique, but another key of the client "
+                  + "has the same id");
         }
       }
     }
@@ -68,7 +73,8 @@ final class ApiKeyReader {
     if (sha256 != null && !ApiKeyHash.isHash(sha256)) {
       fields.problem(
           path
-              + ".sha256 must be 64 lower-case hexadecimal digits, the SHA-256 of the complete key");
+              + ".sha256 must be the SHA-256 of the complete key, as 64 lower-case hexadecimal "
+              + "digits");
     }
     Instant expiresAt = fields.instant(node, path, "expires_at");
     if (fields.count() > problemsBefore || id == null || sha256 == null) {

@@ -18,20 +18,20 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads single fields with their types, and collects every problem with its place. A wrong field
- * reads as its default, because the file is then refused anyway. Not thread-safe.
+ * Reads typed fields from a JSON tree, and collects every problem with its place in the file. An
+ * invalid field is read as its default, because the file is refused anyway. Not thread-safe.
  */
 public final class FieldReader {
   private static final int MIN_YEAR = 1970;
   private static final int MAX_YEAR = 9999;
 
-  /** Maximum number of reported problems; more usually have one common cause. */
+  /** Maximum number of reported problems. A greater number usually has one common cause. */
   private static final int MAX_PROBLEMS = 100;
 
   private final List<String> problems = new ArrayList<>();
   private int count;
 
-  /** Returns the first problems, and the number of further ones. */
+  /** Returns the first problems, and a last line with the number of further problems. */
   public List<String> problems() {
     List<String> reported = new ArrayList<>(problems);
     if (count > problems.size()) {
@@ -40,7 +40,7 @@ public final class FieldReader {
     return reported;
   }
 
-  /** Adds a problem: its place, then the rule. */
+  /** Adds a problem. The text begins with the place of the problem, and the rule follows. */
   public void problem(String problem) {
     count++;
     if (problems.size() < MAX_PROBLEMS) {
@@ -54,21 +54,21 @@ public final class FieldReader {
   }
 
   /**
-   * Reports unknown fields as problems. Authors may use fields that begin with {@code x-} for their
-   * own purposes.
+   * Reports unknown fields as problems. Fields that begin with {@code x-} are ignored, so that
+   * authors can use them for their own purposes.
    */
   public void refuseUnknown(JsonNode node, String path, Set<String> known) {
     for (Map.Entry<String, JsonNode> field : node.properties()) {
       if (!known.contains(field.getKey()) && !field.getKey().startsWith("x-")) {
         problem(
             at(path, field.getKey())
-                + " is not known here; known are "
+                + " is not known here; the known fields are "
                 + known.stream().sorted().collect(Collectors.joining(", ")));
       }
     }
   }
 
-  /** Returns a name; the empty string if it is missing or invalid. */
+  /** Returns the name in a field; the empty string if the field is missing or no string. */
   public String name(JsonNode node, String path, String field) {
     JsonNode name = node.path(field);
     if (!name.isTextual()) {
@@ -88,7 +88,8 @@ public final class FieldReader {
   }
 
   /**
-   * Returns an integer from {@code min} to {@code max}; {@code min} if it is missing or invalid.
+   * Returns the integer in a field, from {@code min} to {@code max}. Returns {@code min} if the
+   * field is missing or invalid.
    */
   public long integer(JsonNode node, String path, String field, long min, long max) {
     JsonNode value = node.path(field);
@@ -112,8 +113,8 @@ public final class FieldReader {
   }
 
   /**
-   * Returns one of an enum's values, or null if the field is invalid, or is missing without a
-   * default.
+   * Returns the enum constant that a field names. Returns {@code absent} if the field is missing or
+   * invalid.
    */
   <E extends Enum<E>> @Nullable E choice(
       JsonNode node, String path, String field, Class<E> type, @Nullable E absent) {
@@ -121,7 +122,7 @@ public final class FieldReader {
     if (value.isMissingNode() && absent != null) {
       return absent;
     }
-    // tools that write YAML 1.1 convert off to false
+    // tools that write YAML 1.1 convert the word off to false
     boolean isOff = value.isBoolean() && !value.booleanValue();
     E known = isOff || value.isTextual() ? constant(type, isOff ? "off" : value.asText()) : null;
     if (known == null) {
@@ -136,7 +137,7 @@ public final class FieldReader {
     return known;
   }
 
-  /** Returns a time zone, or null if the field is absent or invalid. */
+  /** Returns the time zone in a field, or null if the field is absent or invalid. */
   @Nullable ZoneId timeZone(JsonNode node, String path, String field) {
     JsonNode value = node.path(field);
     if (value.isMissingNode()) {
@@ -156,7 +157,7 @@ public final class FieldReader {
     return null;
   }
 
-  /** Returns a date, or null if the field is absent or invalid. */
+  /** Returns the date in a field, or null if the field is absent or invalid. */
   @Nullable LocalDate date(JsonNode node, String path, String field) {
     JsonNode value = node.path(field);
     if (value.isMissingNode()) {
@@ -181,7 +182,7 @@ public final class FieldReader {
     return null;
   }
 
-  /** Returns a time, or null if the field is absent or invalid. */
+  /** Returns the point in time in a field, or null if the field is absent or invalid. */
   @Nullable Instant instant(JsonNode node, String path, String field) {
     JsonNode value = node.path(field);
     if (value.isMissingNode()) {
@@ -203,7 +204,7 @@ public final class FieldReader {
     return null;
   }
 
-  /** Returns the place of a field, for messages. */
+  /** Returns the place of a field, as shown in messages. */
   public static String at(String path, String field) {
     String shown = Shown.cut(field);
     return path.isEmpty() ? shown : path + "." + shown;

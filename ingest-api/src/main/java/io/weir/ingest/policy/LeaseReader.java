@@ -15,17 +15,20 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the terms on which nodes may take tokens of a policy in advance, and collects every
- * problem.
+ * Reads the field {@code lease} of a policy, which allows nodes to take tokens in advance. Collects
+ * every problem.
  */
 final class LeaseReader {
-  /** Default length: long compared to a cache query, short for a caller that waits. */
+  /**
+   * Default duration of a lease. It is long compared to a request to the cache, and short for a
+   * caller that waits.
+   */
   private static final Duration DEFAULT_LENGTH = Duration.ofMillis(200);
 
   /** Minimum number of tokens. A lease of one token would save no cache query. */
   private static final long MIN_TOKENS = 2;
 
-  /** A lease has at most the capacity divided by this. */
+  /** The divisor of the capacity that gives the maximum number of tokens of a lease. */
   private static final long CAPACITY_DIVISOR = 2;
 
   private static final long NANOS_PER_MICRO = 1_000;
@@ -39,10 +42,10 @@ final class LeaseReader {
   }
 
   /**
-   * Reads the terms of leases.
+   * Reads the lease terms of a policy.
    *
    * @param limit the limit of the policy; null if it is invalid
-   * @return null if there are no terms, or they are invalid
+   * @return the terms; null if they are absent or invalid
    */
   @Nullable LeaseTerms read(JsonNode node, String path, @Nullable PolicyLimit limit) {
     if (node.isMissingNode()) {
@@ -59,11 +62,14 @@ final class LeaseReader {
       return null;
     }
     if (!limit.refills() || limit.capacityTokens() == 0) {
-      fields.problem(path + " is for token buckets");
+      fields.problem(path + " requires a token bucket");
       return null;
     }
     if (limit instanceof LeakyBucket bucket && bucket.isQueue()) {
-      fields.problem(path + " is not for a queue, because a lease cannot compute its delays");
+      fields.problem(
+          path
+              + " must not be set for a queue, because a lease cannot compute the "
+              + "delays of a queue");
       return null;
     }
     long tokens = tokens(node.path("tokens"), path + ".tokens", limit.capacityTokens());

@@ -24,7 +24,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a policy's {@code limit}: its algorithm and the fields that the algorithm requires. */
+/** Reads the field {@code limit} of a policy: the algorithm and its parameters. */
 final class LimitReader {
   private static final String TOKEN_BUCKET = LimitAlgorithm.TOKEN_BUCKET.wireName();
   private static final String LEAKY_BUCKET = "leaky-bucket";
@@ -37,7 +37,7 @@ final class LimitReader {
           .collect(Collectors.joining(", "));
   private static final long MAX_TOKENS = Numbers.MAX;
 
-  /** Time zone in which days begin if neither the policy nor the client sets one. */
+  /** Default time zone, used if neither the policy nor the client sets one. */
   private static final ZoneId UTC = ZoneId.of("UTC");
 
   private static final long MICROS_PER_SECOND = 1_000_000;
@@ -85,9 +85,9 @@ final class LimitReader {
   }
 
   /**
-   * Returns the algorithm by which the other fields of a policy are validated, even if the rest of
-   * its limit is invalid. This is the algorithm that the limit names, a token bucket for {@code
-   * deny} and {@code leaky-bucket}, or null if it names none.
+   * Returns the algorithm of a limit, by which the other fields of the policy are validated. The
+   * rest of the limit may be invalid. {@code deny} and {@code leaky-bucket} count as a token
+   * bucket. Returns null if the algorithm is unknown.
    */
   static @Nullable LimitAlgorithm algorithmOf(JsonNode node) {
     if (!node.isObject()) {
@@ -149,7 +149,7 @@ final class LimitReader {
     ZoneId zone = fields.timeZone(node, path, "time_zone");
     LocalDate anchor = fields.date(node, path, "billing_anchor");
     if (period != null && period != CalendarPeriod.BILLING && node.has("billing_anchor")) {
-      fields.problem(path + ".billing_anchor is for period: billing");
+      fields.problem(path + ".billing_anchor requires period: billing");
     }
     return fields.count() > problemsBefore || period == null
         ? null
@@ -171,7 +171,7 @@ final class LimitReader {
     boolean isAlignKnown = fields.count() == problemsBeforeAlign;
     ZoneId zone = fields.timeZone(node, path, "time_zone");
     if (isAlignKnown && alignment == Alignment.EPOCH && node.has("time_zone")) {
-      fields.problem(path + ".time_zone is for align: calendar");
+      fields.problem(path + ".time_zone requires align: calendar");
     }
     long lengthSeconds = lengthMicros / MICROS_PER_SECOND;
     if (lengthMicros > 0 && lengthMicros % MICROS_PER_SECOND != 0) {
@@ -185,7 +185,7 @@ final class LimitReader {
               + Shown.of(node.path("window")));
     }
     if (alignment == Alignment.CALENDAR && node.has(RESET_JITTER)) {
-      fields.problem(path + ".reset_jitter is for align: epoch");
+      fields.problem(path + ".reset_jitter requires align: epoch");
     }
     long jitterSeconds = resetJitterSeconds(node, path, lengthSeconds, "the window");
     return fields.count() > problemsBefore || alignment == null
@@ -194,9 +194,7 @@ final class LimitReader {
             limit, lengthSeconds, alignment, zone == null ? UTC : zone, jitterSeconds);
   }
 
-  /**
-   * Returns the maximum random delay of the beginning of windows; 0 if it is not set, or invalid.
-   */
+  /** Returns the maximum random delay of the start of windows in seconds; 0 if it is not set. */
   private long resetJitterSeconds(JsonNode node, String path, long mostSeconds, String most) {
     if (!node.has(RESET_JITTER)) {
       return 0;
@@ -264,8 +262,8 @@ final class LimitReader {
           path
               + ".limit must be at most "
               + SlidingLog.MAX_TOKENS
-              + " in a sliding log, which keeps each call of the window; for more, use"
-              + " sliding-window with sub_windows");
+              + " in a sliding log, which stores each call of the window; for a higher limit, "
+              + "use sliding-window with sub_windows");
     } else {
       fields.integer(node, path, "limit", 1, SlidingLog.MAX_TOKENS);
     }

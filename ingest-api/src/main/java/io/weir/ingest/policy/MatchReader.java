@@ -14,12 +14,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Reads which calls a policy matches, and which of them share a bucket. */
+/**
+ * Reads the fields {@code match}, {@code key} and {@code ip_prefix} of a policy: the calls that the
+ * policy matches, and the calls that share a bucket.
+ */
 final class MatchReader {
-  /** Maximum number of attributes that a policy matches. */
+  /** Maximum number of attributes in the match of a policy. */
   private static final int MAX_ATTRIBUTES = 16;
 
-  /** Maximum number of networks of a policy; each is compared with each call. */
+  /** Maximum number of networks of a policy. Weir compares each call with each network. */
   private static final int MAX_NETWORKS = 1_000;
 
   private final FieldReader fields;
@@ -50,7 +53,7 @@ final class MatchReader {
       return List.of();
     }
     if (!list.isArray() || list.isEmpty()) {
-      fields.problem(path + " must be a list of patterns (leave it out to match any)");
+      fields.problem(path + " must be a list of patterns; omit it to match any value");
       return List.of();
     }
     List<String> patterns = new ArrayList<>();
@@ -75,7 +78,7 @@ final class MatchReader {
           path
               + " must be a list of 1 to "
               + MAX_NETWORKS
-              + " networks (leave it out to match any)");
+              + " networks; omit it to match any address");
       return List.of();
     }
     List<IpNetwork> networks = new ArrayList<>();
@@ -101,7 +104,7 @@ final class MatchReader {
           path
               + " must be a mapping from 1 to "
               + MAX_ATTRIBUTES
-              + " attributes to patterns of their values");
+              + " attributes to lists of patterns for their values");
       return attributes;
     }
     for (Map.Entry<String, JsonNode> attribute : node.properties()) {
@@ -112,7 +115,7 @@ final class MatchReader {
     return attributes;
   }
 
-  /** Reads the parts of the key; if absent, the key is the client. */
+  /** Reads the parts of the bucket key. The default is the client. */
   List<KeyPart> key(JsonNode list, String path) {
     if (list.isMissingNode()) {
       return List.of(KeyPart.CLIENT);
@@ -134,15 +137,16 @@ final class MatchReader {
               + " bucket for all calls, but is "
               + Shown.of(list));
     } else if (parts.contains(KeyPart.CLIENT) && parts.contains(KeyPart.PLAN)) {
-      fields.problem(path + " has client, which has one plan: leave plan out");
+      fields.problem(
+          path + " must not contain plan next to client, because a client has only " + "one plan");
     }
     return parts;
   }
 
   /**
-   * Reads how many bits of an address distinguish callers.
+   * Reads the number of leading bits of an address that distinguish callers.
    *
-   * @param key the parts of the key
+   * @param key the parts of the policy's bucket key
    */
   IpPrefix ipPrefix(JsonNode node, String path, List<KeyPart> key) {
     IpPrefix absent = IpPrefix.OF_CALLERS;
@@ -154,7 +158,7 @@ final class MatchReader {
       return absent;
     }
     if (!key.contains(KeyPart.IP)) {
-      fields.problem(path + " is for a key with ip");
+      fields.problem(path + " requires a key that contains ip");
     }
     fields.refuseUnknown(node, path, Set.of("ipv4", "ipv6"));
     int problemsBefore = fields.count();

@@ -7,9 +7,8 @@ import java.security.SecureRandom;
 import java.util.Base64;
 
 /**
- * An API key that was just created. Only at this moment Weir has the key itself; the operator sees
- * it, and Weir then discards it. Immutable; not a record, because a record's text would contain the
- * key.
+ * A newly created API key. Weir shows the key to the operator once, and then discards it. This is
+ * no record, because the text of a record would contain the key. Immutable.
  */
 public final class NewApiKey {
   private static final int RANDOM_BYTES = 32;
@@ -21,7 +20,10 @@ public final class NewApiKey {
     this.secret = secret;
   }
 
-  /** Creates a key of 256 random bits: {@code weir_} and 43 characters of base64url. */
+  /**
+   * Creates a key of 256 random bits, which consists of {@code weir_} and 43 characters of
+   * base64url.
+   */
   public static NewApiKey random() {
     byte[] bytes = new byte[RANDOM_BYTES];
     RANDOM.nextBytes(bytes);
@@ -29,19 +31,19 @@ public final class NewApiKey {
         ApiKey.PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes));
   }
 
-  /** Returns the key itself, which must be shown once, to the operator, and stored nowhere. */
+  /** Returns the key itself. Show it to the operator once, and do not store it. */
   public String secret() {
     return secret;
   }
 
-  /** Returns the hash of the key, which is published. */
+  /** Returns the hash of the key, which the policy log stores. */
   public ApiKeyHash sha256() {
     return ApiKeyHash.of(secret);
   }
 
-  /** Returns a text without the key, for code that shows objects by their text. */
+  /** Returns a text that does not contain the key. */
   @Override
   public String toString() {
-    return "a new API key of SHA-256 " + sha256();
+    return "a new API key with SHA-256 " + sha256();
   }
 }

@@ -21,8 +21,8 @@ import org.yaml.snakeyaml.DumperOptions;
 import org.yaml.snakeyaml.Yaml;
 
 /**
- * A policy file. A file with one invalid policy is refused as a whole, with every problem named, so
- * that an operator's intention is never enforced in part.
+ * Reads and writes policy files. A file with an invalid policy is refused as a whole, so that Weir
+ * never enforces a part of the file. All problems of the file are reported.
  */
 public final class PolicyFile {
   /** Maximum number of clients with their own settings; bounds the memory of a node. */
@@ -40,22 +40,20 @@ public final class PolicyFile {
 
   private PolicyFile() {}
 
-  /** The content of a file. */
+  /** The result of reading a file. */
   public sealed interface Content {
     /**
-     * The policies; may be empty.
+     * The content of a valid file, which may have no policies.
      *
-     * @param tree the same policies as written, with anchors and aliases resolved: an object with
-     *     the list {@code policies} and, if clients have their own settings, the object {@code
-     *     clients}
+     * @param tree the file as a JSON tree, with anchors and aliases resolved
      */
     record Valid(PolicySet policies, JsonNode tree) implements Content {}
 
     /**
-     * The reasons why the file is refused.
+     * The problems of an invalid file.
      *
-     * @param problems 1 to 101 lines; each names the place in the file and the rule, in text that a
-     *     terminal can show
+     * @param problems 1 to 101 lines of printable text; each names the place in the file and the
+     *     rule
      */
     record Invalid(List<String> problems) implements Content {
       public Invalid {
@@ -73,7 +71,7 @@ public final class PolicyFile {
     return parse(Files.readString(file));
   }
 
-  /** Returns why a file could not be read, in words that follow its name. */
+  /** Returns the reason why a file could not be read, as a phrase that follows the file's name. */
   public static String reason(IOException unreadable) {
     if (unreadable instanceof CharacterCodingException) {
       return "is not encoded in UTF-8";
@@ -95,8 +93,8 @@ public final class PolicyFile {
   }
 
   /**
-   * Returns the time from which a valid policy is in force, in milliseconds since 1970; 0 if not
-   * set.
+   * Returns the time from which a valid policy is in force, in milliseconds since the epoch; 0 if
+   * it is not set.
    */
   public static long effectiveFromMillis(JsonNode policy) {
     JsonNode from = policy.path(EFFECTIVE_FROM);
@@ -106,8 +104,8 @@ public final class PolicyFile {
   }
 
   /**
-   * Returns the JSON Schema (2020-12) of policy files, for editors. It accepts every file that
-   * {@link #parse} accepts, and refuses most files that are wrong in a single field.
+   * Returns the JSON Schema (2020-12) of policy files, for editors. The schema accepts every file
+   * that {@link #parse} accepts, and refuses most files with an invalid field.
    */
   public static String schema() {
     try (InputStream in = PolicyFile.class.getResourceAsStream(SCHEMA)) {
@@ -120,7 +118,7 @@ public final class PolicyFile {
     }
   }
 
-  /** Returns a tree as the text of a policy file. */
+  /** Writes a tree as the YAML text of a policy file. */
   public static String yaml(JsonNode tree) {
     DumperOptions options = new DumperOptions();
     options.setDefaultFlowStyle(DumperOptions.FlowStyle.BLOCK);
@@ -130,20 +128,20 @@ public final class PolicyFile {
     return new Yaml(options).dump(JSON.convertValue(tree, Object.class));
   }
 
-  /** Reads a file's content that is already parsed. */
+  /** Reads the parsed content of a complete file. */
   public static Content of(JsonNode root) {
     return read(root, true);
   }
 
-  /** Reads a part of a file's content; it may refer to other parts. */
+  /** Reads the parsed content of a part of a file. The part may refer to other parts. */
   public static Content part(JsonNode root) {
     return read(root, false);
   }
 
   /**
-   * Reads the settings of one client; they may refer to policies and plans that are elsewhere.
+   * Reads the settings of one client. They may refer to policies and plans in other parts.
    *
-   * @param problems receives the reasons why they are refused, if any
+   * @param problems receives the problems, if there are any
    */
   public static ClientSettings client(
       String client, JsonNode content, Consumer<List<String>> problems) {

@@ -32,7 +32,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Converts a parsed file to policies, and collects every problem. For one use. */
+/** Converts a parsed policy file to policies, and collects every problem. For one use. */
 final class PolicyReader {
   private static final Set<String> POLICY_FIELDS =
       Set.of(
@@ -62,7 +62,10 @@ final class PolicyReader {
           "unknown_clients",
           "unmatched_calls");
 
-  /** Reserved names of default verdicts in answers and records, with their meaning. */
+  /**
+   * Names of policies that are reserved for default verdicts, with the calls to which the verdicts
+   * apply.
+   */
   private static final Map<String, String> RESERVED_NAMES =
       Map.of(
           PolicyMatcher.UNKNOWN_CLIENTS.name(), "calls of unknown clients",
@@ -78,7 +81,8 @@ final class PolicyReader {
   /**
    * Creates a reader.
    *
-   * @param isWhole whether the content may refer only to itself
+   * @param isWhole whether the content is a complete file, so that references must be resolved
+   *     within it
    */
   PolicyReader(boolean isWhole) {
     this.isWhole = isWhole;
@@ -90,11 +94,12 @@ final class PolicyReader {
 
   PolicySet read(JsonNode root) {
     if (root.isMissingNode() || root.isNull()) {
-      fields.problem("the file is empty; it must hold a list 'policies' (which may be empty: [])");
+      fields.problem(
+          "the file is empty; it must contain a list 'policies', which may be empty " + "([])");
       return PolicySet.EMPTY;
     }
     if (!root.isObject()) {
-      fields.problem("the file must hold a mapping with a list 'policies'");
+      fields.problem("the file must contain a mapping with a list 'policies'");
       return PolicySet.EMPTY;
     }
     fields.refuseUnknown(root, "", FILE_FIELDS);
@@ -129,7 +134,11 @@ final class PolicyReader {
     }
     if (list.size() > PolicySet.MAX_POLICIES) {
       fields.problem(
-          "policies must hold at most " + PolicySet.MAX_POLICIES + ", holds " + list.size());
+          "policies must have at most "
+              + PolicySet.MAX_POLICIES
+              + " elements, but has "
+              + ""
+              + list.size());
       return policies;
     }
     Set<String> names = new HashSet<>();
@@ -138,7 +147,7 @@ final class PolicyReader {
       if (policy != null) {
         policies.add(policy);
       }
-      // a policy with another problem still uses its name
+      // the name counts as used even if the policy has another problem
       JsonNode name = list.get(i).path("name");
       if (name.isTextual() && !names.add(name.textValue())) {
         fields.problem(
@@ -174,17 +183,20 @@ final class PolicyReader {
     if (cold == ColdCacheMode.HOLD && algorithm == LimitAlgorithm.TOKEN_BUCKET) {
       fields.problem(
           path
-              + ".on_cold_cache: hold is for quotas and windows; a lost token bucket costs one capacity at most,"
-              + " and heals");
+              + ".on_cold_cache: hold requires a quota or window; the loss of a token bucket "
+              + "admits at most one extra capacity");
     }
     if (failure != CacheFailureMode.LOCAL && limit != null && limit.capacityTokens() == 0) {
-      fields.problem(path + ".on_cache_failure: a denial does not need Redis; omit this field");
+      fields.problem(
+          path
+              + ".on_cache_failure must be omitted with algorithm deny, which does "
+              + "not need Redis");
     }
     if (node.has("debt_cap") && algorithm != null && algorithm != LimitAlgorithm.TOKEN_BUCKET) {
       fields.problem(
           path
-              + ".debt_cap is for token buckets; for a quota or a window, all use counts until its"
-              + " period ends");
+              + ".debt_cap requires a token bucket; a quota or window counts all usage until its "
+              + "period ends");
     }
     long debtCap =
         node.has("debt_cap") ? fields.integer(node, path, "debt_cap", 0, Numbers.MAX) : -1;
@@ -196,7 +208,7 @@ final class PolicyReader {
         && (algorithm == LimitAlgorithm.SLIDING_LOG || algorithm == LimitAlgorithm.CONCURRENCY)) {
       fields.problem(
           path
-              + ".on_cold_cache: hold is for quotas and windows; "
+              + ".on_cold_cache: hold requires a quota or window; "
               + (algorithm == LimitAlgorithm.SLIDING_LOG ? "sliding logs" : "slots")
               + " are not recorded, so they are not restored");
     }
@@ -229,7 +241,7 @@ final class PolicyReader {
     }
     Set<String> names = names(list, path);
     if (names.contains(name)) {
-      fields.problem(path + " names the policy itself");
+      fields.problem(path + " must not name the policy itself");
     }
     if (names.size() > Policy.MAX_REPLACES) {
       fields.problem(
@@ -243,7 +255,7 @@ final class PolicyReader {
   }
 
   private void refuseWhatNeedsRecords(JsonNode node, String path, @Nullable ColdCacheMode cold) {
-    String why = " needs the key [client] or [client, endpoint]: other buckets are not recorded";
+    String why = " requires the key [client] or [client, endpoint]; other buckets are not recorded";
     if (cold == ColdCacheMode.HOLD) {
       fields.problem(path + ".on_cold_cache: hold" + why + ", so they are not restored");
     }
@@ -255,7 +267,7 @@ final class PolicyReader {
     }
   }
 
-  /** Returns the names of each plan's policies, keyed by the plan's name. */
+  /** Returns the names of the policies of each plan, by the name of the plan. */
   private Map<String, Set<String>> plans(JsonNode node) {
     Map<String, Set<String>> plans = new HashMap<>();
     if (node.isMissingNode()) {
@@ -297,7 +309,7 @@ final class PolicyReader {
     return names;
   }
 
-  /** Returns the settings of single clients, keyed by client. */
+  /** Returns the settings of clients, by the name of the client. */
   private Map<String, ClientSettings> settings(JsonNode node) {
     Map<String, ClientSettings> settings = new HashMap<>();
     if (node.isMissingNode()) {
@@ -309,7 +321,11 @@ final class PolicyReader {
     }
     if (node.size() > PolicyFile.MAX_CLIENTS) {
       fields.problem(
-          "clients must hold at most " + PolicyFile.MAX_CLIENTS + ", holds " + node.size());
+          "clients must have at most "
+              + PolicyFile.MAX_CLIENTS
+              + " entries, but has "
+              + ""
+              + node.size());
       return settings;
     }
     // clients that share a node share its settings; these are read once

@@ -17,16 +17,16 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Checks that policies, plans and clients refer only to existing and matching objects, and that no
- * two clients have the same API key. Stateless and thread-safe.
+ * Checks the references between policies, plans and clients, and that API keys are unique.
+ * Stateless and thread-safe.
  */
 public final class PolicyReferences {
-  /** Maximum number of returned problems; more usually have one common cause. */
+  /** Maximum number of returned problems. A greater number usually has one common cause. */
   private static final int MAX_PROBLEMS = 100;
 
   private PolicyReferences() {}
 
-  /** Returns the references that do not exist or do not fit, one sentence each. */
+  /** Returns the invalid references and repeated API keys, one sentence each. */
   public static List<String> problems(Collection<Policy> policies, Clients clients) {
     Map<String, Policy> byName = new HashMap<>();
     policies.forEach(policy -> byName.put(policy.name(), policy));
@@ -80,13 +80,13 @@ public final class PolicyReferences {
     int keys = ApiKeys.count(settings);
     if (keys > ApiKeys.MAX) {
       problems.add(
-          "all clients together may have at most " + ApiKeys.MAX + " api_keys, but have " + keys);
+          "all clients together must have at most " + ApiKeys.MAX + " api_keys, but have " + keys);
     }
     for (ApiKeys.Repeated repeated : ApiKeys.repeated(settings)) {
       if (problems.size() < MAX_PROBLEMS) {
         problems.add(
             place(repeated.client(), repeated.index())
-                + " equals "
+                + " must differ from "
                 + place(repeated.otherClient(), repeated.otherIndex()));
       }
     }
@@ -111,7 +111,7 @@ public final class PolicyReferences {
       Policy policy = policies.get(own.getKey());
       String at = path + ".limits['" + Shown.cut(own.getKey()) + "']";
       if (policy == null) {
-        problems.add(at + " does not name a policy");
+        problems.add(at + " must name a policy, but there is no policy with this name");
         continue;
       }
       try {

@@ -5,7 +5,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Formats parts of a file for a message: short, in one line, and without control characters. */
+/**
+ * Formats values of a file for messages. The result is short, has one line, and contains no control
+ * characters.
+ */
 final class Shown {
   private static final int MOST_CHARS = 80;
   private static final int MOST_CHARS_OF_LINE = 500;
@@ -13,7 +16,10 @@ final class Shown {
 
   private Shown() {}
 
-  /** Returns a value as text: strings in single quotes, lists by their first elements. */
+  /**
+   * Returns a value as text. Strings are in single quotes, and lists show their first five
+   * elements.
+   */
   static String of(JsonNode value) {
     if (!value.isArray()) {
       return scalar(value);
@@ -32,7 +38,7 @@ final class Shown {
     return value.isTextual() ? "'" + cut(value.textValue(), MOST_CHARS) + "'" : value.asText();
   }
 
-  /** Returns a message in one line that a terminal can show. */
+  /** Returns a message as one line of printable characters, truncated to 500 characters. */
   static String inOneLine(String message) {
     StringBuilder line = new StringBuilder();
     cut(message, MOST_CHARS_OF_LINE)
@@ -60,7 +66,7 @@ final class Shown {
     };
   }
 
-  /** Returns a name, truncated if it is long. */
+  /** Returns a name, truncated to 80 characters. */
   static String cut(String text) {
     return cut(text, MOST_CHARS);
   }

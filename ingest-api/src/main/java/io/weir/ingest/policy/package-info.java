@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Policies as operators write them: one YAML file, which is accepted or refused as a whole. Depends
- * on the model of the topics and a YAML library.
+ * Policy files, in which operators write policies as YAML. A file is accepted or refused as a
+ * whole. Depends on the model of the module {@code topics} and a YAML library.
  */
 @NullMarked
 package io.weir.ingest.policy;

@@ -21,7 +21,11 @@ import java.util.function.LongSupplier;
  */
 final class LowWatermark {
   /*
-   * Why the watermark misses no call: begin() first counts the call, then reads the candidate. advance() first writes the candidate, then reads the counters. All four accesses are volatile, so they have a total order. Either begin() sees the candidate and moves to a bucket that is not below it, or advance() sees the count. (This is the store-load argument of Dekker's mutual exclusion, as described in Dijkstra, EWD 123, 1965.)
+   * Why the watermark misses no call: begin() first counts the call, then reads the candidate.
+   * advance() first writes the candidate, then reads the counters. All four accesses are
+   * volatile, so they have a total order. Either begin() sees the candidate and moves to a bucket
+   * that is not below it, or advance() sees the count. (This is the store-load argument of
+   * Dekker's mutual exclusion, as described in Dijkstra, EWD 123, 1965.)
    */
 
   static final int BUCKET_MILLIS = 100;

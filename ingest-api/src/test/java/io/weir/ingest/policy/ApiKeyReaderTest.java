@@ -71,16 +71,16 @@ final class ApiKeyReaderTest {
             + " not begin with weir_",
         "[{id: k}]| [0].sha256 is missing",
         "[{id: k, sha256: 12}]| [0].sha256 must be a string",
-        "[{id: k, sha256: ABCD}]| [0].sha256 must be 64 lower-case hexadecimal digits, the SHA-256"
-            + " of the complete key",
+        "[{id: k, sha256: ABCD}]| [0].sha256 must be the SHA-256 of the complete key, as 64"
+            + " lower-case hexadecimal digits",
         "[{id: k, sha256: HASH, expires_at: soon}]| [0].expires_at must be an RFC 3339 time such as"
             + " 2026-12-01T00:00:00Z, but is 'soon'",
         "[{id: k, sha256: HASH, expires_at: 5}]| [0].expires_at must be an RFC 3339 time such as"
             + " 2026-12-01T00:00:00Z, but is 5",
-        "[{id: k, sha256: HASH, key: a}]| [0].key is not known here; known are expires_at, id,"
+        "[{id: k, sha256: HASH, key: a}]| [0].key is not known here; the known fields are expires_at, id,"
             + " sha256",
-        "[{id: k, sha256: HASH}, {id: k, sha256: OTHER}]| [1].id is already the id of another key of the"
-            + " client"
+        "[{id: k, sha256: HASH}, {id: k, sha256: OTHER}]| [1].id must be unique, but another key of"
+            + " the client has the same id"
       })
   void read_wrong_isNamed(String list, String problem) {
     String keys = list.replace("HASH", '"' + ONE + '"').replace("OTHER", '"' + TWO + '"');
@@ -118,7 +118,7 @@ final class ApiKeyReaderTest {
         ApiKeys.MAX_OF_CLIENT,
         keys(valid("clients: {a: {api_keys: [%s]}}".formatted(many(100))), "a").size());
     assertEquals(
-        List.of("clients['a'].api_keys must be a list of at most 100 keys, holds 101"),
+        List.of("clients['a'].api_keys must be a list of at most 100 keys, but has 101"),
         invalid("clients: {a: {api_keys: [%s]}}".formatted(many(101))));
   }
 
@@ -132,8 +132,8 @@ final class ApiKeyReaderTest {
   void sameHash_twice_isRefused_withBothPlaces() {
     assertEquals(
         List.of(
-            "clients['b'].api_keys[1].sha256 equals clients['a'].api_keys[0].sha256",
-            "clients['b'].api_keys[2].sha256 equals clients['b'].api_keys[0].sha256"),
+            "clients['b'].api_keys[1].sha256 must differ from clients['a'].api_keys[0].sha256",
+            "clients['b'].api_keys[2].sha256 must differ from clients['b'].api_keys[0].sha256"),
         invalid(
             """
             clients:

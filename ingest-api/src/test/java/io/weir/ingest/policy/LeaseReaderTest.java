@@ -106,16 +106,17 @@ final class LeaseReaderTest {
     assertTrue(
         problems("limit: {algorithm: quota, limit: 100, period: day}", "{tokens: 5%}")
             .get(0)
-            .startsWith("policies[0].lease is for token buckets"));
+            .startsWith("policies[0].lease requires a token bucket"));
     assertTrue(
         problems("limit: {algorithm: deny}", "{tokens: 5%}")
             .get(0)
-            .startsWith("policies[0].lease is for token buckets"));
+            .startsWith("policies[0].lease requires a token bucket"));
     assertTrue(problems(BUCKET, "5%").get(0).startsWith("policies[0].lease must be a mapping"));
     assertTrue(
         problems(BUCKET, "{tokens: 5%, until: PT1S}")
             .get(0)
-            .startsWith("policies[0].lease.until is not known here; known are for, tokens"));
+            .startsWith(
+                "policies[0].lease.until is not known here; the known fields are for, tokens"));
   }
 
   @Test

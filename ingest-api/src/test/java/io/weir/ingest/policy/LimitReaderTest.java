@@ -171,7 +171,7 @@ final class LimitReaderTest {
     assertHolds(problems, "policies[3].limit.window must be an ISO 8601 duration");
     assertHolds(problems, "policies[4].limit: limit 9007199254740991 with sub-windows");
     assertHolds(problems, "policies[5].lease");
-    assertHolds(problems, "policies[6].debt_cap is for token buckets");
+    assertHolds(problems, "policies[6].debt_cap requires a token bucket");
   }
 
   @Test
@@ -212,7 +212,7 @@ final class LimitReaderTest {
     assertHolds(
         problems, "policies[1].limit.reset_jitter must be whole seconds, at most the sub-window");
     assertHolds(problems, "policies[2].limit.reset_jitter must be whole seconds");
-    assertHolds(problems, "policies[3].limit.reset_jitter is for align: epoch");
+    assertHolds(problems, "policies[3].limit.reset_jitter requires align: epoch");
     assertHolds(problems, "policies[4].limit.reset_jitter must be an ISO 8601 duration");
     assertHolds(problems, "policies[5].limit.reset_jitter is not known");
   }
@@ -248,8 +248,8 @@ final class LimitReaderTest {
     assertHolds(problems, "policies[1].limit.window must be an ISO 8601 duration");
     assertHolds(
         problems,
-        "policies[2].on_cold_cache: hold is for quotas and windows; sliding logs are not recorded");
-    assertHolds(problems, "policies[2].debt_cap is for token buckets");
+        "policies[2].on_cold_cache: hold requires a quota or window; sliding logs are not recorded");
+    assertHolds(problems, "policies[2].debt_cap requires a token bucket");
     assertHolds(problems, "policies[2].lease");
   }
 
@@ -301,9 +301,9 @@ final class LimitReaderTest {
     assertHolds(problems, "policies[1].limit.lease must be an ISO 8601 duration");
     assertHolds(problems, "policies[2].limit.lease must be PT0.1S to PT24H, but is 'PT0.09S'");
     assertHolds(problems, "policies[3].limit.lease must be PT0.1S to PT24H");
-    assertHolds(problems, "policies[4].on_cold_cache: hold is for quotas and windows; slots are");
-    assertHolds(problems, "policies[4].debt_cap is for token buckets");
-    assertHolds(problems, "policies[4].lease is for token buckets");
+    assertHolds(problems, "policies[4].on_cold_cache: hold requires a quota or window; slots are");
+    assertHolds(problems, "policies[4].debt_cap requires a token bucket");
+    assertHolds(problems, "policies[4].lease requires a token bucket");
   }
 
   @Test
@@ -329,10 +329,10 @@ final class LimitReaderTest {
     assertHolds(problems, "policies[0].limit.window must be whole seconds");
     assertHolds(problems, "policies[0].limit.align must be");
     assertHolds(problems, "policies[1].limit.window must be at most PT24H with align: calendar");
-    assertHolds(problems, "policies[2].limit.time_zone is for align: calendar");
+    assertHolds(problems, "policies[2].limit.time_zone requires align: calendar");
     assertHolds(problems, "policies[2].limit.capacity is not known here");
     assertHolds(problems, "policies[3].limit.window must be an ISO 8601 duration");
-    assertHolds(problems, "policies[4].debt_cap is for token buckets");
+    assertHolds(problems, "policies[4].debt_cap requires a token bucket");
     assertEquals(8, problems.size(), problems::toString);
   }
 

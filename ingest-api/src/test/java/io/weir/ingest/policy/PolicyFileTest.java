@@ -64,7 +64,7 @@ final class PolicyFileTest {
               - {name: d, LIMIT, replaces: [1]}
             """
                 .replace("LIMIT", LIMIT));
-    assertHolds(problems, "policies[0].replaces names the policy itself");
+    assertHolds(problems, "policies[0].replaces must not name the policy itself");
     assertHolds(problems, "policies[1].replaces[1] is named twice");
     assertHolds(problems, "policies[2].replaces must be a list of names of policies");
     assertHolds(problems, "policies[3].replaces[0] must be a string");
@@ -124,7 +124,7 @@ final class PolicyFileTest {
     assertHolds(problems, "plans['free'].policies names 'none', which is not a policy");
     assertHolds(problems, "default_plan is 'gold', which is not a plan");
     assertHolds(problems, "clients['acme'].plan is 'silver', which is not a plan");
-    assertHolds(problems, "clients['zoo'].limits['week'] does not name a policy");
+    assertHolds(problems, "clients['zoo'].limits['week'] must name a policy");
     assertHolds(problems, "clients['ark'].limits['day'] does not fit the policy");
   }
 
@@ -207,8 +207,9 @@ final class PolicyFileTest {
     assertEquals(0, policy.limit().capacityTokens());
     assertEquals(
         List.of(
-            "policies[0].limit.capacity is not known here; known are algorithm",
-            "policies[0].on_cache_failure: a denial does not need Redis; omit this" + " field"),
+            "policies[0].limit.capacity is not known here; the known fields are algorithm",
+            "policies[0].on_cache_failure must be omitted with algorithm deny, which does not need"
+                + " Redis"),
         invalid(
             "policies:\n  - name: a\n    on_cache_failure: open\n    limit: {algorithm: deny,"
                 + " capacity: 1}"));
@@ -272,14 +273,14 @@ final class PolicyFileTest {
         "x: &x [*x]| line 1, column 4: an alias is inside the node that it refers to",
         "x: &x {y: *x}| line 1, column 4: an alias is inside the node that it refers to",
         "x: &x {<<: *x}| line 1, column 4: an alias is inside the node that it refers to",
-        "{<<: 1}| line 1, column 6: << takes a mapping or a list of mappings",
-        "{<<: [{}, 1]}| line 1, column 6: << takes a mapping or a list of mappings",
-        "x: !!int 1.5| line 1, column 4: the type tag:yaml.org,2002:int is not allowed in a policy"
+        "{<<: 1}| line 1, column 6: the value of << must be a mapping or a list of mappings",
+        "{<<: [{}, 1]}| line 1, column 6: the value of << must be a mapping or a list of mappings",
+        "x: !!int 1.5| line 1, column 4: the type tag:yaml.org,2002:int is not allowed in this"
             + " file, or does not match its value",
-        "x: !!set {a}| line 1, column 4: the type tag:yaml.org,2002:set is not allowed in a policy file",
-        "x: !java.net.URL [a]| line 1, column 4: the type !java.net.URL is not allowed in a policy file",
-        "[policies]| the file must hold a mapping with a list 'policies'",
-        "policies| the file must hold a mapping with a list 'policies'"
+        "x: !!set {a}| line 1, column 4: the type tag:yaml.org,2002:set is not allowed in this file",
+        "x: !java.net.URL [a]| line 1, column 4: the type !java.net.URL is not allowed in this file",
+        "[policies]| the file must contain a mapping with a list 'policies'",
+        "policies| the file must contain a mapping with a list 'policies'"
       })
   void parse_treeThatCannotBe_isRefusedInOneLine_withItsPlace(String yaml, String problem) {
     assertEquals(List.of(problem), invalid(yaml));
@@ -329,7 +330,7 @@ final class PolicyFileTest {
     assertHolds(problems, "policies[0].limit.leak_tokens is missing");
     assertHolds(problems, "policies[0].limit.leak_period must be an ISO 8601 duration");
     assertHolds(problems, "policies[1].limit.queue must be true or false, but is 'yes'");
-    assertHolds(problems, "policies[2].lease is not for a queue");
+    assertHolds(problems, "policies[2].lease must not be set for a queue");
   }
 
   @Test
@@ -386,7 +387,7 @@ final class PolicyFileTest {
                 limit: {capacity: 5, refill_tokens: 1, refill_period: PT1M}
             """);
 
-    String records = " needs the key [client] or [client, endpoint]: other buckets";
+    String records = " requires the key [client] or [client, endpoint]; other buckets";
     for (String expected :
         List.of(
             "policies[0].ip_prefix.v4 is not known here",
@@ -398,8 +399,8 @@ final class PolicyFileTest {
             "policies[0].match.ip[2] must be",
             "policies[0].match.attributes['region'] must be a list of patterns",
             "policies[0].on_cold_cache: hold" + records,
-            "policies[1].key has client, which has one plan: leave plan out",
-            "policies[1].ip_prefix is for a key with ip",
+            "policies[1].key must not contain plan next to client, because a client has only one plan",
+            "policies[1].ip_prefix requires a key that contains ip",
             "policies[1].match.ip must be a list of 1 to 1000 networks",
             "policies[1].match.attributes must be a mapping from 1 to 16 attributes",
             "policies[2].debt_cap" + records,
@@ -511,15 +512,16 @@ final class PolicyFileTest {
     assertHolds(problems, "policies[0].limit.period must be one of day, week, month, billing");
     assertHolds(problems, "policies[0].limit.time_zone must be a time zone such as Europe/Paris");
     assertTrue(problems.toString().contains("'Mars/Base'"), problems::toString);
-    assertHolds(problems, "policies[6].debt_cap is for token buckets");
+    assertHolds(problems, "policies[6].debt_cap requires a token bucket");
     assertHolds(problems, "policies[0].debt_cap must be an integer from 0");
     assertHolds(problems, "policies[0].on_cold_cache must be one of allow, hold, but is 'maybe'");
     assertHolds(problems, "policies[1].limit.period is missing; it must be one of day");
     assertHolds(problems, "policies[2].limit.billing_anchor must be a date");
-    assertHolds(problems, "policies[3].limit.billing_anchor is for period: billing");
-    assertHolds(problems, "policies[4].limit.capacity is not known here; known are algorithm");
+    assertHolds(problems, "policies[3].limit.billing_anchor requires period: billing");
+    assertHolds(
+        problems, "policies[4].limit.capacity is not known here; the known fields are algorithm");
     assertHolds(problems, "policies[4].limit.time_zone must be a time zone");
-    assertHolds(problems, "policies[5].on_cold_cache: hold is for quotas");
+    assertHolds(problems, "policies[5].on_cold_cache: hold requires a quota or window");
     assertHolds(problems, "clients['acme'].time_zone must be a time zone");
     assertHolds(problems, "clients['acme'].billing_anchor must be a date");
     assertHolds(
@@ -549,9 +551,9 @@ final class PolicyFileTest {
             """);
 
     assertHolds(problems, "policies[0].limit.limit must be an integer from 1");
-    assertHolds(problems, "policies[0].debt_cap is for token buckets");
+    assertHolds(problems, "policies[0].debt_cap requires a token bucket");
     assertHolds(problems, "policies[1].limit.capacity must be an integer from 1");
-    assertHolds(problems, "policies[1].on_cold_cache: hold is for quotas");
+    assertHolds(problems, "policies[1].on_cold_cache: hold requires a quota or window");
     assertHolds(problems, "policies[1].name 'a' is used twice");
     assertHolds(problems, "clients['acme'].time_zone must be a time zone");
     assertEquals(6, problems.size(), problems::toString);
@@ -642,13 +644,19 @@ final class PolicyFileTest {
         arguments("line break in a key that stands twice", "? \"a\\nb\"\n? \"a\\nb\"", "a\\u{a}b"),
         arguments("terminal escape in a key", "\"\\e[2J\": 1", "\\u{1b}[2J is not known"),
         arguments("line break in a value", capacity.formatted("\"a\\nb\""), "is 'a\\u{a}b'"),
-        arguments("long key", "k".repeat(900) + ": 1", "kkk… is not known here; known are clients"),
+        arguments(
+            "long key",
+            "k".repeat(900) + ": 1",
+            "kkk… is not known here; the known fields are clients"),
         arguments("directive", "%YAML 1.\n---\na: 1", "line 1"),
         arguments("tag that is not closed", "a: !<abc\nb: 1", "line 1"),
         arguments("control character", "a: \u0007", "special characters are not allowed"),
         arguments("key null", "null: 1", "the key null is not a string"),
         arguments("key tilde", "~: 1", "the key ~ is not a string"),
-        arguments("merge by a tag", "!!merge policies: {policies: []}", "only << merges"),
+        arguments(
+            "merge by a tag",
+            "!!merge policies: {policies: []}",
+            "the tag !!merge is allowed only for the key <<"),
         arguments("mapping called null", "!!null {policies: []}", "the type"),
         arguments(
             "algorithm null",

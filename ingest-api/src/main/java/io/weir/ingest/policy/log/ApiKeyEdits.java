@@ -15,7 +15,10 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The changes that operators make to the API keys of a client. Stateless and thread-safe. */
+/**
+ * Creates the changes by which operators add and remove API keys of a client. Stateless and
+ * thread-safe.
+ */
 public final class ApiKeyEdits {
   private static final String KEYS = "api_keys";
   private static final String SHA256 = "sha256";
@@ -24,17 +27,17 @@ public final class ApiKeyEdits {
 
   private ApiKeyEdits() {}
 
-  /** Returns the default id of a key: the first digits of its hash. */
+  /** Returns the default id of a key, which is the first eight hexadecimal digits of its hash. */
   public static String idOf(ApiKeyHash sha256) {
     return sha256.toString().substring(0, DIGITS_OF_ID);
   }
 
   /**
-   * Appends a key to the keys of a client. The client's other settings do not change; a client
-   * without settings gets only the key.
+   * Returns a change that appends a key to the keys of a client. The client's other settings do not
+   * change. A client without settings gets only the key.
    *
-   * @param key the key as in a policy file, with id and sha256
-   * @param seen the version of the client's entry, as in {@link PolicyEdits#put}
+   * @param key the key in the form of a policy file, with id and sha256
+   * @param seen the expected version of the client's entry, as in {@link PolicyEdits#put}
    */
   public static Change add(PolicyKey client, ObjectNode key, long seen) {
     return state -> {
@@ -49,11 +52,11 @@ public final class ApiKeyEdits {
   }
 
   /**
-   * Removes a key from a client. The client's other settings do not change. So the client remains
-   * known when its last key is removed.
+   * Returns a change that removes a key from a client. The client's other settings do not change,
+   * so that a client without keys is still a known client.
    *
    * @param id the id of the key
-   * @param seen the version of the client's entry, as in {@link PolicyEdits#put}
+   * @param seen the expected version of the client's entry, as in {@link PolicyEdits#put}
    */
   public static Change remove(PolicyKey client, String id, long seen) {
     return state -> {
@@ -62,8 +65,8 @@ public final class ApiKeyEdits {
       ObjectNode content = contentOf(present);
       List<JsonNode> kept = new ArrayList<>(keys(present));
       if (!kept.removeIf(key -> key.path("id").asText().equals(id))) {
-        // the id is not repeated: the operator may have entered a key by mistake
-        throw new RefusedException(Reason.NOT_FOUND, "there is no such API key of " + client);
+        // the message omits the id, because the operator may have entered a key by mistake
+        throw new RefusedException(Reason.NOT_FOUND, client + " has no API key with this id");
       }
       if (kept.isEmpty()) {
         content.remove(KEYS);
@@ -75,9 +78,9 @@ public final class ApiKeyEdits {
   }
 
   /**
-   * Returns the keys of a client, each with id, sha256 and, if it expires, expires_at.
+   * Returns the keys of a client, each with id, sha256 and optionally expires_at.
    *
-   * @param client the settings of the client; null for none
+   * @param client the entry of the client; null if the client has no settings
    */
   public static List<JsonNode> keys(@Nullable PolicyEntry client) {
     List<JsonNode> keys = new ArrayList<>();
@@ -89,8 +92,8 @@ public final class ApiKeyEdits {
   }
 
   /**
-   * Returns the keys that the drafts would take from their clients, each as {@code ID of client
-   * NAME}. A key that only changes its id or expiry does not count.
+   * Returns the API keys that the drafts would remove, each as {@code ID of client NAME}. A key
+   * whose id or expiry only changes is not removed.
    */
   public static List<String> revoked(PolicyLogState state, List<Draft> drafts) {
     List<String> revoked = new ArrayList<>();
@@ -112,7 +115,7 @@ public final class ApiKeyEdits {
     return revoked;
   }
 
-  /** Refuses a file that lacks published keys, because these could not be recovered. */
+  /** Refuses a file that lacks published keys, because Weir could not restore these keys. */
   static void requireNoneRevoked(PolicyLogState state, List<Draft> drafts) throws RefusedException {
     List<String> revoked = revoked(state, drafts);
     if (!revoked.isEmpty()) {

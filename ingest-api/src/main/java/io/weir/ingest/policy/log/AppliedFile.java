@@ -14,11 +14,12 @@ import java.util.HexFormat;
  * A valid policy file.
  *
  * @param name the file's name, for the log
- * @param tree its content, as {@link io.weir.ingest.policy.PolicyFile} parsed it
- * @param digest SHA-256 of the content, in hexadecimal digits; ignores comments and layout
+ * @param tree the content, as parsed by {@link io.weir.ingest.policy.PolicyFile}
+ * @param digest SHA-256 of the content in hexadecimal digits; does not depend on comments and
+ *     layout
  */
 public record AppliedFile(String name, JsonNode tree, String digest) {
-  /** Returns a file with its digest. */
+  /** Creates an instance, and computes the digest. */
   public static AppliedFile of(String name, JsonNode tree) {
     try {
       MessageDigest digest = MessageDigest.getInstance("SHA-256");

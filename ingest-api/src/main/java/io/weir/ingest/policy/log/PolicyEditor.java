@@ -30,17 +30,20 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Changes policies, one change after another across the whole fleet. All editors use one
- * transactional id: beginning a transaction fences off every other editor (KIP-98). The editor then
- * reads the log to its end and applies the change to that state. If another editor intervenes, the
- * change is not committed and starts again. Each change has an id, by which the editor recognizes
- * it if Kafka's answer was lost. Thread-safe.
+ * Publishes changes of policies to the log. Changes of all editors, on any node, are serialized.
+ * For this, all editors use the same transactional id, and the start of a transaction fences off
+ * every other editor (KIP-98). The editor then reads the log to its end and applies the change to
+ * that state. If another editor fences it off, the editor starts again. Each change has a unique
+ * id. If Kafka's reply to a commit was lost, the editor looks for this id in the log. Thread-safe.
  */
 public final class PolicyEditor {
-  /** The transactional id of all editors; each needs the right to write with it. */
+  /**
+   * The transactional id of all editors. With ACLs, each editor needs the permission {@code Write}
+   * for it.
+   */
   public static final String TRANSACTIONAL_ID = "weir-policies";
 
-  /** Maximum length of the text in an entry that names the person who made the change. */
+  /** Maximum length of the name of a change's author, in characters. */
   public static final int MAX_NAME_CHARS = 256;
 
   private static final int REQUEST_TIMEOUT_MILLIS = 5_000;
@@ -52,19 +55,25 @@ public final class PolicyEditor {
    */
   private static final int TRANSACTION_TIMEOUT_MILLIS = 300_000;
 
-  /** A change of 100,000 clients is written in some hundred batches; a flush sends the last one. */
+  /**
+   * Linger time of the producer. A change of 100,000 clients takes some hundred batches, and a
+   * flush sends the last batch immediately.
+   */
   private static final int LINGER_MILLIS = 1_000;
 
   private static final int BATCH_BYTES = 256 << 10;
 
   /**
-   * Minimum pause: concurrent editors fence each other off until one of them is alone for a moment.
+   * Minimum pause between two attempts. Without a pause, concurrent editors would fence each other
+   * off repeatedly.
    */
   private static final long MIN_PAUSE_MILLIS = 20;
 
   private static final long MAX_PAUSE_MILLIS = 2_000;
 
-  /** Timeout for closing a producer whose transaction has ended, so that nothing is pending. */
+  /**
+   * Timeout for closing a producer. No record is pending then, because the transaction has ended.
+   */
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
   private final KafkaConnection kafka;
@@ -77,7 +86,7 @@ public final class PolicyEditor {
   /**
    * Creates an editor. Does not contact Kafka.
    *
-   * @param clientId the name by which brokers identify its clients
+   * @param clientId the client id of the editor's Kafka clients
    */
   public PolicyEditor(KafkaConnection kafka, String clientId) {
     this.kafka = kafka;
@@ -86,12 +95,12 @@ public final class PolicyEditor {
   }
 
   /**
-   * The intended new entry of a key.
+   * The entry of a key that a change intends to write.
    *
    * @param content the new content; null to delete the key
    * @param order the order of a policy; 0 for other kinds
-   * @param before the policy in force until a later content is, if the log does not contain it;
-   *     else null
+   * @param before for content that takes effect later: the policy in force until then, if the log
+   *     does not contain it; otherwise null
    */
   public record Draft(
       PolicyKey key, @Nullable JsonNode content, long order, @Nullable JsonNode before) {
@@ -106,42 +115,44 @@ public final class PolicyEditor {
     }
   }
 
-  /** A change. It may be tried several times, each time on a newer state. */
+  /**
+   * A change of the policies. The editor may apply it several times, each time to a newer state.
+   */
   public interface Change {
     /**
-     * Returns the entries to change; none if the state is already as intended.
+     * Returns the entries to write; an empty list if the state is already as intended.
      *
-     * @throws RefusedException if the change does not fit this state
+     * @throws RefusedException if the change cannot be applied to this state
      */
     List<Draft> on(PolicyLogState state) throws RefusedException;
 
     /**
      * Returns whether the change replaces the whole policy set. Only such a change may be the first
-     * one, or replace unreadable entries.
+     * change of a log, or replace unreadable entries.
      */
     default boolean isWhole() {
       return false;
     }
 
     /**
-     * Returns whether the change is made only if nothing is published: neither a version nor a
-     * record that this release cannot read. Otherwise it changes nothing.
+     * Returns whether the change applies only to an empty log. If the log contains a version, or a
+     * record that this release cannot read, the change has no effect.
      */
     default boolean isFirst() {
       return false;
     }
 
     /**
-     * Reviews everything that the change would write, including deletions of unreadable records,
-     * before it is written.
+     * Reviews all entries that the change would write, including deletions of unreadable records.
+     * Called before the entries are written.
      *
      * @throws RefusedException if the change must not be made
      */
     default void review(PolicyLogState state, List<Draft> drafts) throws RefusedException {}
 
     /**
-     * Returns the minimum version of the change; it is later than the old versions if the log was
-     * lost.
+     * Returns the minimum version of the change. After a loss of the log it exceeds all earlier
+     * versions.
      */
     default long leastVersion() {
       return 1;
@@ -152,10 +163,10 @@ public final class PolicyEditor {
    * The result of a change.
    *
    * @param before the state to which the change was applied
-   * @param after the state after the change; the same if nothing had to change
+   * @param after the state after the change; equal to {@code before} if the change had no effect
    */
   public record Outcome(PolicyLogState before, PolicyLogState after) {
-    /** Returns whether anything was changed. */
+    /** Returns whether the change had an effect. */
     public boolean isChange() {
       return after.version() != before.version();
     }
@@ -167,9 +178,9 @@ public final class PolicyEditor {
     INVALID,
     /** The object to change does not exist. */
     NOT_FOUND,
-    /** It was changed after the caller read it. */
+    /** The object was changed after the caller read it. */
     CHANGED_SINCE,
-    /** Kafka does not reply, or the topics are missing. */
+    /** Kafka does not reply, or the topics do not exist. */
     UNAVAILABLE
   }
 
@@ -203,19 +214,19 @@ public final class PolicyEditor {
   }
 
   /**
-   * Makes a change completely or not at all. Blocks until Kafka has committed it.
+   * Applies a change completely or not at all. Blocks until Kafka has committed the change.
    *
-   * @param changedBy the person who makes the change, in free text
-   * @param timeout how long to try
-   * @throws RefusedException if the change was not made; with {@link Reason#UNAVAILABLE} it may
-   *     have been made if Kafka became unavailable during the commit
+   * @param changedBy the author of the change, as free text
+   * @param timeout maximum time for all attempts
+   * @throws RefusedException if the change was not made. With {@link Reason#UNAVAILABLE} the change
+   *     may have been made, if Kafka became unavailable during the commit
    */
   public Outcome change(String changedBy, Duration timeout, Change change) throws RefusedException {
     long deadlineNanos = System.nanoTime() + timeout.toNanos();
     Attempt attempt = new Attempt(printable(changedBy), change, deadlineNanos);
     try {
       if (!turn.tryLock(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
-        throw unavailable(new TimeoutException("other editors changed policies the whole time"));
+        throw unavailable(new TimeoutException("timed out while other editors changed policies"));
       }
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
@@ -228,7 +239,7 @@ public final class PolicyEditor {
     }
   }
 
-  /** Returns a name without control characters, for one line. */
+  /** Returns a name with its control characters replaced, so that it fits into one line. */
   private static String printable(String name) {
     StringBuilder shown = new StringBuilder();
     name.codePoints()
@@ -251,13 +262,16 @@ public final class PolicyEditor {
     Throwable cause = failed.getCause() == null ? failed : failed.getCause();
     String why =
         isFencing(failed)
-            ? "other editors changed policies the whole time; try again"
+            ? "timed out while other editors changed policies; try again"
             : KafkaRefusal.explain(failed, "Write (or Read)", cause.getMessage());
     return new RefusedException(
         Reason.UNAVAILABLE, List.of("Kafka at " + kafka + " (WEIR_KAFKA): " + why), failed);
   }
 
-  /** One change, tried until it is made or refused, or the timeout passes. Not thread-safe. */
+  /**
+   * The attempts to apply one change, until it is made or refused, or the timeout passes. Not
+   * thread-safe.
+   */
   private final class Attempt {
     private final String changedBy;
     private final Change change;
@@ -277,7 +291,7 @@ public final class PolicyEditor {
     }
 
     Outcome run() throws RefusedException {
-      Exception last = new TimeoutException("the timeout passed before Kafka was reached");
+      Exception last = new TimeoutException("timed out before the first request to Kafka");
       while (System.nanoTime() < deadlineNanos && !Thread.currentThread().isInterrupted()) {
         long beganNanos = System.nanoTime();
         try {
@@ -291,7 +305,11 @@ public final class PolicyEditor {
         } catch (RecordTooLargeException tooLarge) {
           throw new RefusedException(
               Reason.INVALID,
-              List.of("a policy or client has more than " + Topic.MAX_RECORD_BYTES + " bytes"),
+              List.of(
+                  "a policy, or the settings of a client, must have at most "
+                      + ""
+                      + Topic.MAX_RECORD_BYTES
+                      + " bytes"),
               tooLarge);
         } catch (PolicyLogState.InvalidPoliciesException invalid) {
           throw new RefusedException(Reason.INVALID, invalid.problems(), invalid);
@@ -307,8 +325,8 @@ public final class PolicyEditor {
     }
 
     /**
-     * Reads the log before the transaction begins, so that little remains to read while others
-     * wait.
+     * Attempts the change with one reader. Reads the log before the transaction begins, so that
+     * other editors wait only while new records are read.
      */
     private Outcome tryWithOneReader()
         throws RefusedException, PolicyLogState.InvalidPoliciesException {
@@ -334,7 +352,10 @@ public final class PolicyEditor {
       }
     }
 
-    /** Reads the whole log while no other editor can change it; it may be incomplete or invalid. */
+    /**
+     * Attempts a change that replaces the whole set. Reads the whole log within the transaction.
+     * The log may be incomplete or invalid.
+     */
     private Outcome tryWhole() throws RefusedException, PolicyLogState.InvalidPoliciesException {
       try (Transaction transaction = new Transaction();
           PolicyLogReader reader = PolicyLogReader.open(kafka, clientId)) {
@@ -377,7 +398,10 @@ public final class PolicyEditor {
       return new Outcome(before, after);
     }
 
-    /** Recognizes this change in the log: it was made, but Kafka's answer was lost. */
+    /**
+     * Checks whether an entry belongs to this change. If so, an earlier attempt made the change,
+     * and Kafka's reply was lost.
+     */
     private void look(PolicyEntry entry) {
       wasMade |= entry.change().id().equals(id);
     }
@@ -390,20 +414,20 @@ public final class PolicyEditor {
             Reason.INVALID,
             List.of(
                 refusal,
-                "change it with the release that wrote it, or publish everything again:"
-                    + " weir policies apply FILE"),
+                "change it with the release of Weir that wrote it, or publish a complete file: "
+                    + "weir policies apply FILE"),
             null);
       }
       if (before.version() == 0) {
         throw new RefusedException(
             Reason.INVALID,
-            "nothing is published; publish a policy file first: weir policies apply FILE");
+            "no policies are published; publish a policy file first: weir policies apply FILE");
       }
     }
 
     /**
-     * Adds deletions of the entries that are unreadable or invalid, unless the change writes them
-     * again. The switch and the notes of files stay, because they are not part of the file.
+     * Adds deletions of unreadable and invalid entries whose keys the change does not write. Keeps
+     * the enforcement switch and the notes of applied files, because a file does not contain them.
      */
     private void addBeyondTheState(PolicyLogReader reader, List<Draft> drafts) {
       Set<PolicyKey> keys = new TreeSet<>(reader.keysBeyondTheState());
@@ -458,7 +482,7 @@ public final class PolicyEditor {
       return entry == null ? reader.beyondTheState(key) : entry;
     }
 
-    /** A transaction; beginning it ends the transactions of all other editors. */
+    /** A Kafka transaction. Its start fences off all other editors. */
     private final class Transaction implements AutoCloseable {
       private final KafkaProducer<byte[], byte[]> producer = producer(left());
       private final AtomicReference<@Nullable Exception> failed = new AtomicReference<>();
@@ -500,10 +524,10 @@ public final class PolicyEditor {
         if (failure != null) {
           throw failure instanceof KafkaException ofKafka
               ? ofKafka
-              : new KafkaException("a policy was not written", failure);
+              : new KafkaException("a policy record could not be written", failure);
         }
         if (System.nanoTime() > deadlineNanos) {
-          throw new TimeoutException("the policies were not written in time");
+          throw new TimeoutException("timed out while writing the policies");
         }
       }
 
@@ -519,7 +543,8 @@ public final class PolicyEditor {
   }
 
   /**
-   * Waits for a random time, up to the duration of the attempt, so that a faster editor can finish.
+   * Waits for a random time, at most the duration of the failed attempt, so that another editor can
+   * finish.
    */
   private static void pause(long tookNanos) {
     long most = Math.max(MIN_PAUSE_MILLIS, Math.min(MAX_PAUSE_MILLIS, tookNanos / 1_000_000));
@@ -531,8 +556,8 @@ public final class PolicyEditor {
   }
 
   /**
-   * Returns the content in force until a draft is; null if the draft is in force now, or there is
-   * none.
+   * Returns the content in force until the draft takes effect. Returns null if the draft takes
+   * effect now, or if there is no earlier content.
    */
   private static @Nullable JsonNode untilThen(
       @Nullable PolicyEntry present, Draft draft, long now) {

@@ -17,16 +17,16 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The changes that operators make. Stateless and thread-safe. */
+/** Creates the changes by which operators edit policies. Stateless and thread-safe. */
 public final class PolicyEdits {
-  /** The expected version of a key that may have any version. */
+  /** Expected version that matches any version of a key, or a missing key. */
   public static final long ANY_VERSION = -1;
 
-  /** The settings of policy files. */
+  /** The names of the settings of policy files. */
   static final List<String> SETTINGS =
       List.of("default_plan", "unknown_clients", "unmatched_calls");
 
-  /** The expected version of a key that must exist, with any version. */
+  /** Expected version that matches any version of a key that exists. */
   public static final long SOME_VERSION = -2;
 
   private static final Set<PolicyKey.Kind> OF_FILES =
@@ -38,7 +38,7 @@ public final class PolicyEdits {
 
   private PolicyEdits() {}
 
-  /** A change that replaces the whole set. */
+  /** A change that replaces the whole policy set. */
   private interface WholeChange extends Change {
     @Override
     default boolean isWhole() {
@@ -46,7 +46,7 @@ public final class PolicyEdits {
     }
   }
 
-  /** A change of the whole set that is made only if nothing is published. */
+  /** A change of the whole policy set that has an effect only on an empty log. */
   private interface FirstChange extends WholeChange {
     @Override
     default boolean isFirst() {
@@ -54,7 +54,7 @@ public final class PolicyEdits {
     }
   }
 
-  /** Publishes again the policies that a node still has, if nothing is published any more. */
+  /** Returns a change that publishes the policies that a node still has, after the log was lost. */
   static Change restore(PolicyLogState known) {
     return new FirstChange() {
       @Override
@@ -76,10 +76,10 @@ public final class PolicyEdits {
   }
 
   /**
-   * Sets one key. A new policy is placed after all others.
+   * Returns a change that writes one key. A new policy gets the last place in the order.
    *
-   * @param seen the version of the key's entry that the caller has seen; 0 if it saw none, {@link
-   *     #ANY_VERSION} if it does not matter, {@link #SOME_VERSION} if an entry must exist
+   * @param seen the expected version of the key's entry; 0 if the key must not exist, {@link
+   *     #ANY_VERSION} for no condition, {@link #SOME_VERSION} if the key must exist
    */
   public static Change put(PolicyKey key, JsonNode content, long seen) {
     JsonNode wanted = PolicyEntryCodec.normal(content);
@@ -94,7 +94,7 @@ public final class PolicyEdits {
   }
 
   /**
-   * Deletes one key.
+   * Returns a change that deletes one key.
    *
    * @param seen as in {@link #put}
    */
@@ -110,7 +110,7 @@ public final class PolicyEdits {
   }
 
   /**
-   * Sets the strongest mode that all policies may have.
+   * Returns a change that sets the enforcement switch, which limits the mode of all policies.
    *
    * @param seen as in {@link #put}
    */
@@ -126,9 +126,9 @@ public final class PolicyEdits {
   }
 
   /**
-   * Replaces all policies, plans, clients and settings with those of a file. Refused if clients
-   * would lose API keys: only the log has the hash of a created key, and its callers would be
-   * refused immediately.
+   * Returns a change that replaces all policies, plans, clients and settings by those of a file.
+   * The change is refused if a client would lose an API key. The reason is that only the log has
+   * the hashes of created keys, and Weir would immediately refuse their callers.
    *
    * @param file the file
    */
@@ -136,13 +136,14 @@ public final class PolicyEdits {
     return apply(file, false);
   }
 
-  /** Publishes a file if nothing is published; otherwise changes nothing. */
+  /** Returns a change that publishes a file if the log is empty, and otherwise has no effect. */
   static Change publishFirst(AppliedFile file) {
     return (FirstChange) state -> withNote(state, file, drafts(state, file.tree()));
   }
 
   /**
-   * Does the same as {@link #apply(AppliedFile)}, but can permit the loss of API keys.
+   * Returns the same change as {@link #apply(AppliedFile)}, but optionally permits the loss of API
+   * keys.
    *
    * @param mayRevokeKeys whether clients may lose API keys
    */
@@ -159,7 +160,7 @@ public final class PolicyEdits {
 
   /** Adds a note with the file's name to the history, unless the file changes nothing. */
   private static List<Draft> withNote(PolicyLogState state, AppliedFile file, List<Draft> drafts) {
-    // an empty file is also published, as the first version
+    // the first version is published even if the file is empty
     if (!drafts.isEmpty() || state.version() == 0) {
       ObjectNode content = PolicyEntryCodec.JSON.createObjectNode();
       content.put("name", file.name());
@@ -168,7 +169,7 @@ public final class PolicyEdits {
     return drafts;
   }
 
-  /** Returns the changes that the policies and clients of a file would make. */
+  /** Returns the drafts that publishing a file would write. */
   public static List<Draft> drafts(PolicyLogState state, JsonNode tree) {
     List<Draft> drafts = new ArrayList<>();
     ContentTexts texts = new ContentTexts();
@@ -235,7 +236,7 @@ public final class PolicyEdits {
     return 1 + state.policyEntries().stream().mapToLong(PolicyEntry::order).max().orElse(0);
   }
 
-  /** Refuses a change if the key's version is not the one that the caller has seen. */
+  /** Refuses a change if the key does not have the expected version. */
   static void requireSeen(PolicyKey key, @Nullable PolicyEntry present, long seen)
       throws RefusedException {
     long version = present == null ? 0 : present.version();
@@ -245,7 +246,12 @@ public final class PolicyEdits {
           Reason.CHANGED_SINCE,
           present == null
               ? "there is no " + key
-              : key + " has version " + version + ", changed by " + present.changedBy());
+              : key
+                  + " now has version "
+                  + version
+                  + ", changed by "
+                  + present.changedBy()
+                  + "; read it again, then repeat the change");
     }
   }
 }

@@ -7,9 +7,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The result of one change for one key. A change of several keys has one version and one entry for
- * each key; all take effect together. Immutable. Contents are kept as JSON text, because a node
- * holds an entry for each client that has settings.
+ * An entry of the policy log: the new content of one key. A change of several keys has one version
+ * and one entry per key, which take effect together. The content is stored as JSON text to save
+ * memory, because a node keeps an entry for each client with settings. Immutable.
  */
 public final class PolicyEntry {
   private final PolicyKey key;
@@ -22,11 +22,12 @@ public final class PolicyEntry {
    * Creates an entry.
    *
    * @param key the changed key
-   * @param change the change that made the entry
-   * @param order position of the policy in answers, ascending; 0 for other kinds
-   * @param content the policy as in a policy file, or the settings; null if the key was deleted
-   * @param untilThen for a policy that comes into force after its change: the policy in force until
-   *     then; null if there is none
+   * @param change the change to which the entry belongs
+   * @param order number that orders the policies in responses, ascending; 0 for other kinds
+   * @param content the policy in the form of a policy file, or the settings; null if the key was
+   *     deleted
+   * @param untilThen for a policy that takes effect later: the policy in force until then; null if
+   *     there is none
    */
   public PolicyEntry(
       PolicyKey key,
@@ -69,15 +70,17 @@ public final class PolicyEntry {
   }
 
   /**
-   * One change. Its entries in one topic share this object.
+   * A change of the policies. All entries of the change in one topic share this object.
    *
    * @param version the version of all policies after the change; at least 1
-   * @param parts the number of entries of the change in the entry's topic
-   * @param policiesVersion the newest version with entries in the topic of policies, including this
-   *     one; 0 if there is none
-   * @param clientsVersion the same for the topic of clients
-   * @param atEpochMillis time of the change, by the clock of its author's machine
-   * @param by the author, in free text
+   * @param parts number of entries of the change in the entry's topic
+   * @param policiesVersion the newest version with entries in the policies topic, including this
+   *     version; 0 if there is none
+   * @param clientsVersion the newest version with entries in the clients topic, including this
+   *     version; 0 if there is none
+   * @param atEpochMillis time of the change by the clock of the author's machine, in milliseconds
+   *     since the epoch
+   * @param by the author, as free text
    * @param id a unique id of the change
    */
   public record Change(
@@ -94,13 +97,14 @@ public final class PolicyEntry {
           || Math.max(policiesVersion, clientsVersion) != version
           || Math.min(policiesVersion, clientsVersion) < 0) {
         throw new IllegalArgumentException(
-            "version "
+            "version and parts must be at least 1, and version must equal the greater of "
+                + "policiesVersion and clientsVersion, but they are version "
                 + version
                 + ", parts "
                 + parts
-                + ", policies "
+                + ", policiesVersion "
                 + policiesVersion
-                + ", clients "
+                + ", clientsVersion "
                 + clientsVersion);
       }
     }
@@ -111,22 +115,22 @@ public final class PolicyEntry {
     return key;
   }
 
-  /** Returns the change that made the entry. */
+  /** Returns the change to which the entry belongs. */
   public Change change() {
     return change;
   }
 
-  /** Returns the position of the policy in answers, ascending; 0 for other kinds. */
+  /** Returns the number that orders the policies in responses, ascending; 0 for other kinds. */
   public long order() {
     return order;
   }
 
-  /** Returns the content, which the caller may modify; null if the change deleted the key. */
+  /** Returns a copy of the content; null if the change deleted the key. */
   public @Nullable JsonNode content() {
     return tree(content);
   }
 
-  /** Returns the content in force until the new one is; null if there is none. */
+  /** Returns the content in force until the new content takes effect; null if there is none. */
   public @Nullable JsonNode untilThen() {
     return tree(untilThen);
   }
@@ -153,12 +157,18 @@ public final class PolicyEntry {
             || PolicyEntryCodec.tree(content).equals(PolicyEntryCodec.tree(text)));
   }
 
-  /** Returns an equal entry that shares the text of its content with others. */
+  /**
+   * Returns a copy of this entry that uses the given array, which has the same content. So entries
+   * can share an array.
+   */
   PolicyEntry sharing(byte[] text) {
     return new PolicyEntry(key, change, order, text, untilThen);
   }
 
-  /** Returns an equal entry that shares an equal change with others. */
+  /**
+   * Returns a copy of this entry that uses the given change object, which is equal. So entries can
+   * share it.
+   */
   PolicyEntry ofChange(Change shared) {
     return new PolicyEntry(key, shared, order, content, untilThen);
   }
@@ -168,7 +178,10 @@ public final class PolicyEntry {
     return change.version();
   }
 
-  /** Returns when the key was changed, by the clock of the author's machine. */
+  /**
+   * Returns the time of the change by the clock of the author's machine, in milliseconds since the
+   * epoch.
+   */
   public long changedAtEpochMillis() {
     return change.atEpochMillis();
   }

@@ -14,12 +14,13 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Encodes entries as records. The value is a JSON object with {@code version, parts,
- * policies_version, clients_version, changed_at_ms, changed_by, change}, for a policy its {@code
- * order}, and the content in a member named after its kind, or {@code deleted: true}. For a policy
- * that is in force later, the earlier one is {@code until_then}. Unknown members are ignored.
- * {@code part} is written for nodes of earlier releases, which refuse a record without it.
- * Stateless and thread-safe.
+ * Encodes policy entries as record values, and decodes them. A value is a JSON object with the
+ * members {@code version, parts, policies_version, clients_version, changed_at_ms, changed_by,
+ * change}. A policy also has the member {@code order}. The content is in a member named after the
+ * kind of the key; a deletion has {@code deleted: true} instead. If a policy takes effect later,
+ * the member {@code until_then} has the earlier policy. The encoder also writes {@code part},
+ * because nodes of earlier releases require it. The decoder ignores unknown members. Stateless and
+ * thread-safe.
  */
 final class PolicyEntryCodec {
   static final ObjectMapper JSON =
@@ -33,7 +34,7 @@ final class PolicyEntryCodec {
 
   private PolicyEntryCodec() {}
 
-  /** Returns the value of an entry's record. */
+  /** Encodes an entry as the value of a record. */
   static byte[] encode(PolicyEntry entry) {
     ByteArrayOutputStream value = new ByteArrayOutputStream(USUAL_BYTES);
     try (JsonGenerator json = JSON.createGenerator(value)) {
@@ -77,7 +78,7 @@ final class PolicyEntryCodec {
     json.writeRawValue(new String(text, StandardCharsets.UTF_8));
   }
 
-  /** Reads the value of a record. */
+  /** Decodes the value of a record. */
   static PolicyEntry decode(PolicyKey key, byte @Nullable [] value)
       throws MalformedRecordException {
     if (value == null) {
@@ -97,7 +98,7 @@ final class PolicyEntryCodec {
     JsonNode content = tree.path(key.kind().word());
     boolean isDeleted = tree.path(DELETED).asBoolean(false);
     if (key.kind() == PolicyKey.Kind.UNKNOWN && !isDeleted) {
-      content = tree; // an unknown kind is never valid, whatever its content
+      content = tree; // PolicyLogState refuses an unknown kind, whatever its content
     }
     if (isDeleted != content.isMissingNode()) {
       throw new MalformedRecordException(
@@ -122,7 +123,7 @@ final class PolicyEntryCodec {
     }
   }
 
-  /** Returns the version in a value that is not a valid entry; 0 if it has none. */
+  /** Returns the version in a value that is no valid entry; 0 if the value has no version. */
   static long versionIfReadable(byte @Nullable [] value) {
     if (value == null) {
       return 0;
@@ -143,7 +144,7 @@ final class PolicyEntryCodec {
     return value.longValue();
   }
 
-  /** Reads a text that {@link #bytes} wrote. */
+  /** Parses a JSON text that {@link #bytes} wrote. */
   static JsonNode tree(byte[] text) {
     try {
       return JSON.readTree(text);
@@ -152,7 +153,10 @@ final class PolicyEntryCodec {
     }
   }
 
-  /** Returns a tree as it is after writing and reading, so that equal contents are equal. */
+  /**
+   * Returns a normalized tree, obtained by writing and parsing it. So trees with the same content
+   * are equal.
+   */
   static JsonNode normal(JsonNode tree) {
     return tree(bytes(tree));
   }

@@ -23,15 +23,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The policies that a node enforces. Follows the log, and replaces the whole set at once when a
- * change takes effect. While Kafka is unavailable the node keeps its policies. A node that starts
- * then uses the last version on its disk, or else its policy file. Thread-safe.
+ * Provides the policies that a node enforces. It follows the policy log, and replaces the whole set
+ * atomically when a change takes effect. While Kafka is unavailable the node keeps its policies. A
+ * node that starts without Kafka uses the last version on its disk, or else its policy file.
+ * Thread-safe.
  */
 public final class PolicyFollower implements AutoCloseable {
-  /** How long a start waits for the log if there are other policies to use. */
+  /**
+   * Maximum time without a new record that a start waits for the log if the node has a snapshot or
+   * a file.
+   */
   private static final Duration START_TIMEOUT = Duration.ofSeconds(3);
 
-  /** How long a start waits for the log if there are no other policies. */
+  /**
+   * Maximum time without a new record that a start waits for the log if the node has no other
+   * policies.
+   */
   private static final Duration LONG_START_TIMEOUT = Duration.ofSeconds(15);
 
   private static final Duration READ_TIMEOUT = Duration.ofSeconds(10);
@@ -50,14 +57,14 @@ public final class PolicyFollower implements AutoCloseable {
 
   /** The source of the policies in force. */
   public enum Source {
-    /** The log, which the node follows. */
+    /** The policy log. */
     LOG,
-    /** The last version on the node's disk; the log could not be read yet. */
+    /** The last version on the node's disk, while the log cannot be read. */
     SNAPSHOT,
-    /** The node's policy file; the log could not be read yet, and the disk has no version. */
+    /** The node's policy file, while the log cannot be read and the disk has no version. */
     FILE;
 
-    /** Returns the name of the source in health answers. */
+    /** Returns the name of the source in health responses. */
     public String word() {
       return name().toLowerCase(Locale.ROOT);
     }
@@ -68,8 +75,9 @@ public final class PolicyFollower implements AutoCloseable {
    *
    * @param state the current version
    * @param set the policies of that version that are currently in force
-   * @param matcher the same, compiled
-   * @param untilMillis time at which other policies of that version come into force
+   * @param matcher the compiled form of {@code set}
+   * @param untilMillis time at which the set of this version changes next, in milliseconds since
+   *     the epoch
    * @param source the source of the version
    */
   public record InForce(
@@ -81,14 +89,14 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   /**
-   * Whether the policies in force are the newest, for readiness answers.
+   * Reports whether the newest published policies are in force. Used in health responses.
    *
    * @param ok false if the log cannot be followed, or its newest version is invalid
-   * @param detail the reason; empty if ok
+   * @param detail the reason; empty if {@code ok}
    */
   public record Health(boolean ok, String detail, long version, Source source) {}
 
-  /** Thrown when there are no policies to enforce. The message gives the reason. */
+  /** Thrown when a node has no policies to enforce. The message states the reason. */
   public static final class NoPoliciesException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -139,12 +147,13 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   /**
-   * Starts to follow the log, and returns when there are policies to enforce: the log was read to
-   * its end, or Kafka does not reply and there is another source.
+   * Starts to follow the log. Returns when the log was read to its end, or when Kafka does not
+   * reply and the node has another source of policies.
    *
    * @param folder the folder of the node's snapshot
-   * @param file the node's policy file; null if it has none
-   * @param clock the time that decides which policies are in force, in milliseconds since 1970
+   * @param file the node's policy file; null if the node has none
+   * @param clock returns the time that determines which policies are in force, in milliseconds
+   *     since the epoch
    * @throws NoPoliciesException if the log cannot be read and there is no other source, or if the
    *     log is empty and there is no file
    */
@@ -186,9 +195,10 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   /**
-   * Publishes the node's file if nothing is published, and waits until it is in force. Published
-   * policies stay in force; a log event reports the difference. Must be called when the node's
-   * start can no longer fail. If Kafka does not reply, the follower retries until it does.
+   * Publishes the node's file if the log is empty, and waits until the file is in force. If
+   * policies are already published, they stay in force, and a log event reports the difference.
+   * Must be called when the node's start can no longer fail. If Kafka does not reply, the follower
+   * retries until it does.
    *
    * @param timeout maximum time to wait
    */
@@ -274,22 +284,22 @@ public final class PolicyFollower implements AutoCloseable {
     return present;
   }
 
-  /** Returns the policies in force, compiled. */
+  /** Returns the compiled policies in force. */
   public PolicyMatcher matcher() {
     return inForce().matcher();
   }
 
-  /** Returns the set in force. */
+  /** Returns the policy set in force. */
   public PolicySet set() {
     return inForce().set();
   }
 
-  /** Returns why the newest version may not be in force; null if it is in force. */
+  /** Returns the reason why the newest version may not be in force; null if it is in force. */
   public @Nullable String problem() {
     return problem;
   }
 
-  /** Returns whether the policies in force are the newest. */
+  /** Returns whether the newest published policies are in force. */
   public Health health() {
     InForce present = inForce();
     String reason = problem;
@@ -305,7 +315,7 @@ public final class PolicyFollower implements AutoCloseable {
   /**
    * Waits until the given version, or a later one, is in force.
    *
-   * @return false if the timeout passed before
+   * @return false if the timeout passed first
    */
   public boolean awaitVersion(long version, Duration timeout) {
     long left = timeout.toNanos();
@@ -352,7 +362,7 @@ public final class PolicyFollower implements AutoCloseable {
       return PAUSE_MILLIS;
     }
 
-    /** Wakes the reader up; this happens only in order to stop. */
+    /** Wakes the reader up. Called only to stop the thread. */
     @Override
     public void wakeUp(Thread worker) {
       PolicyLogReader current = reader;
@@ -388,7 +398,7 @@ public final class PolicyFollower implements AutoCloseable {
     return Duration.ofMillis(Math.max(1, Math.min(POLL.toMillis(), left)));
   }
 
-  /** Puts policies in force whose time has come. */
+  /** Puts policies into force whose {@code effective_from} has been reached. */
   private void followTime() {
     InForce present = inForce;
     long now = clock.getAsLong();
@@ -398,8 +408,9 @@ public final class PolicyFollower implements AutoCloseable {
   }
 
   /**
-   * Publishes the node's file if nothing is published; if the log was lost, publishes the policies
-   * that this node still has. Does nothing while the log has entries that the node cannot use.
+   * Publishes the node's file if the log is empty. If the log was lost, publishes the policies that
+   * this node still has instead. Does nothing while the log contains entries that the node cannot
+   * use.
    */
   private void settle(PolicyLogState state, @Nullable String refusal) {
     AppliedFile given = file;
@@ -429,14 +440,17 @@ public final class PolicyFollower implements AutoCloseable {
     } catch (RefusedException refused) {
       LOG.error(
           "policy_file_not_published file={} detail=\"{}\"", given.name(), refused.getMessage());
-      // meanwhile the node follows the log
+      // the node follows the log until the next attempt
       nextSettleNanos = System.nanoTime() + SETTLE_NANOS;
       settleProblem = "the policy file is not published: " + refused.getMessage();
       setProblem(settleProblem);
     }
   }
 
-  /** Logs that the published policies differ from the node's file. A start changes nothing. */
+  /**
+   * Logs a warning if the published policies differ from the node's file. The start does not change
+   * them.
+   */
   private static void warnOfDifference(AppliedFile given, PolicyLogState state) {
     int differences = PolicyEdits.drafts(state, given.tree()).size();
     if (differences > 0) {
@@ -549,7 +563,10 @@ public final class PolicyFollower implements AutoCloseable {
     }
   }
 
-  /** Sets the reason why the newest version may not be in force, and wakes a waiting start. */
+  /**
+   * Sets the reason why the newest version may not be in force; null for none. Wakes a waiting
+   * start.
+   */
   private void setProblem(@Nullable String reason) {
     lock.lock();
     try {

@@ -5,7 +5,8 @@ import io.weir.topics.catalog.Topics;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * The object of a change: one policy, client or switch, or the note that a file was applied.
+ * Identifies an object that a change writes: for example one policy, one client, or the enforcement
+ * switch.
  *
  * @param kind the kind of object
  * @param name the name, unique within its kind
@@ -13,27 +14,27 @@ import org.apache.kafka.common.TopicPartition;
 public record PolicyKey(Kind kind, String name) implements Comparable<PolicyKey> {
   private static final char SEPARATOR = '/';
 
-  /** The switch that sets the mode of all policies. */
+  /** The enforcement switch, which limits the mode of all policies. */
   public static final PolicyKey ENFORCEMENT = new PolicyKey(Kind.SWITCH, "enforcement");
 
-  /** The kinds. */
+  /** The kinds of objects. */
   public enum Kind {
     /** A policy. */
     POLICY("policy"),
     /** The settings of one client. */
     CLIENT("client"),
-    /** A plan: the policies of its clients. */
+    /** A plan, which lists policies for its clients. */
     PLAN("plan"),
     /**
-     * A setting of policy files: {@code default_plan}, {@code unknown_clients}, {@code
+     * A setting of policy files: {@code default_plan}, {@code unknown_clients} or {@code
      * unmatched_calls}.
      */
     SETTING("setting"),
-    /** A setting for all policies together. */
+    /** A switch for all policies, which is not part of policy files. */
     SWITCH("switch"),
-    /** A policy file that was applied, identified by its digest. */
+    /** A note that a policy file was applied, identified by the file's digest. */
     FILE("file"),
-    /** An entry that a newer release of Weir wrote; the name is the key of its records. */
+    /** An object of a newer release of Weir. Its name is the record key. */
     UNKNOWN("unknown");
 
     private final String word;
@@ -73,18 +74,18 @@ public record PolicyKey(Kind kind, String name) implements Comparable<PolicyKey>
     return new PolicyKey(Kind.FILE, digest);
   }
 
-  /** Returns the partition of the records of this key. */
+  /** Returns the partition that contains the records of this object. */
   TopicPartition partition() {
     return new TopicPartition(
         kind == Kind.CLIENT ? Topics.CLIENTS.name() : Topics.POLICIES.name(), 0);
   }
 
-  /** Returns the key of the records: a client's name, or the kind and the name. */
+  /** Returns the record key: the name of a client, or the kind and the name of any other object. */
   String recordKey() {
     return kind == Kind.CLIENT || kind == Kind.UNKNOWN ? name : kind.word + SEPARATOR + name;
   }
 
-  /** Returns the key of a record. */
+  /** Returns the object that a record describes. */
   static PolicyKey ofRecord(String topic, String recordKey) {
     if (topic.equals(Topics.CLIENTS.name())) {
       return ofClient(recordKey);

@@ -29,13 +29,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the log of policies from its beginning to its end, then new records. A change takes effect
- * when all of its entries were read, in the order of the versions, whatever their topics. Not
- * thread-safe, except for {@link #wakeUp} and {@link #progress}.
+ * Reads the policy log, which consists of the policies topic and the clients topic. It first reads
+ * to the current end, and then follows new records. A change takes effect when all of its entries
+ * in both topics were read. Changes take effect in the order of their versions. Not thread-safe,
+ * except for {@link #wakeUp} and {@link #progress}.
  *
- * <p>Each entry contains the newest versions with entries in the two topics. Compaction removes
- * none of a topic's newest entries, because each is the newest of its key. So a reader at the end
- * of both topics knows whether it has everything, and whether a topic was lost.
+ * <p>Each entry contains the newest version that has entries in each of the two topics. Compaction
+ * never removes the entries of a topic's newest version, because each is the newest of its key. So
+ * a reader at the end of both topics can detect missing entries and a lost topic.
  */
 public final class PolicyLogReader implements AutoCloseable {
   private static final TopicPartition POLICIES = new TopicPartition(Topics.POLICIES.name(), 0);
@@ -50,7 +51,10 @@ public final class PolicyLogReader implements AutoCloseable {
   /** Maximum delay between two entries of a change. */
   private static final long MAX_GAP_NANOS = Duration.ofSeconds(5).toNanos();
 
-  /** How often a follower checks that Kafka replies and that the topics were not replaced. */
+  /**
+   * Interval at which {@link #follow} checks that Kafka replies and that the topics were not
+   * replaced.
+   */
   private static final long CHECK_NANOS = Duration.ofSeconds(3).toNanos();
 
   private static final Duration LOOK_TIMEOUT = Duration.ofSeconds(2);
@@ -60,19 +64,22 @@ public final class PolicyLogReader implements AutoCloseable {
   private final KafkaConsumer<byte[], byte[]> consumer;
   private final LongSupplier nanoTime;
 
-  /** The newest entry of each key at the first end of the log, until these have taken effect. */
+  /**
+   * The newest entry of each key, read up to the first end of the log. Empty after these entries
+   * have taken effect.
+   */
   private final Map<PolicyKey, PolicyEntry> newest = new HashMap<>();
 
-  /** The newest version with entries in each topic, and the number of entries read. */
+  /** The newest version in each topic, with the number of its entries that were read. */
   private final Map<String, Newest> newestOf = new HashMap<>();
 
   /** The offset after the last record read, by topic. */
   private final Map<String, Long> readTo = new HashMap<>();
 
-  /** Changes after the first end of the log that have not taken effect. */
+  /** The changes after the first end of the log that have not taken effect, by version. */
   private final TreeMap<Long, Waiting> waiting = new TreeMap<>();
 
-  /** Unreadable records that no later change of their key has replaced. */
+  /** The unreadable records that no later record of their key has replaced, with the reason. */
   private final TreeMap<PolicyKey, String> unreadable = new TreeMap<>();
 
   private long unreadableVersion;
@@ -81,14 +88,14 @@ public final class PolicyLogReader implements AutoCloseable {
   private @Nullable String refusal;
   private boolean wasReadToTheEnd;
 
-  /** The newest version at the first end of the log. */
+  /** The newest version when the reader first reached the end of the log. */
   private long readThrough;
 
   private long waitingSinceNanos;
   private long checkedNanos;
   private final AtomicLong progress = new AtomicLong();
 
-  /** The change of the last entry read; the entries of a change share it. */
+  /** The change of the last entry that was read. All entries of a change share one object. */
   private PolicyEntry.@Nullable Change lastChange;
 
   private PolicyLogReader(KafkaConsumer<byte[], byte[]> consumer, LongSupplier nanoTime) {
@@ -97,8 +104,8 @@ public final class PolicyLogReader implements AutoCloseable {
   }
 
   /**
-   * A change that has not taken effect. It counts its entries as they arrive: counting them after
-   * every poll would take time quadratic in their number. Not thread-safe.
+   * A change that has not taken effect. It counts its entries as they arrive, because a count after
+   * every poll would take quadratic time. Not thread-safe.
    */
   private static final class Waiting {
     private final List<PolicyEntry> entries = new ArrayList<>();
@@ -123,7 +130,7 @@ public final class PolicyLogReader implements AutoCloseable {
     }
   }
 
-  /** The newest version of a topic. */
+  /** The newest version in a topic. */
   private record Newest(PolicyEntry entry, int read) {
     boolean isWhole() {
       return read == entry.change().parts();
@@ -131,8 +138,8 @@ public final class PolicyLogReader implements AutoCloseable {
   }
 
   /**
-   * Thrown when reading cannot continue at its position, and the log must be read from its
-   * beginning.
+   * Thrown when the reader cannot continue at its position, so that the log must be read again from
+   * its beginning.
    */
   static final class LogReplacedException extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -164,9 +171,9 @@ public final class PolicyLogReader implements AutoCloseable {
   }
 
   /**
-   * Opens a reader that has read nothing. Does not contact Kafka.
+   * Opens a reader at the beginning of the log. Does not contact Kafka.
    *
-   * @param clientId the name by which brokers identify it
+   * @param clientId the client id of the Kafka consumer
    * @throws org.apache.kafka.common.KafkaException if no address of Kafka can be resolved
    */
   public static PolicyLogReader open(KafkaConnection kafka, String clientId) {
@@ -189,22 +196,22 @@ public final class PolicyLogReader implements AutoCloseable {
         nanoTime);
   }
 
-  /** Returns the content of the log, up to the newest valid version. */
+  /** Returns the content of the log up to the newest valid version. */
   public PolicyLogState state() {
     return state;
   }
 
   /**
-   * Returns why versions newer than the state's are not in force; null if there are none. A newer
-   * release of Weir, or another program, wrote them.
+   * Returns the reason why newer versions than {@link #state} are not in force; null if there are
+   * none. A newer release of Weir or another program may have written them.
    */
   public @Nullable String refusal() {
     return refusal;
   }
 
   /**
-   * Returns the keys with records that are not in the state: unreadable records and invalid
-   * entries.
+   * Returns the keys of unreadable records and invalid entries, which are not part of {@link
+   * #state}.
    */
   Set<PolicyKey> keysBeyondTheState() {
     Set<PolicyKey> keys = new HashSet<>(unreadable.keySet());
@@ -214,33 +221,39 @@ public final class PolicyLogReader implements AutoCloseable {
     return keys;
   }
 
-  /** Returns the newest entry of a key that was read but is not in the state; null for none. */
+  /**
+   * Returns the newest entry of a key that was read but is not part of {@link #state}; null if
+   * there is none.
+   */
   @Nullable PolicyEntry beyondTheState(PolicyKey key) {
     return newest.get(key);
   }
 
   /**
-   * Returns the newest version with entries in one of the topics; 0 if it has none.
+   * Returns the newest version with entries in one of the topics; 0 if the topic has none.
    *
-   * @param ofClients true for the topic of clients, false for that of policies
+   * @param ofClients true for the clients topic, false for the policies topic
    */
   long newestVersion(boolean ofClients) {
     Newest found = newestOf.get((ofClients ? CLIENTS : POLICIES).topic());
     return found == null ? 0 : found.entry.version();
   }
 
-  /** Returns the same version, or 0 if not all of its entries can be read. */
+  /**
+   * Returns the same as {@link #newestVersion} if all entries of that version were read, otherwise
+   * 0.
+   */
   long newestWholeVersion(boolean ofClients) {
     Newest found = newestOf.get((ofClients ? CLIENTS : POLICIES).topic());
     return found == null || !found.isWhole() ? 0 : found.entry.version();
   }
 
-  /** Returns the greatest version that was read, in force or not. */
+  /** Returns the greatest version that was read, whether or not it is in force. */
   long greatestVersion() {
     return Math.max(unreadableVersion, Math.max(newestVersion(false), newestVersion(true)));
   }
 
-  /** Returns a number that grows while records are read. Thread-safe. */
+  /** Returns the number of records read so far. Thread-safe. */
   public long progress() {
     return progress.get();
   }
@@ -249,8 +262,8 @@ public final class PolicyLogReader implements AutoCloseable {
    * Reads from the beginning to the current end of the log.
    *
    * @param timeout maximum time without a new record
-   * @param listener receives every entry in the order of each topic
-   * @return the state at that point
+   * @param listener receives every entry; the entries of one topic arrive in order
+   * @return the state at the end of the log
    * @throws NoSuchLogException if the topics do not exist
    * @throws IncompleteLogException if a topic of the log was lost
    * @throws org.apache.kafka.common.KafkaException if Kafka does not reply
@@ -275,13 +288,13 @@ public final class PolicyLogReader implements AutoCloseable {
     return state;
   }
 
-  /** Reads as {@link #readToEnd(Duration, Consumer)} does, without a listener. */
+  /** Does the same as {@link #readToEnd(Duration, Consumer)}, without a listener. */
   public PolicyLogState readToEnd(Duration timeout) {
     return readToEnd(timeout, entry -> {});
   }
 
   /**
-   * Reads on to the current end of the log, after {@link #readToEnd}.
+   * Reads the records written since {@link #readToEnd}, up to the current end of the log.
    *
    * @param timeout maximum time without a new record
    * @param listener receives every entry that is read
@@ -337,7 +350,10 @@ public final class PolicyLogReader implements AutoCloseable {
     return true;
   }
 
-  /** Returns which of the newest versions is missing; null if none is. */
+  /**
+   * Returns a description of a newest version whose entries are incomplete; null if both topics are
+   * complete.
+   */
   private @Nullable String lacks() {
     Newest top = null;
     for (Newest each : newestOf.values()) {
@@ -363,15 +379,15 @@ public final class PolicyLogReader implements AutoCloseable {
         + " lacks version "
         + version
         + (found == null ? "" : " (records read: " + found.read + ")")
-        + "; the topic may have been deleted. Publish everything again: weir policies apply FILE";
+        + "; the topic may have been deleted. Publish a complete file: weir policies apply FILE";
   }
 
   /**
-   * Reads the records written since.
+   * Reads the records written since the previous call.
    *
    * @param longest maximum time to wait for a record
-   * @return the state after reading; the same as before if nothing took effect
-   * @throws LogReplacedException if the log was replaced by another one
+   * @return the state after reading; the same object as before if no change took effect
+   * @throws LogReplacedException if a topic was replaced, or the log has a gap
    * @throws org.apache.kafka.common.KafkaException if Kafka does not reply
    */
   public PolicyLogState follow(Duration longest) {
@@ -466,7 +482,7 @@ public final class PolicyLogReader implements AutoCloseable {
     }
   }
 
-  /** Puts complete changes into effect, in the order of their versions. */
+  /** Puts all complete changes into effect, in the order of their versions. */
   private void applyCompleteChanges() {
     List<PolicyEntry> changes = new ArrayList<>(newest.values());
     long last = Math.max(state.version(), readThrough);
@@ -485,7 +501,7 @@ public final class PolicyLogReader implements AutoCloseable {
   }
 
   /**
-   * Puts changes into effect. Invalid changes do not take effect; they wait until a later change
+   * Puts changes into effect. If the result is invalid, the changes wait until a later change
    * corrects them.
    *
    * @return whether the changes took effect
@@ -510,7 +526,10 @@ public final class PolicyLogReader implements AutoCloseable {
     return reason == null;
   }
 
-  /** Ends a wait for Kafka with an exception. Thread-safe. */
+  /**
+   * Interrupts a wait for Kafka with a {@link org.apache.kafka.common.errors.WakeupException}.
+   * Thread-safe.
+   */
   public void wakeUp() {
     consumer.wakeup();
   }

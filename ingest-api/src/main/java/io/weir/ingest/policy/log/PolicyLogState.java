@@ -30,8 +30,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All policies as of one version of the log: the current entry of every key, and the set that nodes
- * enforce. Immutable.
+ * The content of the policy log as of one version: the newest entry of every key, and the policies
+ * that nodes enforce. Immutable.
  */
 public final class PolicyLogState {
   private static final Comparator<PolicyEntry> IN_ORDER =
@@ -65,10 +65,11 @@ public final class PolicyLogState {
   }
 
   /**
-   * A policy, and the earlier one that it replaces.
+   * A policy with its start time, and the earlier policy that it replaces.
    *
-   * @param policy in force from that time on
-   * @param fromMillis start of its validity in milliseconds since 1970; 0 if unlimited
+   * @param policy the policy in force from {@code fromMillis} on
+   * @param fromMillis time from which {@code policy} is in force, in milliseconds since the epoch;
+   *     0 if it has no start
    * @param before the policy in force until then; null for none
    */
   private record Timed(Policy policy, long fromMillis, @Nullable Policy before) {
@@ -77,7 +78,7 @@ public final class PolicyLogState {
     }
   }
 
-  /** Thrown when a state is invalid; the message names every problem. */
+  /** Thrown when a change leads to an invalid state. The message names every problem. */
   public static final class InvalidPoliciesException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -94,7 +95,7 @@ public final class PolicyLogState {
     }
   }
 
-  /** Returns a policy in the weaker of its own mode and the switch's mode. */
+  /** Returns a policy in the weaker of its own mode and the mode of the enforcement switch. */
   private Policy switched(Policy policy) {
     return enforcement.compareTo(policy.mode()) > 0 ? policy.inMode(enforcement) : policy;
   }
@@ -104,7 +105,7 @@ public final class PolicyLogState {
     return version;
   }
 
-  /** Returns the set in force at the given time, with the switch applied. */
+  /** Returns the policy set in force at the given time, with the enforcement switch applied. */
   public PolicySet set(long epochMillis) {
     List<Policy> inForce = new ArrayList<>();
     for (PolicyEntry entry : policyEntries()) {
@@ -117,13 +118,13 @@ public final class PolicyLogState {
     if (enforcement == PolicyMode.ENFORCE) {
       return new PolicySet(version, inForce, clients, unmatchedCalls);
     }
-    // the switch also lets unknown clients and unmatched calls pass
+    // with the switch, unknown clients and unmatched calls also pass
     return new PolicySet(version, inForce, clients.allowingUnknown());
   }
 
   /**
-   * Returns the next time at which another set is in force without a change; {@link Long#MAX_VALUE}
-   * if there is none.
+   * Returns the next time at which a policy of this version takes effect; {@link Long#MAX_VALUE} if
+   * there is none.
    */
   public long nextMillis(long epochMillis) {
     return policies.values().stream()
@@ -134,18 +135,18 @@ public final class PolicyLogState {
   }
 
   /**
-   * Returns the time from which a policy is in force, in milliseconds since 1970; 0 if it is not
-   * set or invalid.
+   * Returns the time from which a policy is in force, in milliseconds since the epoch; 0 if the
+   * time is not set or invalid.
    */
   static long effectiveFromMillis(JsonNode policy) {
     try {
       return PolicyFile.effectiveFromMillis(policy);
     } catch (DateTimeException invalid) {
-      return 0; // refused when the policy is read
+      return 0; // the reader of the policy refuses it
     }
   }
 
-  /** Returns the strongest mode that the switch permits. */
+  /** Returns the strongest mode that the enforcement switch permits. */
   public PolicyMode enforcement() {
     return enforcement;
   }
@@ -155,7 +156,7 @@ public final class PolicyLogState {
     return entries.get(key);
   }
 
-  /** Returns the newest entry of every key, including deleted ones, ordered by key. */
+  /** Returns the newest entry of every key, including deleted keys, ordered by key. */
   public Collection<PolicyEntry> entries() {
     return entries.values();
   }
@@ -165,7 +166,7 @@ public final class PolicyLogState {
     return existing(PolicyKey.Kind.POLICY).sorted(IN_ORDER).toList();
   }
 
-  /** Returns the entries of the clients that have settings, by name. */
+  /** Returns the entries of the clients with settings, ordered by name. */
   public List<PolicyEntry> clientEntries() {
     return existing(PolicyKey.Kind.CLIENT).toList();
   }
@@ -175,7 +176,7 @@ public final class PolicyLogState {
         .filter(entry -> entry.key().kind() == kind && !entry.isDeleted());
   }
 
-  /** Returns policies and clients in the form of a policy file. */
+  /** Returns all policies, plans, settings and clients in the form of a policy file. */
   public ObjectNode document() {
     ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
     ArrayNode list = document.putArray("policies");
@@ -203,7 +204,8 @@ public final class PolicyLogState {
   /**
    * Returns the state after the given changes.
    *
-   * @param changes in the order of their versions; the later of two changes of a key applies
+   * @param changes the changes in the order of their versions; of two changes of a key, the later
+   *     one applies
    * @throws InvalidPoliciesException if the resulting state is invalid
    */
   public PolicyLogState after(Collection<PolicyEntry> changes) throws InvalidPoliciesException {
@@ -228,7 +230,7 @@ public final class PolicyLogState {
         case SETTING -> readSetting(entry, problems);
         case SWITCH -> mode = mode(entry, mode, problems);
         case FILE -> {
-          // a note for the people who apply files
+          // a note for operators, which has no effect
         }
         case UNKNOWN -> {
           if (!entry.isDeleted()) {
@@ -239,13 +241,29 @@ public final class PolicyLogState {
     }
     SortedMap<PolicyKey, PolicyEntry> nextEntries = merged(entries, changed);
     if (nextPolicies.size() > PolicySet.MAX_POLICIES) {
-      problems.add("there must be at most " + PolicySet.MAX_POLICIES + " policies");
+      problems.add(
+          "there must be at most "
+              + PolicySet.MAX_POLICIES
+              + " policies, but there are "
+              + ""
+              + nextPolicies.size());
     }
     if (nextPlans.size() > PolicyFile.MAX_PLANS) {
-      problems.add("there must be at most " + PolicyFile.MAX_PLANS + " plans");
+      problems.add(
+          "there must be at most "
+              + PolicyFile.MAX_PLANS
+              + " plans, but there are "
+              + ""
+              + nextPlans.size());
     }
     if (nextSettings.size() > PolicyFile.MAX_CLIENTS) {
-      problems.add("at most " + PolicyFile.MAX_CLIENTS + " clients may have their own settings");
+      problems.add(
+          "at most "
+              + PolicyFile.MAX_CLIENTS
+              + " clients may have settings, but "
+              + ""
+              + nextSettings.size()
+              + " have");
     }
     Clients nextClients =
         new Clients(
@@ -285,7 +303,8 @@ public final class PolicyLogState {
   }
 
   /**
-   * Checks references to policies at all times: also those not yet, or soon no longer, in force.
+   * Checks references to policies for every time: for the policies in force now, and for those in
+   * force later.
    */
   private static List<String> references(Collection<Timed> policies, Clients clients) {
     List<String> problems =
@@ -361,7 +380,7 @@ public final class PolicyLogState {
     }
   }
 
-  /** Reads a part of a file by adding it to a file without policies. */
+  /** Reads a part of a policy file, which {@code added} adds to a file without policies. */
   private static PolicyFile.Content part(Consumer<ObjectNode> added) {
     ObjectNode document = PolicyEntryCodec.JSON.createObjectNode();
     document.putArray("policies");
@@ -376,7 +395,8 @@ public final class PolicyLogState {
   }
 
   /**
-   * Returns the state of only a file, as version 0, for a node that has never read the log.
+   * Returns the state that consists only of a file. It has version 0, and serves a node that has
+   * not read the log yet.
    *
    * @throws InvalidPoliciesException if the file is not valid
    */
@@ -429,14 +449,17 @@ public final class PolicyLogState {
     return "policies['" + key.name() + "']";
   }
 
-  /** Reads the settings of clients. Clients with equal settings share one object and its text. */
+  /**
+   * Reads the settings of clients. Clients with equal settings share one settings object and one
+   * text.
+   */
   private static final class SharedSettings {
     private final Map<ByteBuffer, Shared> byText = new HashMap<>();
 
     @SuppressWarnings("ArrayRecordComponent") // never compared, never modified
     private record Shared(byte[] text, ClientSettings settings) {}
 
-    /** Adds the settings of an entry; returns the entry with the shared text. */
+    /** Adds the settings of an entry to the map. Returns the entry with the shared text. */
     PolicyEntry read(
         PolicyEntry entry, Map<String, ClientSettings> settings, List<String> problems) {
       String client = entry.key().name();

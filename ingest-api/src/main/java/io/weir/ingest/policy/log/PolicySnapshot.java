@@ -31,8 +31,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The last version that a node has read, on its disk. Replaced as a whole, so that a process that
- * dies leaves the earlier one.
+ * A copy on the node's disk of the last policy version that the node has read. The file is replaced
+ * atomically, so that a crash leaves the previous copy.
  *
  * @param state the stored version
  */
@@ -40,7 +40,10 @@ record PolicySnapshot(PolicyLogState state) {
   static final String FILE = "policies.json";
   private static final int BUFFER_BYTES = 64 << 10;
 
-  /** The last member of the file: the CRC-32C of all bytes before the comma that precedes it. */
+  /**
+   * The name of the last member of the file. Its value is the CRC-32C of all bytes before the comma
+   * that precedes the member.
+   */
   private static final String CHECKSUM = "crc32c";
 
   private static final Logger LOG = LoggerFactory.getLogger(PolicySnapshot.class);
@@ -65,7 +68,7 @@ record PolicySnapshot(PolicyLogState state) {
     try (JsonParser json = PolicyEntryCodec.JSON.createParser(file.toFile())) {
       List<PolicyEntry> entries = new ArrayList<>();
       while (json.nextToken() != null) {
-        // the entries are the only objects within an array
+        // only the entries are objects directly within an array
         if (json.currentToken() == JsonToken.START_OBJECT
             && json.getParsingContext().getParent().inArray()) {
           JsonNode each = json.readValueAsTree();
@@ -86,7 +89,7 @@ record PolicySnapshot(PolicyLogState state) {
     }
   }
 
-  /** Throws if the checksum at the end of a file does not match the bytes before it. */
+  /** Checks the checksum at the end of a file against the bytes before it. */
   private static void requireUndamaged(Path file) throws IOException {
     CRC32C checksum = new CRC32C();
     String tail;
@@ -117,7 +120,7 @@ record PolicySnapshot(PolicyLogState state) {
     bytes.flip();
   }
 
-  /** Returns the end of the file: a member with the checksum of everything before it. */
+  /** Returns the last bytes of the file, which contain the checksum of all earlier bytes. */
   private static String tail(CRC32C checksum) {
     return String.format(Locale.ROOT, ",\"%s\":\"%08x\"}", CHECKSUM, checksum.getValue());
   }
@@ -126,7 +129,7 @@ record PolicySnapshot(PolicyLogState state) {
   void write(Path folder) throws IOException {
     Files.createDirectories(folder);
     Path next = folder.resolve(FILE + ".next");
-    // a file left by a process that died may have other permissions
+    // a crashed process may have left the file with other permissions
     Files.deleteIfExists(next);
     try (FileChannel channel =
         FileChannel.open(
@@ -144,7 +147,7 @@ record PolicySnapshot(PolicyLogState state) {
   }
 
   private void write(FileChannel channel) throws IOException {
-    // not closed, because that would close the channel, which must still be forced to disk
+    // keep the stream open, because closing it would close the channel before it is forced to disk
     OutputStream file = new BufferedOutputStream(Channels.newOutputStream(channel), BUFFER_BYTES);
     CRC32C checksum = new CRC32C();
     JsonGenerator json =
@@ -166,7 +169,8 @@ record PolicySnapshot(PolicyLogState state) {
   }
 
   /**
-   * Returns the rights by which only the process's user may read hashes of API keys, if supported.
+   * Returns file permissions that allow only the process's user to read the hashes of API keys.
+   * Returns none if the file system does not support them.
    */
   private static FileAttribute<?>[] ownerOnly(Path folder) throws IOException {
     return Files.getFileStore(folder).supportsFileAttributeView(PosixFileAttributeView.class)
