@@ -19,9 +19,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A folder that only one process at a time uses. Two brokers in one folder corrupt its metadata
- * log, so the lock is taken before any server starts. The operating system releases it when the
- * process ends, in whatever way.
+ * A data folder with a lock, so that only one process at a time uses it. The caller opens it before
+ * it starts a server, because two brokers in one folder corrupt the metadata log. The operating
+ * system releases the lock when the process ends, even after a crash.
  */
 public final class DataFolder implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(DataFolder.class);
@@ -73,9 +73,9 @@ public final class DataFolder implements AutoCloseable {
   }
 
   /**
-   * Creates the folder if it is missing, and removes the permissions of group and others. That
-   * protects every file in it, whatever the file's own mode. A folder of another user keeps its
-   * mode, since only its owner can change it.
+   * Creates the folder if it is missing, and removes the permissions of group and others. This
+   * protects every file in the folder, whatever the file's own mode. If the folder belongs to
+   * another user, its mode stays, because only the owner can change it.
    */
   private static void createPrivate(Path folder) throws IOException {
     Files.createDirectories(folder);

@@ -24,21 +24,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A KRaft broker in this JVM, either alone or as a node of a cluster. It can be restarted with the
- * same folder, also after a {@code kill -9}. It listens on loopback only; for a laptop, a demo and
- * tests.
+ * A KRaft broker in this JVM, either alone or as a node of a cluster. It listens on loopback only.
+ * It can be restarted with the same folder, even after a {@code kill -9}. Intended for development,
+ * demos and tests.
  */
 public final class EmbeddedKafka implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedKafka.class);
   private static final int FREE_PORT_ATTEMPTS = 5;
 
   /**
-   * Maximum time for a stop. A broker whose disk is full, or a node without the rest of its
+   * Maximum duration of a stop. A broker with a full disk, or a node without the rest of its
    * cluster, may never stop.
    */
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(20);
 
-  /** The reason why a broker of this JVM requested the exit of the process; empty if none did. */
+  /** The reason why a broker in this JVM requested the exit of the process; empty if none did. */
   private static volatile String lastFailure = "";
 
   private static final String USER = "weir";
@@ -70,7 +70,7 @@ public final class EmbeddedKafka implements AutoCloseable {
    *
    * @param folder folder of its data; formatted if empty
    * @param port the port on which it listens; 0 selects any free one
-   * @param password password of the clients, letters and digits; null if all users may use the
+   * @param password password for the clients, of letters and digits; null if all users may use the
    *     broker
    * @throws ServerStartException if the port is in use or the broker does not start
    */
@@ -98,7 +98,7 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Starts a node of a cluster. Returns when most of the cluster's nodes run, including this one.
+   * Starts a node of a cluster. Returns when this node and a majority of the cluster's nodes run.
    *
    * @param folder folder of its data; formatted if empty
    * @throws ServerStartException if the node does not start
@@ -111,7 +111,7 @@ public final class EmbeddedKafka implements AutoCloseable {
    * Starts a node of a cluster with its own clock, which simulates a machine with a wrong clock.
    *
    * @param folder folder of its data; formatted if empty
-   * @param clock timestamps records and expires sessions; thread-safe
+   * @param clock the clock that timestamps records and expires sessions; must be thread-safe
    * @throws ServerStartException if the node does not start
    */
   public static EmbeddedKafka start(Path folder, KafkaNode node, Time clock) throws IOException {
@@ -142,12 +142,12 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Handles Kafka's attempt to exit the JVM, after a port clash or with a broken log. It throws an
-   * exception to the caller and sets {@link #failure}.
+   * Prevents Kafka from exiting the JVM, for example after a port conflict or with a damaged log.
+   * Sets {@link #failure} and throws an exception.
    */
   private static void refuseToEndTheProcess(int status, @Nullable String message) {
-    String said = message == null ? "its log has the reason" : message;
-    lastFailure = "it requested the exit of the process (" + status + "): " + said;
+    String said = message == null ? "see the broker's log" : message;
+    lastFailure = "the broker requested the exit of the process (" + status + "): " + said;
     throw new IllegalStateException(
         "Kafka requested the exit of the process (" + status + "): " + said);
   }
@@ -184,8 +184,8 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Refuses data of a newer Kafka. A broker that reads them requests the exit of the process and
-   * reports another cause.
+   * Refuses data of a newer Kafka version. A broker that read them would request the exit of the
+   * process and report a misleading cause.
    */
   private static void refuseDataOfNewerKafka(Path folder) throws Exception {
     int written =
@@ -193,16 +193,16 @@ public final class EmbeddedKafka implements AutoCloseable {
     int known = MetadataVersion.latestProduction().featureLevel();
     if (written > known) {
       throw new ServerStartException(
-          ("the data in %s were written by a newer Kafka (metadata.version %d, this one reads up to"
-                  + " %d); set WEIR_DATA to another folder")
+          ("a newer version of Kafka wrote the data in %s (metadata.version is %d, but must be "
+                  + "at most %d); set WEIR_DATA to another folder")
               .formatted(folder, written, known));
     }
   }
 
   /**
-   * Returns why the broker no longer works, such as a full disk; empty while it works. Kafka does
-   * not report which broker is affected. So if a JVM runs several brokers, each of them returns the
-   * failure of any.
+   * Returns the reason why the broker no longer works, such as a full disk; empty while it works.
+   * Kafka does not report which broker failed. So if a JVM runs several brokers, each of them
+   * returns the failure of any broker.
    */
   public String failure() {
     return lastFailure;
@@ -230,9 +230,7 @@ public final class EmbeddedKafka implements AutoCloseable {
         + '"';
   }
 
-  /**
-   * Returns the properties that clients need in addition to the address; empty without a password.
-   */
+  /** Returns the client properties for authentication; empty without a password. */
   public Map<String, String> clientProperties() {
     return password == null
         ? Map.of()
@@ -256,9 +254,9 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Stops the broker in order; its data remain. A node of a cluster first transfers its partitions,
-   * and waits for most of the nodes. Returns after at most 20 s. A broker that has not stopped by
-   * then, for example because its disk is full, ends with the process, as after a {@code kill -9}.
+   * Shuts the broker down; the data remain. A node of a cluster first transfers the leadership of
+   * its partitions, which needs a majority of the nodes. Returns after at most 20 s. A broker that
+   * is still running then, for example because its disk is full, ends with the process.
    */
   @Override
   public void close() {

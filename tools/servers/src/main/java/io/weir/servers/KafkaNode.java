@@ -8,22 +8,21 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The configuration of one node of a KRaft cluster, which is both broker and controller. It listens
- * on loopback only. With at least three nodes, every topic has three replicas, including Kafka's
- * own topics, and a write is acknowledged when two replicas have it. With fewer nodes, topics have
- * one replica. Immutable.
+ * The configuration of one node of a KRaft cluster, which is both broker and controller. The node
+ * listens on loopback only. In a cluster of at least three nodes, all topics have three replicas,
+ * and {@code min.insync.replicas} is 2. In a smaller cluster, topics have one replica. Immutable.
  *
  * @param id the node's id, from 1
  * @param clusterId a Kafka {@code Uuid}, the same for every node of a cluster
  * @param controllerPorts the ports on which the controllers of node 1, node 2, … listen
- * @param listeners the listeners for clients, at least one; brokers use the first one among
- *     themselves
+ * @param listeners the listeners for clients, at least one; brokers use the first listener for
+ *     inter-broker connections
  */
 public record KafkaNode(
     int id, String clusterId, List<Integer> controllerPorts, List<Listener> listeners) {
   /**
-   * A restart after a kill waits until the broker's last session has expired. A short timeout keeps
-   * this wait short.
+   * Session timeout of a broker. It is short, because a restart after a kill waits until the
+   * broker's previous session has expired.
    */
   private static final int SESSION_TIMEOUT_MILLIS = 3_000;
 
@@ -32,12 +31,13 @@ public record KafkaNode(
   private static final int HANDLER_THREADS = 2;
 
   /**
-   * A listener of a broker. A client that connects through a listener receives each broker's
-   * address of the listener with the same name.
+   * A listener of a broker. A client that connects to a listener receives the addresses of the
+   * listeners with the same name on all brokers.
    *
-   * @param name upper case, the same on every node; not {@code CONTROLLER}
+   * @param name the name in upper case, equal on every node; not {@code CONTROLLER}
    * @param port the port on which the broker listens
-   * @param advertisedPort the port that clients receive: the same port, or the port of a proxy
+   * @param advertisedPort the port that the broker advertises to clients: the same port, or the
+   *     port of a proxy
    */
   public record Listener(String name, int port, int advertisedPort) {}
 
@@ -46,14 +46,14 @@ public record KafkaNode(
     listeners = List.copyOf(listeners);
     if (id < 1 || id > controllerPorts.size()) {
       throw new IllegalArgumentException(
-          "id must be between 1 and " + controllerPorts.size() + ", not " + id);
+          "id must be between 1 and " + controllerPorts.size() + ", but is " + id);
     }
     if (listeners.isEmpty()) {
-      throw new IllegalArgumentException("a node needs a listener");
+      throw new IllegalArgumentException("listeners must have at least 1 element, but is empty");
     }
   }
 
-  /** Returns the only node of a cluster. */
+  /** Returns the configuration of a cluster with a single node. */
   static KafkaNode alone(String clusterId, int port, int controllerPort) {
     return new KafkaNode(
         1, clusterId, List.of(controllerPort), List.of(new Listener("PLAINTEXT", port, port)));
@@ -96,13 +96,13 @@ public record KafkaNode(
     properties.put("share.coordinator.state.topic.replication.factor", Integer.toString(replicas));
     properties.put("share.coordinator.state.topic.min.isr", Integer.toString(inSync));
     properties.put("group.initial.rebalance.delay.ms", "0");
-    // each thread wakes three times a second while idle
+    // few threads, because an idle thread wakes up three times a second
     properties.put("num.io.threads", Integer.toString(HANDLER_THREADS));
     properties.put("broker.session.timeout.ms", Integer.toString(SESSION_TIMEOUT_MILLIS));
     properties.put("broker.heartbeat.interval.ms", Integer.toString(SESSION_TIMEOUT_MILLIS / 3));
     properties.put("log.cleaner.dedupe.buffer.size", Integer.toString(8 * 1024 * 1024));
     if (listeners.size() > 1) {
-      properties.put("num.network.threads", "1"); // for each listener
+      properties.put("num.network.threads", "1"); // per listener
     }
     return properties;
   }

@@ -10,7 +10,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Loopback TCP ports. Thread-safe. */
+/** Finds free TCP ports on loopback. Thread-safe. */
 public final class Ports {
   private static final Range ANY = new Range(10_000, 5_000);
   private static final Range CONTROLLERS = new Range(15_000, 5_000);
@@ -21,11 +21,11 @@ public final class Ports {
   private Ports() {}
 
   /**
-   * Returns a port from 10,000 to 14,999 on which no process listens at this moment. Returns a
-   * different port each time until all were returned, and none that {@link #requireFree} has
+   * Returns a port from 10,000 to 14,999 on which no process listens at this moment. Each call
+   * returns another port until all were returned, and never a port that {@link #requireFree} has
    * reserved. The range is below the ports of outgoing connections (from 32,768 on Linux, from
-   * 49,152 elsewhere). So an outgoing connection cannot take the port before it is bound, but
-   * another process can.
+   * 49,152 elsewhere). So no outgoing connection can take the port before the caller binds it.
+   * Another process still can.
    *
    * @throws IOException if no port is free
    */
@@ -34,10 +34,10 @@ public final class Ports {
   }
 
   /**
-   * Returns a port like {@link #free}, but from 15,000 to 19,999, which {@code free} never returns.
-   * A killed broker that starts again connects to its former address until the cluster knows the
-   * new one. If its controller had that port, the broker would stay connected to the controller,
-   * and transaction markers would never be written.
+   * Returns a port for a controller, from 15,000 to 19,999. {@link #free} never returns a port of
+   * this range. A killed broker that starts again connects to its former port until the cluster
+   * knows its new one. If a controller had the former port, the broker would stay connected to the
+   * controller and would never write transaction markers.
    *
    * @throws IOException if no port is free
    */
@@ -68,12 +68,12 @@ public final class Ports {
   }
 
   /**
-   * Requires that this process can listen on a port. From now on {@link #free} does not return the
-   * port, so that a fixed port may be bound long after this check.
+   * Checks that this process can listen on a port, and reserves it. {@link #free} never returns a
+   * reserved port, so that the caller may bind the port much later.
    *
    * @param port the port, 1 to 65535
    * @param owner the server that needs the port, for the message
-   * @param setting the variable that changes the port, for the message
+   * @param setting the environment variable that sets the port, for the message
    * @throws ServerStartException if this process cannot listen on the port
    */
   public static void requireFree(int port, String owner, String setting)
@@ -85,7 +85,7 @@ public final class Ports {
       boolean mayNot = String.valueOf(refused.getMessage()).contains("Permission denied");
       throw new ServerStartException(
           mayNot
-              ? "this user is not permitted to bind port %d for %s; set %s to one above 1023"
+              ? "this user is not permitted to bind port %d for %s; set %s to a port above 1023"
                   .formatted(port, owner, setting)
               : "port %d for %s is in use; set %s to another port, or to 0 for any free port"
                   .formatted(port, owner, setting),
@@ -97,7 +97,10 @@ public final class Ports {
     private final int first;
     private final int count;
 
-    /** Starts at a random port, so that two processes seldom try the same ports. */
+    /**
+     * The next port to try. It starts at a random port, so that two processes rarely try the same
+     * port.
+     */
     private final AtomicInteger next;
 
     Range(int first, int count) {

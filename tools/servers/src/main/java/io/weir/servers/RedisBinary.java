@@ -10,15 +10,15 @@ import java.nio.file.StandardCopyOption;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Finds a redis-server executable: on PATH, otherwise in the embedded-redis jar. */
+/** Finds a redis-server executable on PATH, or else in the embedded-redis jar. */
 final class RedisBinary {
   private RedisBinary() {}
 
   /**
    * Returns the path of the executable.
    *
-   * @param folder the folder into which a bundled binary is unpacked
-   * @throws ServerStartException if there is none for this machine
+   * @param folder the folder into which the bundled binary is unpacked
+   * @throws ServerStartException if there is no executable for this machine
    */
   static Path find(Path folder) throws IOException {
     Path onPath = onPath();
@@ -48,7 +48,7 @@ final class RedisBinary {
     try (InputStream bundled = RedisBinary.class.getResourceAsStream("/" + resource)) {
       if (bundled == null) {
         throw new ServerStartException(
-            "no redis-server on PATH, and none is bundled for this machine ("
+            "no redis-server is on PATH, and Weir has no binary for this machine ("
                 + resource
                 + "); install Redis, or set WEIR_REDIS to a running server");
       }

@@ -19,17 +19,17 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A redis-server in a child process. It can be restarted with the same folder. It listens on
- * loopback only, keeps an append-only file so that buckets survive a restart, and never evicts.
+ * A redis-server in a child process. It listens on loopback only and never evicts. It keeps an
+ * append-only file, so that buckets survive a restart with the same folder.
  *
- * <p>The server never outlives this process. It runs under a shell that holds the other end of a
- * pipe, and the pipe closes when this process ends, even by {@code kill -9}.
+ * <p>The server ends with this process. A supervising shell stops the server when a pipe from this
+ * process closes, which happens even after {@code kill -9}.
  */
 public final class RedisServer implements AutoCloseable {
   /**
-   * Options of a server that other users of this machine can reach. No client may change its
-   * configuration, since {@code CONFIG SET dir} would write files with the permissions of the
-   * server's user. Reading the configuration is allowed.
+   * ACL rules of a server that other users of this machine can reach. Clients may read the
+   * configuration but not change it, because {@code CONFIG SET dir} would let them write files as
+   * the server's user.
    */
   private static final List<String> NO_ADMINISTRATION =
       List.of("~*", "&*", "+@all", "-@admin", "+config|get");
@@ -41,9 +41,9 @@ public final class RedisServer implements AutoCloseable {
   private static final long MAX_LOG_BYTES = 10L << 20;
 
   /**
-   * The command that starts the server, prints its process id, and ends it when standard input
-   * closes. Ctrl-C reaches every process of the terminal, but must not reach this server before its
-   * owner has stopped. So the server gets its own session on machines that support it.
+   * The shell command that starts the server, prints its process id, and stops it when standard
+   * input closes. The server gets its own session, if the machine supports this. Otherwise Ctrl-C
+   * would stop the server before its owner has stopped.
    */
   private static final String SUPERVISOR =
       "trap '' INT; exec 3<&0; $(command -v setsid) \"$@\" </dev/null >>\"$WEIR_REDIS_LOG\" 2>&1 & pid=$!; echo $pid; "
@@ -63,7 +63,7 @@ public final class RedisServer implements AutoCloseable {
   }
 
   /**
-   * Starts a server and waits until it answers.
+   * Starts a server and waits until it replies.
    *
    * @param folder folder of its data and log
    * @param port the port on which it listens; 0 selects any free one
@@ -103,7 +103,7 @@ public final class RedisServer implements AutoCloseable {
    */
   public static RedisServer startLockedDown(Path folder, int port, @Nullable String passwordSha256)
       throws IOException {
-    // every user can read the command line of a process, so it contains only the hash
+    // contains only the hash, because every user can read the command line of a process
     String rule = passwordSha256 == null ? "nopass" : "#" + passwordSha256;
     List<String> options = new ArrayList<>(List.of("--user", "default", "on", rule));
     options.addAll(NO_ADMINISTRATION);
@@ -111,12 +111,12 @@ public final class RedisServer implements AutoCloseable {
   }
 
   /**
-   * Starts a sentinel and waits until it answers.
+   * Starts a sentinel and waits until it replies.
    *
    * @param folder folder of its log
-   * @param config its configuration file, which it rewrites
+   * @param config the configuration file, which the sentinel rewrites
    * @param port the port on which it listens
-   * @throws ServerStartException if the port is in use or the sentinel does not answer
+   * @throws ServerStartException if the port is in use or the sentinel does not reply
    */
   public static RedisServer startSentinel(Path folder, Path config, int port) throws IOException {
     List<String> arguments = new ArrayList<>(List.of(config.toString(), "--sentinel"));
@@ -159,7 +159,7 @@ public final class RedisServer implements AutoCloseable {
     return server;
   }
 
-  /** Renames the log if it is too large, since every start appends to it. */
+  /** Renames the log file if it is too large, because every start appends to it. */
   private static void boundLog(Path log) throws IOException {
     if (Files.exists(log) && Files.size(log) > MAX_LOG_BYTES) {
       Files.move(log, log.resolveSibling(LOG_FILE + ".1"), StandardCopyOption.REPLACE_EXISTING);
@@ -172,7 +172,7 @@ public final class RedisServer implements AutoCloseable {
       if (!supervisor.isAlive() || System.nanoTime() > deadline) {
         close();
         throw new ServerStartException(
-            "redis-server on port " + port + " did not answer; see " + folder.resolve(LOG_FILE));
+            "redis-server on port " + port + " did not reply; see " + folder.resolve(LOG_FILE));
       }
       pause();
     }
@@ -188,7 +188,7 @@ public final class RedisServer implements AutoCloseable {
       out.flush();
       InputStream in = socket.getInputStream();
       String answer = new String(in.readNBytes(7), StandardCharsets.US_ASCII);
-      // a server that is still loading its file answers -LOADING
+      // a server that is still loading its data replies -LOADING
       return answer.startsWith("+PONG") || answer.equals("-NOAUTH");
     } catch (IOException notYet) {
       return false;
@@ -224,13 +224,13 @@ public final class RedisServer implements AutoCloseable {
     return pid;
   }
 
-  /** Kills the server with SIGKILL, so that it writes nothing more. */
+  /** Kills the server with SIGKILL. The server writes no further data. */
   public void kill() {
     ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
     awaitEnd();
   }
 
-  /** Stops the server in order; its data remain. */
+  /** Stops the server with SIGTERM. The data remain. */
   @Override
   public void close() {
     ProcessHandle.of(pid).ifPresent(ProcessHandle::destroy);

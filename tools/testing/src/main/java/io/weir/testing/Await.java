@@ -6,16 +6,16 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /**
- * Waits for a condition instead of for a length of time.
+ * Waits for conditions. Tests use it instead of waiting for a fixed time.
  *
- * <p>Every wait has the same limit, {@link #TIMEOUT}. It says nothing about expected speed: it is
- * far longer than anything takes on a machine that is busy with other work, and only ends a test
- * that would otherwise wait forever. Measurements of speed belong in {@code benchmarks}.
+ * <p>Every wait has the same timeout, {@link #TIMEOUT}. The timeout is far longer than any wait on
+ * a busy machine. It only ends tests that would otherwise wait forever, and says nothing about the
+ * expected duration. Measurements belong in {@code benchmarks}.
  *
- * <p>Thread-safe; keeps no state.
+ * <p>Stateless and thread-safe.
  */
 public final class Await {
-  /** Longest time that any test waits for any condition. */
+  /** Maximum time that a test waits for a condition. */
   public static final Duration TIMEOUT = Duration.ofMinutes(3);
 
   private static final long MIN_PAUSE_NANOS = 2_000_000;
@@ -33,7 +33,7 @@ public final class Await {
   /**
    * Waits until the condition holds.
    *
-   * @param what the condition in words, for the failure message
+   * @param what a description of the condition, for the failure message
    * @throws AssertionError if it does not hold within {@link #TIMEOUT}
    * @throws Exception if the condition throws it
    */
@@ -44,22 +44,23 @@ public final class Await {
   /**
    * Waits until the condition holds.
    *
-   * @param what the condition, and what was seen instead; called only on failure
+   * @param what returns a description of the condition and of the observed state, for the failure
+   *     message; called only on failure
    * @throws AssertionError if it does not hold within {@link #TIMEOUT}
    * @throws Exception if the condition throws it
    */
   public static void until(Supplier<String> what, Condition condition) throws Exception {
     if (!within(TIMEOUT, condition)) {
-      throw new AssertionError("waited " + TIMEOUT + " in vain for: " + what.get());
+      throw new AssertionError("timed out after " + TIMEOUT + " while waiting for: " + what.get());
     }
   }
 
   /**
-   * Waits until the condition holds, but no longer than a limit, and returns whether it did. For
-   * programs whose user sets the limit; a test calls {@link #until}.
+   * Waits until the condition holds or the given time has passed, and returns whether the condition
+   * holds. Intended for programs whose user sets the time; tests call {@link #until}.
    *
-   * <p>Pauses between two evaluations for as long as the last one took, at least 2 ms and at most
-   * 100 ms, so that an expensive condition does not take the processor from what it waits for.
+   * <p>Pauses between two evaluations for the duration of the last evaluation, at least 2 ms and at
+   * most 100 ms. So an expensive condition leaves the processor to the code under test.
    *
    * @throws Exception if the condition throws it
    */

@@ -10,15 +10,15 @@ public final class Checkout {
 
   private Checkout() {}
 
-  /** Returns the absolute path of its top folder. */
+  /** Returns the absolute path of the checkout's root folder. */
   public static Path root() {
     return ROOT;
   }
 
   /**
-   * Returns the absolute path of a file or folder in it.
+   * Returns the absolute path of a file or folder in the checkout.
    *
-   * @param path relative to the top folder, with slashes
+   * @param path path relative to the root folder, with slashes
    */
   public static Path file(String path) {
     return ROOT.resolve(path);
@@ -31,6 +31,7 @@ public final class Checkout {
         return each;
       }
     }
-    throw new IllegalStateException("not within a checkout of the repository: " + folder);
+    throw new IllegalStateException(
+        "the current folder is not within a checkout of the " + "repository: " + folder);
   }
 }

@@ -6,12 +6,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The command line with which a test starts another JVM like its own: the same Java, the same class
- * path.
+ * Creates the command line with which a test starts another JVM, with the same Java and the same
+ * class path.
  *
- * <p>The system property {@code weir.test.child} holds further options. Maven sets it so that the
- * many short-lived processes of the suite are compiled by the quick compiler alone, which halves
- * their cost; {@code ./weir chaos}, which runs for long, leaves it unset.
+ * <p>The system property {@code weir.test.child} contains further options. Maven sets it so that
+ * the suite's many short-lived processes use only the fast compiler, which halves their cost.
+ * {@code ./weir chaos} does not set it, because its processes run for long.
  */
 public final class ChildJvm {
   private static final String PROPERTY = "weir.test.child";
@@ -20,10 +20,10 @@ public final class ChildJvm {
   private ChildJvm() {}
 
   /**
-   * Returns the beginning of a command line, up to the class path; the main class follows.
+   * Returns a command line up to the class path. The caller appends the main class.
    *
    * @param heap maximum heap, as for {@code -Xmx}
-   * @param options placed after the usual ones, so that they take precedence
+   * @param options further JVM options, which have precedence over the default options
    */
   public static List<String> command(String heap, List<String> options) {
     List<String> command = new ArrayList<>();

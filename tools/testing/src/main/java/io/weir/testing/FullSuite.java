@@ -9,11 +9,11 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * Marks a test class or method that {@code ./weir test} leaves out and {@code ./weir test --all}
- * runs: it takes too long for a run that a person waits for, and what it proves is also proven, to
- * a lesser extent, by a test that always runs.
+ * Marks a test class or method that {@code ./weir test} skips and {@code ./weir test --all} runs.
+ * Such a test takes too long for a run for which a person waits. A test that always runs must check
+ * the same behaviour to a lesser extent.
  *
- * <p>A test that is left out is reported as skipped, with the reason given here.
+ * <p>A skipped test is reported with the reason given here.
  *
  * @see SuiteForm
  */
@@ -22,6 +22,6 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Target({ElementType.TYPE, ElementType.METHOD})
 @ExtendWith(FullSuiteCondition.class)
 public @interface FullSuite {
-  /** Returns why it is left out of the short run, and which test replaces it there. */
+  /** Returns the reason why the short run skips the test, and the test that replaces it. */
   String reason();
 }

@@ -2,17 +2,17 @@
 package io.weir.testing;
 
 /**
- * How much of the suite a run includes, which the system property {@code weir.suite} says: {@code
- * short} (the default), or {@code all}.
+ * The part of the test suite that a run includes. The system property {@code weir.suite} sets it:
+ * {@code short} (the default) or {@code all}.
  */
 public final class SuiteForm {
-  /** The property. */
+  /** The name of the system property. */
   public static final String PROPERTY = "weir.suite";
 
   private SuiteForm() {}
 
   /**
-   * Returns whether the run includes tests that are marked with {@link FullSuite}.
+   * Returns whether the run includes the tests marked with {@link FullSuite}.
    *
    * @throws IllegalArgumentException if the property has another value
    */

@@ -7,14 +7,14 @@ import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 
 /**
- * Prints a line where a test begins and one where it ends, so that the output of a test class can
- * be divided into that of its tests.
+ * Prints a line when a test begins and when it ends. These lines divide the output of a test class
+ * into the output of its tests.
  */
 public final class TestMarks implements TestExecutionListener {
-  /** Precedes the name of a test's method where it begins. */
+  /** Prefix of the line that begins a test's output. The name of the test method follows. */
   public static final String BEGIN = "--- begins: ";
 
-  /** Precedes the name of a test's method where it ends. */
+  /** Prefix of the line that ends a test's output. The name of the test method follows. */
   public static final String END = "--- ended: ";
 
   @Override

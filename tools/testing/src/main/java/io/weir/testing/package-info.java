@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the tests of all modules share: how they wait ({@link io.weir.testing.Await}) and which of
- * them a run leaves out ({@link io.weir.testing.FullSuite}). May depend on JUnit alone.
+ * Utilities for the tests of all modules, such as {@link io.weir.testing.Await} and {@link
+ * io.weir.testing.FullSuite}. May depend only on JUnit.
  */
 @NullMarked
 package io.weir.testing;

@@ -28,14 +28,14 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * An issuer of the tokens by which callers of a gateway are known: it signs what it is given, and
- * publishes its keys over HTTP (RFC 7517). Thread-safe.
+ * An issuer of tokens for the callers of a gateway. It signs the given claims, and publishes its
+ * keys over HTTP (RFC 7517). Thread-safe.
  */
 public final class CallerIssuer implements AutoCloseable {
-  /** The issuer of all its tokens. */
+  /** The value of the claim {@code iss} of all tokens. */
   public static final String NAME = "https://callers.example";
 
-  /** For whom its tokens are. */
+  /** The value of the claim {@code aud} of all tokens. */
   public static final String AUDIENCE = "shop";
 
   private static final long VALID_SECONDS = 600;
@@ -63,7 +63,7 @@ public final class CallerIssuer implements AutoCloseable {
     return issuer;
   }
 
-  /** Creates a key that is not published. */
+  /** Creates a key without publishing it. */
   public static ECKey key(String id) {
     try {
       return new ECKeyGenerator(Curve.P_256).keyID(id).generate();
@@ -72,7 +72,7 @@ public final class CallerIssuer implements AutoCloseable {
     }
   }
 
-  /** Returns the settings of a node that knows the callers by a claim of these tokens. */
+  /** Returns the settings of a node that identifies clients by a claim of these tokens. */
   public Map<String, String> settings(String clientClaim) {
     Map<String, String> settings = new TreeMap<>();
     settings.put("WEIR_AUTHZ_JWT_JWKS", url());
@@ -82,42 +82,42 @@ public final class CallerIssuer implements AutoCloseable {
     return settings;
   }
 
-  /** Returns where the keys are. */
+  /** Returns the URL of the published keys. */
   public String url() {
     return "http://127.0.0.1:" + server.getAddress().getPort() + "/keys";
   }
 
-  /** Returns the keys as they are published. */
+  /** Returns the published keys as a JSON Web Key Set. */
   public String keys() {
     return new JWKSet(List.copyOf(published)).toString(true);
   }
 
-  /** Returns the first of the published keys, by which tokens are signed. */
+  /** Returns the first published key, which signs tokens. */
   public ECKey key() {
     return published.get(0);
   }
 
-  /** Publishes other keys, the first of which signs from now on. */
+  /** Publishes other keys. The first one signs tokens from now on. */
   public void publish(ECKey... keys) {
     published = List.of(keys);
   }
 
-  /** Answers with another status from now on. */
+  /** Sets the HTTP status of further responses. */
   public void answerWith(int newStatus) {
     status = newStatus;
   }
 
-  /** Answers no question for the keys until {@link #release}. */
+  /** Delays the responses to all requests for the keys until {@link #release}. */
   public void hold() {
     released = new CountDownLatch(1);
   }
 
-  /** Answers again. */
+  /** Ends the delay of responses. */
   public void release() {
     released.countDown();
   }
 
-  /** Returns how often it was asked for its keys. */
+  /** Returns the number of requests for the keys. */
   public int fetches() {
     return fetches.get();
   }
@@ -136,12 +136,12 @@ public final class CallerIssuer implements AutoCloseable {
     return sign(claims(subject));
   }
 
-  /** Returns a token with claims, signed by the key that signs. */
+  /** Returns a token with the given claims, signed by the first published key. */
   public String sign(JWTClaimsSet.Builder claims) {
     return sign(key(), claims);
   }
 
-  /** Returns a token with claims, signed by any key. */
+  /** Returns a token with the given claims, signed by the given key. */
   public static String sign(ECKey key, JWTClaimsSet.Builder claims) {
     SignedJWT token =
         new SignedJWT(

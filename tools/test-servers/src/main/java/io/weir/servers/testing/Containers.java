@@ -4,11 +4,11 @@ package io.weir.servers.testing;
 import java.time.Duration;
 import org.testcontainers.DockerClientFactory;
 
-/** Whether servers run in containers. */
+/** Determines whether test servers run in containers. */
 final class Containers {
   /**
-   * Longest time for a start: long enough that a server on a machine busy with other tests is not
-   * mistaken for one that does not start.
+   * Maximum duration of a container's start. It is long enough for a machine that is busy with
+   * other tests.
    */
   static final Duration START_TIMEOUT = Duration.ofMinutes(3);
 
@@ -19,8 +19,8 @@ final class Containers {
   /**
    * Returns whether the property requests containers.
    *
-   * @throws IllegalStateException if it does and no Docker engine answers (a suite that was told to
-   *     use containers must not silently use something else), or if its value is not known
+   * @throws IllegalStateException if the property requests containers and no Docker engine is
+   *     available, or if its value is unknown
    */
   static boolean requested() {
     String servers = System.getProperty(PROPERTY, "process");
@@ -28,13 +28,14 @@ final class Containers {
       case "process" -> false;
       case "containers" -> {
         if (!DockerClientFactory.instance().isDockerAvailable()) {
-          throw new IllegalStateException(PROPERTY + "=containers, but no Docker engine answers");
+          throw new IllegalStateException(
+              PROPERTY + "=containers requires a Docker engine, but " + "none is available");
         }
         yield true;
       }
       default ->
           throw new IllegalStateException(
-              PROPERTY + " must be process or containers, is '" + servers + "'");
+              PROPERTY + " must be process or containers, but is '" + servers + "'");
     };
   }
 }

@@ -35,19 +35,19 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The corrections topic of a broker: written as the aggregator writes it, and read; and the group
- * of appliers that reads it. Not thread-safe.
+ * Writes and reads the corrections topic of a broker, in the format of the aggregator. Also
+ * inspects and changes the consumer group that applies corrections. Not thread-safe.
  */
 public final class CorrectionTopic {
   private static final String NAME = Topics.CORRECTIONS.name();
 
-  /** The group of all appliers, whose name is part of what operators see. */
+  /** The consumer group of all nodes. Operators rely on this name, so the test repeats it. */
   private static final String GROUP = "weir-corrections";
 
   private final String bootstrapServers;
   private final int partitions;
 
-  /** Creates access to the topic, which need not exist yet. */
+  /** Creates access to the topic, which may not exist yet. */
   public CorrectionTopic(String bootstrapServers, int partitions) {
     this.bootstrapServers = bootstrapServers;
     this.partitions = partitions;
@@ -84,7 +84,7 @@ public final class CorrectionTopic {
     send(records, false);
   }
 
-  /** Writes that a cache is restored. */
+  /** Writes a "restored" marker. */
   public void publish(CacheRestored restored) throws Exception {
     send(
         List.of(
@@ -96,7 +96,7 @@ public final class CorrectionTopic {
         true);
   }
 
-  /** Writes a record of any type and value; without a type it has no header. */
+  /** Writes a record with the given type and value. Without a type the record has no header. */
   public void publishRaw(int partition, @Nullable String type, byte @Nullable [] value)
       throws Exception {
     send(List.of(record(partition, "key", type, value)), true);
@@ -145,12 +145,12 @@ public final class CorrectionTopic {
     }
   }
 
-  /** Returns every committed record, those of each partition in order. */
+  /** Returns all committed records; the records of one partition are in order. */
   public List<ConsumerRecord<byte[], byte[]>> records() {
     return TopicContents.read(bootstrapServers, NAME);
   }
 
-  /** Returns every committed correction, those of each bucket in order. */
+  /** Returns all committed corrections; the corrections of one bucket are in order. */
   public List<Correction> corrections() throws MalformedRecordException {
     List<Correction> corrections = new ArrayList<>();
     for (ConsumerRecord<byte[], byte[]> record : records()) {
@@ -162,7 +162,10 @@ public final class CorrectionTopic {
     return corrections;
   }
 
-  /** Returns the committed offsets of the group, by partition; absent where there is none. */
+  /**
+   * Returns the committed offsets of the group by partition. Partitions without a committed offset
+   * are absent.
+   */
   public Map<Integer, Long> committed() throws Exception {
     try (Admin admin = admin()) {
       Map<Integer, Long> offsets = new HashMap<>();
@@ -175,7 +178,7 @@ public final class CorrectionTopic {
     }
   }
 
-  /** Removes a member from the group, unless its session is over already. */
+  /** Removes a member from the group, unless its session has already expired. */
   public void endSession(String node) throws Exception {
     try (Admin admin = admin()) {
       admin
@@ -190,7 +193,7 @@ public final class CorrectionTopic {
     }
   }
 
-  /** Sets the group back to the beginning, once it has no members. */
+  /** Resets the group's offsets to the beginning, after waiting until the group has no members. */
   public void rewind() throws Exception {
     try (Admin admin = admin()) {
       Map<TopicPartition, OffsetAndMetadata> beginning = new HashMap<>();
@@ -198,7 +201,7 @@ public final class CorrectionTopic {
         beginning.put(new TopicPartition(NAME, partition), new OffsetAndMetadata(0));
       }
       Await.until(
-          "the group without members",
+          "the group to have no members",
           () ->
               admin.describeConsumerGroups(List.of(GROUP)).all().get().values().stream()
                   .allMatch(group -> group.members().isEmpty()));

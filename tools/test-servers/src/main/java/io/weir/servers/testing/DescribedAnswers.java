@@ -22,16 +22,16 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Holds what an HTTP API answers against its description in OpenAPI 3.1. It is stricter than the
- * description, in which members may be added: a member that is not described is an error here, and
- * so is a header field of Weir's own. Thread-safe.
+ * Checks responses of an HTTP API against its OpenAPI 3.1 description. The check is stricter than
+ * the description: undescribed JSON members and undescribed header fields of Weir are errors.
+ * Thread-safe.
  */
 public final class DescribedAnswers {
   private static final JsonMapper JSON = new JsonMapper();
   private static final Set<String> METHODS =
       Set.of("get", "put", "post", "delete", "options", "head", "patch", "trace");
 
-  /** Fields that callers act on. */
+  /** Header fields that Weir defines or on which callers act. */
   private static final Pattern OF_WEIR =
       Pattern.compile("(x-)?ratelimit.*|usage-.*|retry-after|etag|weir-.*");
 
@@ -44,9 +44,9 @@ public final class DescribedAnswers {
   private record Route(String template, Pattern pattern, JsonNode item) {}
 
   /**
-   * Creates a check of answers.
+   * Creates a checker.
    *
-   * @param description the description, as JSON
+   * @param description the OpenAPI description as JSON
    */
   public DescribedAnswers(String description) {
     this.description = parse(description);
@@ -58,7 +58,7 @@ public final class DescribedAnswers {
             path -> routes.add(new Route(path.getKey(), pattern(path.getKey()), path.getValue())));
   }
 
-  /** Returns each described method and path, such as {@code POST /v1/check}. */
+  /** Returns all described operations, such as {@code POST /v1/check}. */
   public Set<String> operations() {
     Set<String> operations = new TreeSet<>();
     for (Route route : routes) {
@@ -69,7 +69,7 @@ public final class DescribedAnswers {
     return operations;
   }
 
-  /** Returns the described methods of a path, in upper case. */
+  /** Returns the described methods of a route, in upper case. */
   private static Set<String> methods(Route route) {
     Set<String> methods = new TreeSet<>();
     route
@@ -85,18 +85,17 @@ public final class DescribedAnswers {
   }
 
   /**
-   * Returns each answer that was found to be described so far, such as {@code GET /v1/usage 200}.
+   * Returns the kinds of responses that passed the check so far, such as {@code GET /v1/usage 200}.
    */
   public Set<String> seen() {
     return new TreeSet<>(seen);
   }
 
   /**
-   * Checks an answer. One to a path or a method that the description does not have must be a
-   * refusal.
+   * Checks a response. A response to an undescribed path or method must have an error status.
    *
-   * @return the same answer
-   * @throws AssertionError if it is not as described
+   * @return the same response
+   * @throws AssertionError if the response does not match the description
    */
   public HttpResponse<String> check(HttpResponse<String> answer) {
     check(
@@ -138,7 +137,7 @@ public final class DescribedAnswers {
         .path("headers")
         .fieldNames()
         .forEachRemaining(name -> described.add(name.toLowerCase(Locale.ROOT)));
-    // of every refusal that is the same for all routes
+    // error responses that are common to all routes may have this field
     described.add("retry-after");
     for (String name : fields.keySet()) {
       String lower = name.toLowerCase(Locale.ROOT);
@@ -152,10 +151,10 @@ public final class DescribedAnswers {
   private void checkBody(String what, JsonNode response, @Nullable String type, String body) {
     JsonNode content = response.path("content");
     if (content.isEmpty()) {
-      require(body.isEmpty(), what, "has a body, and none is described: " + body);
+      require(body.isEmpty(), what, "must have no body, but has: " + body);
       return;
     }
-    require(type != null && content.has(type), what, "is of the type " + type);
+    require(type != null && content.has(type), what, "has an undescribed media type: " + type);
     if (type == null || !type.endsWith("json")) {
       return;
     }
@@ -172,7 +171,7 @@ public final class DescribedAnswers {
     return JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012).getSchema(root);
   }
 
-  /** Closes all objects of a tree of schemas that name their members. */
+  /** Forbids undescribed members in every object schema that lists its members. */
   private static JsonNode strict(JsonNode tree) {
     tree.forEach(DescribedAnswers::strict);
     if (tree instanceof ObjectNode schema
@@ -189,7 +188,10 @@ public final class DescribedAnswers {
     return reference.isEmpty() ? node : description.at(reference.substring(1));
   }
 
-  /** Returns the route of a path: one without parameters first, then the longest template. */
+  /**
+   * Returns the route that matches a path; null if none does. A template without parameters has
+   * precedence, and then the longest template.
+   */
   private @Nullable Route route(String path) {
     Route best = null;
     for (Route route : routes) {

@@ -15,8 +15,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One command of an administrator to a redis-server, over a connection of its own, by version 2 of
- * the protocol (RESP). Not for measuring.
+ * Sends single commands to a redis-server, each over its own connection with RESP 2. Not intended
+ * for measurements.
  */
 final class RedisClient {
   private static final int TIMEOUT_MILLIS = 60_000;
@@ -24,9 +24,9 @@ final class RedisClient {
   private RedisClient() {}
 
   /**
-   * Sends a command and returns the reply: a text, a {@link Long}, a list of replies, or null.
+   * Sends a command and returns the reply: a string, a {@link Long}, a list of replies, or null.
    *
-   * @throws IOException if the server does not answer, or answers with an error
+   * @throws IOException if the server does not reply, or replies with an error
    */
   static @Nullable Object call(int port, String... command) throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
@@ -36,7 +36,7 @@ final class RedisClient {
     }
   }
 
-  /** Sends a command as the default user with a password. */
+  /** Sends a command after authentication as the default user with the given password. */
   static @Nullable Object authenticated(int port, String password, String... command)
       throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {

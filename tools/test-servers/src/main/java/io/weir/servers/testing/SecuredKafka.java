@@ -24,18 +24,18 @@ import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclBindingFilter;
 
 /**
- * A real broker to which clients come by TLS, and say who they are by SCRAM, by a certificate or by
- * a token of an issuer; it allows what access control lists allow and nothing else. The test itself
- * comes by another listener, which allows everything. Not thread-safe.
+ * A real broker with TLS, authentication and ACLs. Clients authenticate by SCRAM, by a certificate
+ * or by an OAuth token. The broker allows only operations that an ACL allows. A second listener
+ * without these restrictions is for the test itself. Not thread-safe.
  */
 public final class SecuredKafka implements AutoCloseable {
-  /** How clients say who they are. */
+  /** The method by which clients authenticate. */
   public enum Identity {
-    /** A password, which neither the broker nor the wire has as it is (RFC 5802). */
+    /** A password that is neither stored nor sent in plain text (RFC 5802). */
     SCRAM("SASL_SSL"),
-    /** A certificate of the client's own (mutual TLS). */
+    /** A client certificate (mutual TLS). */
     CERTIFICATE("SSL"),
-    /** A token that an issuer gives for a secret (RFC 6749 §4.4, RFC 7628). */
+    /** An OAuth token that an issuer returns for a client secret (RFC 6749 §4.4, RFC 7628). */
     OAUTHBEARER("SASL_SSL");
 
     private final String protocol;
@@ -78,7 +78,7 @@ public final class SecuredKafka implements AutoCloseable {
     this.admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()));
   }
 
-  /** Starts a broker without users and without topics. */
+  /** Starts a broker without users and topics. */
   public static SecuredKafka start(Identity identity) {
     Path folder = TempFolders.create("secured-kafka");
     try {
@@ -118,7 +118,7 @@ public final class SecuredKafka implements AutoCloseable {
     }
   }
 
-  /** Returns a file with a key and its certificate. */
+  /** Writes a file with a private key and its certificate. */
   private static Path identityFile(Path folder, TestCertificates certificates, String name)
       throws IOException {
     return Files.writeString(
@@ -139,7 +139,7 @@ public final class SecuredKafka implements AutoCloseable {
         authority.toString());
   }
 
-  /** Returns by what the broker knows who a client is. */
+  /** Returns the broker settings for an authentication method. */
   private static Map<String, String> ofIdentity(Identity identity, Path folder, TokenIssuer issuer)
       throws IOException {
     return switch (identity) {
@@ -157,7 +157,8 @@ public final class SecuredKafka implements AutoCloseable {
               "RULE:^CN=([^ ,]+).*$/$1/");
       case OAUTHBEARER -> {
         String keys = issuer.writeKeys(folder.resolve("jwks.json")).toUri().toString();
-        // of the broker, which is in this process; clients have processes of their own
+        // this property is for the broker, which runs in this process; clients have their own
+        // processes
         System.setProperty(ALLOWED_URLS, keys);
         String handler =
             "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler";
@@ -176,17 +177,20 @@ public final class SecuredKafka implements AutoCloseable {
     };
   }
 
-  /** Returns the addresses at which clients are asked who they are. */
+  /** Returns the bootstrap servers of the listener that requires authentication. */
   public String bootstrapServers() {
     return "127.0.0.1:" + port;
   }
 
-  /** Returns the addresses at which everything is allowed, for what a test looks up itself. */
+  /** Returns the bootstrap servers of the unrestricted listener, for the test itself. */
   public String openServers() {
     return kafka.bootstrapServers();
   }
 
-  /** Creates a user who may do nothing, and returns a file with the properties of its clients. */
+  /**
+   * Creates a user without permissions, and returns a file with the client properties for this
+   * user.
+   */
   public Path user(String name, String password)
       throws ExecutionException, InterruptedException, IOException {
     List<String> properties = new ArrayList<>();
@@ -234,12 +238,12 @@ public final class SecuredKafka implements AutoCloseable {
             + " username=\"%s\" password=\"%s\";".formatted(name, password));
   }
 
-  /** Allows more. */
+  /** Adds ACLs. */
   public void allow(List<AclBinding> acls) throws ExecutionException, InterruptedException {
     admin.createAcls(acls).all().get();
   }
 
-  /** Takes back what was allowed. */
+  /** Deletes an ACL. */
   public void disallow(AclBinding acl) throws ExecutionException, InterruptedException {
     admin
         .deleteAcls(List.of(new AclBindingFilter(acl.pattern().toFilter(), acl.entry().toFilter())))

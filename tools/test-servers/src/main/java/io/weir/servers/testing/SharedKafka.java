@@ -17,8 +17,8 @@ import org.apache.kafka.common.errors.UnknownMemberIdException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The single broker of this JVM, lent to one test at a time and emptied in between, which takes a
- * tenth of the time of a start and a stop. Thread-safe.
+ * The broker that the tests of this JVM share. It is lent to one test at a time and emptied after
+ * each use. This takes a tenth of the time of a start and a stop. Thread-safe.
  */
 final class SharedKafka {
   private static final long LOOK_MILLIS = 10;
@@ -30,7 +30,8 @@ final class SharedKafka {
 
   static synchronized TestKafka lend() {
     if (lent != null) {
-      throw new IllegalStateException("the shared broker is lent already; close it first");
+      throw new IllegalStateException(
+          "the shared broker is already lent to a test, which must " + "close it first");
     }
     TestKafka running = server;
     if (running == null) {
@@ -71,7 +72,7 @@ final class SharedKafka {
 
   /**
    * Waits until the broker lists every topic created so far. The controller confirms a creation
-   * before the broker has learned of it; the broker learns of all of them in order.
+   * before the broker knows the topic, and the broker receives the topics in order.
    */
   private static void catchUp(Admin admin) throws ExecutionException, InterruptedException {
     String last = "last-" + Uuid.randomUuid();
@@ -87,8 +88,8 @@ final class SharedKafka {
   }
 
   /**
-   * Deletes a group. A static member remains in its group when it ends, which prevents deletion, so
-   * members are removed first.
+   * Deletes a consumer group. Removes the members first, because a static member remains in its
+   * group when it ends and prevents the deletion.
    */
   private static void removeGroup(Admin admin, String group)
       throws ExecutionException, InterruptedException {
@@ -99,7 +100,7 @@ final class SharedKafka {
           .all()
           .get();
     } catch (ExecutionException noMembers) {
-      failures.add(noMembers); // reported only if the group cannot be deleted either
+      failures.add(noMembers); // reported only if the deletion also fails
     }
     try {
       admin.deleteConsumerGroups(List.of(group)).all().get();

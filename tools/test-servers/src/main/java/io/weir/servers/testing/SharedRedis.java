@@ -12,8 +12,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The single Redis server of this JVM, lent to one test at a time and emptied in between.
- * Thread-safe.
+ * The Redis server that the tests of this JVM share. It is lent to one test at a time and emptied
+ * after each use. Thread-safe.
  */
 final class SharedRedis {
   private static final List<String> EMPTY = List.of("FLUSHALL", "SCRIPT FLUSH", "CONFIG RESETSTAT");
@@ -25,7 +25,8 @@ final class SharedRedis {
 
   static synchronized TestRedis lend() {
     if (lent != null) {
-      throw new IllegalStateException("the shared Redis is lent already; close it first");
+      throw new IllegalStateException(
+          "the shared Redis server is already lent to a test, which " + "must close it first");
     }
     TestRedis running = server;
     if (running == null) {
@@ -55,11 +56,12 @@ final class SharedRedis {
         socket.getOutputStream().write((command + "\r\n").getBytes(StandardCharsets.UTF_8));
         String reply = replies.readLine();
         if (!"+OK".equals(reply)) {
-          throw new IllegalStateException("the shared Redis answers " + command + " with " + reply);
+          throw new IllegalStateException(
+              "the shared Redis server replied to " + command + " " + "with " + reply);
         }
       }
     } catch (IOException failed) {
-      throw new UncheckedIOException("the shared Redis cannot be emptied", failed);
+      throw new UncheckedIOException("the shared Redis server cannot be emptied", failed);
     }
   }
 }

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.stream.Stream;
 
-/** Temporary folders of a test's server, deleted when the server closes. */
+/** Creates and deletes the temporary folders of test servers. */
 final class TempFolders {
   private TempFolders() {}
 

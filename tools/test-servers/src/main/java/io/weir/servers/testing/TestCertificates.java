@@ -17,8 +17,8 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * Certificates of an authority of a test, in PEM, made by the JDK's {@code keytool}: the
- * authority's own, and one for each name that is issued. Valid for a day. Not thread-safe.
+ * A certificate authority for tests, which uses the JDK's {@code keytool}. Its certificates are PEM
+ * files and valid for a day. Not thread-safe.
  */
 public final class TestCertificates {
   private static final char[] PASSWORD = "password".toCharArray();
@@ -30,7 +30,7 @@ public final class TestCertificates {
     this.folder = folder;
   }
 
-  /** Creates an authority, which keeps its files in a folder. */
+  /** Creates an authority that stores its files in the given folder. */
   public static TestCertificates in(Path folder) {
     TestCertificates certificates = new TestCertificates(folder);
     certificates.generate(AUTHORITY, "-ext", "bc:c");
@@ -38,7 +38,7 @@ public final class TestCertificates {
     return certificates;
   }
 
-  /** Issues a certificate for 127.0.0.1 and localhost. */
+  /** Issues a certificate with the given name for 127.0.0.1 and localhost. */
   public TestCertificates issue(String name) {
     generate(name);
     keytool(name, "-certreq", "-file", file(name, "csr").toString());
@@ -69,12 +69,12 @@ public final class TestCertificates {
     return file(name, "crt");
   }
 
-  /** Returns the file of a certificate's key. */
+  /** Returns the file of a certificate's private key. */
   public Path key(String name) {
     return file(name, "key");
   }
 
-  /** Returns a client's TLS that trusts the authority, and shows no certificate. */
+  /** Returns a TLS context for a client that trusts the authority and has no certificate. */
   public SSLContext trusting() {
     try (InputStream in = Files.newInputStream(authority())) {
       KeyStore trusted = KeyStore.getInstance("PKCS12");

@@ -13,22 +13,24 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A real Redis Cluster of processes on free ports: primaries, each with an equal share of the
- * slots, and then a replica for each of them, if there are to be any. Servers are named by their
- * number. Not thread-safe.
+ * A real Redis Cluster of processes on free ports. Each primary has an equal share of the slots,
+ * and optionally a replica. Methods identify a server by its number: first the primaries, then the
+ * replicas. Not thread-safe.
  */
 public final class TestCluster implements AutoCloseable {
   private static final int SLOTS = 16_384;
   private static final int BUS = 10_000;
 
-  /** How long a server is missed until it counts as failed; a failover takes a little longer. */
+  /**
+   * Time without a reply after which a server counts as failed. A failover takes slightly longer.
+   */
   private static final String NODE_TIMEOUT_MILLIS = "2000";
 
   private final Path folder = TempFolders.create("redis-cluster");
   private final List<Member> members = new ArrayList<>();
   private final int primaries;
 
-  /** A server and how it is started. */
+  /** A server and its start options. */
   private static final class Member {
     private final Path folder;
     private final String[] options;
@@ -40,7 +42,7 @@ public final class TestCluster implements AutoCloseable {
       this.server = RedisServer.start(folder, portWithBus(), options);
     }
 
-    /** Returns a free port, of which the one for the servers among themselves is free, too. */
+    /** Returns a free port whose corresponding cluster bus port is also free. */
     private static int portWithBus() throws IOException {
       int port = Ports.free();
       while (!Ports.isFree(port + BUS)) {
@@ -55,11 +57,12 @@ public final class TestCluster implements AutoCloseable {
   }
 
   /**
-   * Starts a cluster and waits until it serves.
+   * Starts a cluster and waits until it serves requests.
    *
-   * @param primaries how many servers hold slots; three at least, if one is to be replaced
-   * @param replicated whether each has a replica; then the others also serve while a slot has no
-   *     holder
+   * @param primaries number of primaries; at least three if a replica must be able to replace one
+   *     of them
+   * @param replicated whether each primary has a replica; if so, the cluster also serves requests
+   *     while a slot has no primary
    */
   public static TestCluster start(int primaries, boolean replicated) {
     TestCluster cluster = new TestCluster(primaries);
@@ -102,14 +105,14 @@ public final class TestCluster implements AutoCloseable {
       command(i, addSlots.toArray(String[]::new));
     }
     await(
-        "servers that know each other",
+        "all servers to know each other",
         i -> text(i, "CLUSTER", "INFO").contains("_nodes:" + count));
     for (int i = primaries; i < count; i++) {
       command(i, "CLUSTER", "REPLICATE", id(i - primaries));
     }
     awaitServing();
     await(
-        "replicas that follow",
+        "all replicas to follow their primaries",
         i -> i < primaries || text(i, "INFO", "replication").contains("master_link_status:up"));
   }
 
@@ -117,9 +120,11 @@ public final class TestCluster implements AutoCloseable {
     return SLOTS * primary / primaries;
   }
 
-  /** Waits until every server that runs says that the cluster serves. */
+  /** Waits until every running server reports that the cluster serves requests. */
   public void awaitServing() {
-    await("a cluster that serves", i -> text(i, "CLUSTER", "INFO").contains("cluster_state:ok"));
+    await(
+        "the cluster to serve " + "requests",
+        i -> text(i, "CLUSTER", "INFO").contains("cluster_state:ok"));
   }
 
   /** A condition on one server. */
@@ -144,7 +149,7 @@ public final class TestCluster implements AutoCloseable {
     }
   }
 
-  /** Returns the address of the cluster, {@code redis-cluster://host:port}, of its first server. */
+  /** Returns the URI of the cluster, {@code redis-cluster://host:port} with the first server. */
   public String uri() {
     return "redis-cluster://127.0.0.1:" + port(0);
   }
@@ -154,17 +159,17 @@ public final class TestCluster implements AutoCloseable {
     return Integer.toString(members.get(member).server.port());
   }
 
-  /** Returns the name of a server in the cluster. */
+  /** Returns the cluster's id of a server. */
   public String id(int member) {
     return text(member, "CLUSTER", "MYID");
   }
 
-  /** Returns whether a server runs. */
+  /** Returns whether the process of a server runs. */
   public boolean isAlive(int member) {
     return members.get(member).server.isAlive();
   }
 
-  /** Returns whether a server is a primary by its own account. */
+  /** Returns whether a server reports that it is a primary. */
   public boolean isPrimary(int member) {
     return text(member, "INFO", "replication").contains("role:master");
   }
@@ -174,7 +179,7 @@ public final class TestCluster implements AutoCloseable {
     members.get(member).server.kill();
   }
 
-  /** Starts a killed server again on the same port, over the same data. */
+  /** Restarts a killed server on the same port with the same data. */
   public void restart(int member) {
     Member killed = members.get(member);
     try {
@@ -198,14 +203,14 @@ public final class TestCluster implements AutoCloseable {
     TestRedis.signal(members.get(member).server.pid(), name);
   }
 
-  /** Returns the number of the primary that holds a slot by its own account. */
+  /** Returns the number of the primary that reports that it holds a slot. */
   public int holder(int slot) {
     for (int i = 0; i < members.size(); i++) {
       if (isAlive(i) && isPrimary(i) && holds(i, slot)) {
         return i;
       }
     }
-    throw new IllegalStateException("nobody holds slot " + slot);
+    throw new IllegalStateException("no server holds slot " + slot);
   }
 
   private boolean holds(int member, int slot) {
@@ -226,13 +231,16 @@ public final class TestCluster implements AutoCloseable {
     return false;
   }
 
-  /** Begins to move a slot: until {@link #endMove} its keys lie on either of the two servers. */
+  /**
+   * Begins to move a slot. Until {@link #endMove}, each key of the slot is on one of the two
+   * servers.
+   */
   public void beginMove(int slot, int from, int to) {
     command(to, "CLUSTER", "SETSLOT", Integer.toString(slot), "IMPORTING", id(from));
     command(from, "CLUSTER", "SETSLOT", Integer.toString(slot), "MIGRATING", id(to));
   }
 
-  /** Moves keys of a slot whose move was begun; returns how many there were. */
+  /** Moves keys of a slot after {@link #beginMove}, and returns the number of moved keys. */
   public int moveKeys(int slot, int from, int to, int atMost) {
     List<?> keys =
         (List<?>)
@@ -249,12 +257,12 @@ public final class TestCluster implements AutoCloseable {
     return keys.size();
   }
 
-  /** Moves a key of a slot whose move was begun. */
+  /** Moves one key of a slot after {@link #beginMove}. */
   public void moveKey(String key, int from, int to) {
     command(from, "MIGRATE", "127.0.0.1", port(to), key, "0", "5000");
   }
 
-  /** Ends a move of which all keys were moved. */
+  /** Ends the move of a slot. All keys must have been moved. */
   public void endMove(int slot, int from, int to) {
     String holder = id(to);
     command(to, "CLUSTER", "SETSLOT", Integer.toString(slot), "NODE", holder);
@@ -272,8 +280,8 @@ public final class TestCluster implements AutoCloseable {
   }
 
   /**
-   * Assigns a slot to a server without its keys, as an operator does whose server is lost: by the
-   * highest epoch, so that no message of the one that held it takes the slot back.
+   * Assigns a slot to a server without the slot's keys, as an operator does after the loss of a
+   * server. Uses the highest epoch, so that no message of the previous holder takes the slot back.
    */
   public void assignWithoutKeys(int slot, int to) {
     command(to, "CLUSTER", "BUMPEPOCH");

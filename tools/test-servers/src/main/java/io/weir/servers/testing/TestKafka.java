@@ -19,11 +19,11 @@ public abstract sealed class TestKafka implements AutoCloseable {
   }
 
   /**
-   * Lends the broker that the tests of this JVM share, without topics and consumer groups. It is
-   * started when it is first borrowed and ends with the JVM; {@link #close} returns it. It cannot
-   * be stopped: a test that needs this must start its own.
+   * Lends the broker that the tests of this JVM share, without topics and consumer groups. {@link
+   * #close} returns it. The first call starts the broker, which ends with the JVM. A test that must
+   * stop a broker must start its own broker.
    *
-   * @throws IllegalStateException if it is already lent
+   * @throws IllegalStateException if the broker is already lent
    */
   public static TestKafka borrow() {
     return SharedKafka.lend();
@@ -33,13 +33,14 @@ public abstract sealed class TestKafka implements AutoCloseable {
   public abstract String bootstrapServers();
 
   /**
-   * Makes the broker unavailable; its data remain. A process is stopped in order; a container is
-   * frozen, since not every Kafka image starts twice over its own folder.
+   * Makes the broker unavailable; its data remain. A broker in this process is shut down. A
+   * container is paused, because not every Kafka image can restart with its own folder.
    */
   public abstract void stop();
 
   /**
-   * Makes the broker available again on the same port, over the same data. It must not be running.
+   * Makes the broker available again on the same port with the same data. The broker must not be
+   * running.
    */
   public abstract void restart();
 
@@ -125,10 +126,7 @@ public abstract sealed class TestKafka implements AutoCloseable {
     private final GenericContainer<?> container;
     private final int hostPort;
 
-    @SuppressWarnings({
-      "deprecation",
-      "resource"
-    }) // the broker advertises the port it is reached at
+    @SuppressWarnings({"deprecation", "resource"}) // the broker must advertise the mapped port
     InContainer() {
       try {
         hostPort = Ports.free();

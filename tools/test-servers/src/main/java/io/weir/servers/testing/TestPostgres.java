@@ -18,10 +18,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * A real PostgreSQL server for a test: a cluster of its own in a temporary folder, on a free port
- * of the loopback address, with the empty database {@code weir} of the superuser {@code weir}.
- * Debian's package {@code postgresql} has the programs. Since the server refuses to run as root,
- * root starts it as the user {@code postgres} of that package. Not thread-safe.
+ * A real PostgreSQL server for a test. It has a temporary data folder, a free loopback port, and an
+ * empty database {@code weir} that belongs to the superuser {@code weir}. Debian's package {@code
+ * postgresql} contains the programs. The server refuses to run as root, so root starts it as that
+ * package's user {@code postgres}. Not thread-safe.
  */
 public final class TestPostgres implements AutoCloseable {
   private static final String NAME = "weir";
@@ -91,12 +91,15 @@ public final class TestPostgres implements AutoCloseable {
         programs().orElseThrow(() -> new IllegalStateException("PostgreSQL is not installed")));
   }
 
-  /** Returns whether the programs of PostgreSQL are on this machine. */
+  /** Returns whether PostgreSQL is installed on this machine. */
   public static boolean isInstalled() {
     return programs().isPresent();
   }
 
-  /** Returns the folder of the programs: the newest of Debian's, else one of PATH. */
+  /**
+   * Returns the folder of the programs: the newest version of Debian's packages, or else a folder
+   * of PATH.
+   */
   private static Optional<Path> programs() {
     if (Files.isDirectory(DEBIAN)) {
       try (Stream<Path> versions = Files.list(DEBIAN)) {
@@ -119,17 +122,20 @@ public final class TestPostgres implements AutoCloseable {
         && Files.isExecutable(folder.resolve("psql"));
   }
 
-  /** Returns the address of the database for a JDBC driver. */
+  /** Returns the JDBC URL of the database. */
   public String jdbcUrl() {
     return "jdbc:postgresql://" + ADDRESS + ":" + port + "/" + NAME;
   }
 
-  /** Returns the name of the user, who needs no password. */
+  /** Returns the name of the database user, who needs no password. */
   public String user() {
     return NAME;
   }
 
-  /** Runs a statement in psql, and returns the lines of its result, cells joined by {@code |}. */
+  /**
+   * Runs a statement in psql, and returns the lines of the result, with cells separated by {@code
+   * |}.
+   */
   public List<String> query(String statement) {
     return run(client(NAME, "-c", statement)).lines().toList();
   }
@@ -184,7 +190,7 @@ public final class TestPostgres implements AutoCloseable {
     }
   }
 
-  /** Runs a program to its end, and returns its output; fails if the program does. */
+  /** Runs a program to its end, and returns its output. Throws if the program fails. */
   private String run(List<String> command) {
     try {
       Path errors = Files.createTempFile("weir-postgres-", ".err");
@@ -217,7 +223,7 @@ public final class TestPostgres implements AutoCloseable {
 
   @Override
   public void close() {
-    // SIGINT asks for a fast shutdown, which does not wait for clients
+    // SIGINT requests a fast shutdown, which does not wait for clients
     TestRedis.signal(server.pid(), "INT");
     status(server);
     TempFolders.delete(folder);

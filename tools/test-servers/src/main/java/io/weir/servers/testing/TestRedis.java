@@ -16,28 +16,31 @@ public abstract sealed class TestRedis implements AutoCloseable {
   }
 
   /**
-   * Lends the server that the tests of this JVM share, without keys and scripts. It is started when
-   * it is first borrowed and ends with the JVM; {@link #close} returns it. It cannot be killed or
-   * paused, and its settings must not be changed: a test that needs this must start its own.
+   * Lends the server that the tests of this JVM share, without keys and scripts. {@link #close}
+   * returns it. The first call starts the server, which ends with the JVM. A test must not kill or
+   * pause the server or change its settings; a test that does so must start its own server.
    *
-   * @throws IllegalStateException if it is already lent
+   * @throws IllegalStateException if the server is already lent
    */
   public static TestRedis borrow() {
     return SharedRedis.lend();
   }
 
-  /** Starts a server as a process, for a test in which two servers must reach each other. */
+  /**
+   * Starts a server as a process, even if containers are requested. Needed if two servers must
+   * connect to each other.
+   */
   public static TestRedis startProcess(String... options) {
     return new AsProcess(options);
   }
 
-  /** Returns the address, {@code redis://host:port}, which {@link #restart} does not change. */
+  /** Returns the URI, {@code redis://host:port}, which {@link #restart} does not change. */
   public abstract String uri();
 
   /** Kills the server with SIGKILL. */
   public abstract void kill();
 
-  /** Starts the server again on the same port, over the same data. It must not be running. */
+  /** Restarts the server on the same port with the same data. The server must not be running. */
   public abstract void restart();
 
   /** Suspends the server's process, as SIGSTOP does. */
@@ -54,7 +57,7 @@ public abstract sealed class TestRedis implements AutoCloseable {
     try {
       int status = new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start().waitFor();
       if (status != 0) {
-        throw new IllegalStateException("kill -" + name + " answered " + status);
+        throw new IllegalStateException("kill -" + name + " failed with status " + status);
       }
     } catch (IOException failed) {
       throw new UncheckedIOException(failed);
@@ -148,7 +151,8 @@ public abstract sealed class TestRedis implements AutoCloseable {
     }
 
     private static IllegalStateException refused() {
-      return new IllegalStateException("the shared server is left running; start() one instead");
+      return new IllegalStateException(
+          "a test must not kill, pause or restart the shared " + "server; use start() instead");
     }
 
     @Override
@@ -164,7 +168,7 @@ public abstract sealed class TestRedis implements AutoCloseable {
     private final GenericContainer<?> container;
     private final int hostPort;
 
-    @SuppressWarnings({"deprecation", "resource"}) // a restart must return on the same port
+    @SuppressWarnings({"deprecation", "resource"}) // a restart must use the same port
     InContainer(String[] options) {
       try {
         hostPort = io.weir.servers.Ports.free();

@@ -13,11 +13,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Three real sentinels, processes on free ports, that watch a server under the name {@value #NAME}
- * and replace it by a replica when two of them miss it for a second. Not thread-safe.
+ * Three real Redis Sentinels, which run as processes on free ports. They monitor a server under the
+ * name {@value #NAME}. If two of them get no reply from it for a second, they promote a replica.
+ * Not thread-safe.
  */
 public final class TestSentinels implements AutoCloseable {
-  /** The name under which the server is watched. */
+  /** The name under which the sentinels monitor the server. */
   public static final String NAME = "weir";
 
   /** The sentinels' password. */
@@ -30,7 +31,7 @@ public final class TestSentinels implements AutoCloseable {
 
   private TestSentinels() {}
 
-  /** Starts sentinels that watch a server, and waits until they know its replica. */
+  /** Starts sentinels that monitor a server, and waits until they know its replica. */
   public static TestSentinels watch(TestRedis primary) throws Exception {
     TestSentinels started = new TestSentinels();
     try {
@@ -41,7 +42,7 @@ public final class TestSentinels implements AutoCloseable {
       started.close();
       throw new UncheckedIOException(failed);
     }
-    Await.until("sentinels that know each other and a replica", started::areReady);
+    Await.until("the sentinels to know each other and a replica", started::areReady);
     return started;
   }
 
@@ -87,7 +88,7 @@ public final class TestSentinels implements AutoCloseable {
     }
   }
 
-  /** Returns the address by which the server is found. */
+  /** Returns the URI by which clients find the server through the sentinels. */
   public String uri() {
     List<String> servers = new ArrayList<>();
     for (RedisServer sentinel : sentinels) {

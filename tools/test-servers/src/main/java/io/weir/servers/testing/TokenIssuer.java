@@ -25,8 +25,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * An issuer of tokens, which gives a client a signed one for its secret (RFC 6749 §4.4). It knows
- * nothing else of OAuth. Thread-safe.
+ * A minimal OAuth token endpoint. It issues a signed token to a client that sends its secret (RFC
+ * 6749 §4.4). Thread-safe.
  */
 final class TokenIssuer implements AutoCloseable {
   private static final int KEY_BITS = 2_048;
@@ -43,7 +43,7 @@ final class TokenIssuer implements AutoCloseable {
     this.audience = audience;
   }
 
-  /** Starts an issuer of tokens for an audience. */
+  /** Starts an issuer of tokens for the given audience. */
   static TokenIssuer start(String audience) throws IOException {
     try {
       RSAKey key =
@@ -59,17 +59,17 @@ final class TokenIssuer implements AutoCloseable {
     }
   }
 
-  /** Adds a client. */
+  /** Adds a client with its secret. */
   void add(String client, String secret) {
     secrets.put(client, secret);
   }
 
-  /** Returns where clients ask for tokens. */
+  /** Returns the URL of the token endpoint. */
   String endpoint() {
     return "http://127.0.0.1:" + server.getAddress().getPort() + "/token";
   }
 
-  /** Writes the public keys by which tokens are verified (RFC 7517). */
+  /** Writes the public keys that verify the tokens (RFC 7517) to a file. */
   Path writeKeys(Path file) throws IOException {
     return Files.writeString(file, new JWKSet(key).toString(true));
   }

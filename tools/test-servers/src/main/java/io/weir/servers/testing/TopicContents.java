@@ -11,8 +11,8 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * The committed records that a topic holds at the moment, read as by any consumer of Kafka: nothing
- * of the code under test takes part. Stateless and thread-safe.
+ * Reads the committed records of a topic with a plain Kafka consumer, without the code under test.
+ * Stateless and thread-safe.
  */
 public final class TopicContents {
   private static final Duration POLL = Duration.ofMillis(100);
@@ -22,20 +22,23 @@ public final class TopicContents {
   /**
    * Receives records.
    *
-   * @param <E> what it may throw, which ends the reading
+   * @param <E> an exception that the visitor may throw to end the reading
    */
   public interface Visitor<E extends Exception> {
     void visit(ConsumerRecord<byte[], byte[]> record) throws E;
   }
 
-  /** Returns all records, those of each partition in order. */
+  /** Returns all records; the records of one partition are in order. */
   public static List<ConsumerRecord<byte[], byte[]>> read(String bootstrapServers, String topic) {
     List<ConsumerRecord<byte[], byte[]>> records = new ArrayList<>();
     TopicContents.<RuntimeException>each(bootstrapServers, topic, records::add);
     return records;
   }
 
-  /** Passes on all records, those of each partition in order, without keeping any. */
+  /**
+   * Passes all records to a visitor without keeping them; the records of one partition are in
+   * order.
+   */
   public static <E extends Exception> void each(
       String bootstrapServers, String topic, Visitor<E> visitor) throws E {
     try (KafkaConsumer<byte[], byte[]> consumer =

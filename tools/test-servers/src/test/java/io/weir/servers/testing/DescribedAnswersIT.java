@@ -98,12 +98,12 @@ final class DescribedAnswersIT {
         "/things/a | 200 | application/json | {} | ETag | required",
         "/things/a | 200 | application/json | {\"size\":1,\"more\":2} | ETag | more",
         "/things/a | 200 | application/json | {\"size\":1 | ETag | not JSON",
-        "/things/a | 200 | text/plain | {\"size\":1} | ETag | is of the type text/plain",
+        "/things/a | 200 | text/plain | {\"size\":1} | ETag | has an undescribed media type: text/plain",
         "/things/a | 200 | application/json | {\"size\":1} | RateLimit | RateLimit",
         "/things/a | 201 | application/json | {\"size\":1} | ETag | status",
         "/things/a | 204 | text/plain | '' | Usage-Position | Usage-Position",
         "/things/a | 404 | text/plain | x | ETag | ETag",
-        "/things/a | 404 | text/plain | x | X-Other | is of the type text/plain",
+        "/things/a | 404 | text/plain | x | X-Other | has an undescribed media type: text/plain",
         "/nothing  | 200 | text/plain | x | X-Other | is not described"
       })
   void answer_otherwise_isAnError(

@@ -8,7 +8,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Parses the output of Maven, line by line, and reports relevant events to a listener. Not
+ * Parses the output of Maven line by line, and reports events of the build to a listener. Not
  * thread-safe.
  */
 final class MavenLog {
@@ -34,7 +34,7 @@ final class MavenLog {
     /**
      * Called when a test class has ended.
      *
-     * @param tests number of its tests
+     * @param tests number of tests in the class
      */
     void classEnded(String className, int tests);
 
@@ -77,7 +77,7 @@ final class MavenLog {
     text.filter(said -> !said.isEmpty() && errors.size() < MAX_ERRORS_KEPT).ifPresent(errors::add);
   }
 
-  /** Returns the first lines that Maven itself has marked as errors. */
+  /** Returns the first error messages of Maven, up to the hint about the full stack trace. */
   List<String> errors() {
     return List.copyOf(errors);
   }

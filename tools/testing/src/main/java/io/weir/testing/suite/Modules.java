@@ -12,14 +12,15 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
-/** The modules of the repository and their test classes, as found in its folders. */
+/** The modules of the repository and their test classes. */
 final class Modules {
   private static final Path TESTS = Path.of("src", "test", "java");
 
   private final SortedMap<String, Path> folders = new TreeMap<>();
 
   /**
-   * Finds the modules in a checkout: the folders at its top, or one below, with a {@code pom.xml}.
+   * Finds the modules of a checkout. A module is a folder with a {@code pom.xml} at the first or
+   * second level.
    */
   Modules(Path root) throws IOException {
     for (Path folder : subfolders(root)) {
@@ -48,7 +49,10 @@ final class Modules {
     return Collections.unmodifiableSortedMap(folders);
   }
 
-  /** Returns every class that Surefire or Failsafe takes for a test, with its module. */
+  /**
+   * Returns the module of every test class, by class name. Surefire and Failsafe run classes that
+   * end in {@code Test} or {@code IT}.
+   */
   Map<String, String> testClasses() throws IOException {
     Map<String, String> classes = new TreeMap<>();
     for (Map.Entry<String, Path> module : folders.entrySet()) {
@@ -67,7 +71,7 @@ final class Modules {
     return classes;
   }
 
-  /** Returns the Java files below a folder, which need not exist. */
+  /** Returns the files below a folder, or an empty list if the folder does not exist. */
   static List<Path> javaFiles(Path folder) throws IOException {
     if (!Files.isDirectory(folder)) {
       return List.of();

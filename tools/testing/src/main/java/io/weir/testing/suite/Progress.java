@@ -15,11 +15,11 @@ import me.tongfei.progressbar.ProgressBarStyle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Shows the progress of a run: a line for each module that has ended and, on a terminal, a bar over
- * all test classes. Not thread-safe.
+ * Shows the progress of a test run. It prints a line for each completed module and, on a terminal,
+ * a progress bar of the test classes. Not thread-safe.
  */
 final class Progress implements MavenLog.Listener, AutoCloseable {
-  /** The parent of all modules, which contains no code itself. */
+  /** The parent module, which contains no code. */
   private static final String ROOT = "weir";
 
   private final PrintWriter out;
@@ -33,9 +33,9 @@ final class Progress implements MavenLog.Listener, AutoCloseable {
   private final @Nullable ProgressBar bar;
 
   /**
-   * Creates a display that has shown nothing yet.
+   * Creates a display without output.
    *
-   * @param moduleOfClass every test class that is expected, with its module
+   * @param moduleOfClass the module of every expected test class
    * @param terminal whether the output is a terminal
    */
   Progress(PrintWriter out, Map<String, String> moduleOfClass, boolean terminal) {
@@ -82,7 +82,7 @@ final class Progress implements MavenLog.Listener, AutoCloseable {
       built.add(module);
     } else if (status.equals("FAILURE")) {
       broken.add(module);
-      told.remove(module); // another line, with the result
+      told.remove(module); // print another line with the result
     }
     tell(module, isBuilt ? "" : status);
   }
@@ -110,7 +110,7 @@ final class Progress implements MavenLog.Listener, AutoCloseable {
     return built;
   }
 
-  /** Returns the modules that failed, because of a test or otherwise. */
+  /** Returns the modules whose build failed, because of a test or for another reason. */
   Set<String> broken() {
     return broken;
   }

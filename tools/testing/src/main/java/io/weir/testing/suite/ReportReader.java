@@ -17,17 +17,17 @@ import javax.xml.stream.XMLStreamConstants;
 import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamReader;
 
-/** Reads the XML reports that Surefire and Failsafe leave in the modules. Stateless. */
+/** Reads the XML reports of Surefire and Failsafe. Stateless. */
 final class ReportReader {
   private static final String PREFIX = "TEST-";
 
   private ReportReader() {}
 
   /**
-   * Returns every test that a run has reported, by module.
+   * Returns the results of all tests of a run.
    *
    * @param modules the folders of the modules, by name
-   * @param since when the run began; older reports belong to an earlier run
+   * @param since start of the run; older reports belong to an earlier run and are ignored
    */
   static List<TestResult> read(Map<String, Path> modules, FileTime since) throws IOException {
     List<TestResult> results = new ArrayList<>();

@@ -25,34 +25,35 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code weir test}: runs the tests of all modules and prints the results. */
+/** The command {@code weir test}, which runs the tests of all modules and prints the results. */
 @Command(
     name = "weir test",
     mixinStandardHelpOptions = true,
     description =
-        "Runs every kind of test: of one class, over a real Kafka and a real Redis, of "
-            + "processes that are killed, and simulated histories. What takes longer is left out "
-            + "and listed at the end, with the reason; --all runs it, too.",
+        "Runs the unit tests, the tests with a real Kafka and a real Redis, the tests that kill "
+            + "processes, and the simulation. It skips slow tests, and lists them at the end "
+            + "with the reason; --all also runs these.",
     footer = {
       "",
-      "Exit status: 0 every test passed; 1 a test failed, or the build did; 2 wrong",
-      "arguments. What Maven printed is in tools/testing/target/test.log, what a test",
-      "printed in MODULE/target/surefire-reports and failsafe-reports.",
+      "Exit status: 0 every test passed; 1 a test or the build failed; 2 invalid",
+      "arguments. The output of Maven is in tools/testing/target/test.log, the output",
+      "of tests in MODULE/target/surefire-reports and failsafe-reports.",
       "",
       "Examples:",
       "  ./weir test                            before every commit",
       "  ./weir test --all                      everything, containers included",
-      "  ./weir test -pl topics -am             one module, and what it stands on",
+      "  ./weir test -pl topics -am             one module and its dependencies",
       "  ./weir test -Dtest=TokenBucketTest -Dit.test=NoIT    one class"
     })
 public final class SuiteCommand implements Callable<Integer> {
   private static final String THREADS = "3";
 
-  /** Name of the file that lists the modules that Maven has just built; the script reads it. */
+  /** Name of the file that lists the modules that Maven has just built. The script reads it. */
   private static final String BUILT = "weir.just-built";
 
   /**
-   * The whole suite is compiled as in production, since a race may need the optimizing compiler.
+   * JVM option of the whole suite, which enables the optimizing compiler. A race may occur only in
+   * optimized code.
    */
   private static final String OPTIMIZED = "-Dweir.jvm.quick=-XX:+UseSerialGC";
 
@@ -60,15 +61,15 @@ public final class SuiteCommand implements Callable<Integer> {
   @SuppressWarnings("NullAway.Init") // set by picocli before the command runs
   private CommandSpec spec;
 
-  @Option(names = "--all", description = "run what is left out, too, and --containers after it")
+  @Option(names = "--all", description = "also run the skipped tests, and then --containers")
   private boolean all;
 
   @Option(
       names = "--containers",
-      description = "run a part of the suite over containers, if a Docker engine is there")
-  private boolean containers; // the script has done so already
+      description = "run a part of the suite with containers, if a Docker engine is available")
+  private boolean containers; // the script handles this option
 
-  @Parameters(paramLabel = "MAVEN", description = "further arguments go to Maven as they are")
+  @Parameters(paramLabel = "MAVEN", description = "further arguments for Maven, passed unchanged")
   private List<String> mavenArguments = new ArrayList<>();
 
   private final Path root;
@@ -82,9 +83,9 @@ public final class SuiteCommand implements Callable<Integer> {
   /**
    * Runs the tests and exits with the status.
    *
-   * @param arguments those of {@code ./weir test}; the script passes the repository's root and
-   *     whether the output is a terminal in the properties {@code weir.root} and {@code
-   *     weir.terminal}
+   * @param arguments the arguments of {@code ./weir test}. The script sets the properties {@code
+   *     weir.root}, the repository's root, and {@code weir.terminal}, whether the output is a
+   *     terminal
    */
   public static void main(String[] arguments) {
     SuiteCommand command =
@@ -98,8 +99,7 @@ public final class SuiteCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     if (containers) {
-      throw new ParameterException(
-          spec.commandLine(), "--containers stands alone; it takes no other argument");
+      throw new ParameterException(spec.commandLine(), "--containers must be the only argument");
     }
     PrintWriter out = spec.commandLine().getOut();
     Modules modules = new Modules(root);
@@ -124,7 +124,9 @@ public final class SuiteCommand implements Callable<Integer> {
     results.stream().filter(TestResult::isWrong).forEach(wrong -> broken.remove(wrong.module()));
     if (!broken.isEmpty() || (status != 0 && results.stream().noneMatch(TestResult::isWrong))) {
       out.printf(
-          "%n== FAILED, but not by a test: %s; Maven says (all of it is in %s):%n", broken, log);
+          "%n== FAILED, but not because of a test: %s; errors of Maven (complete output in "
+              + "%s):%n",
+          broken, log);
       read.errors().forEach(out::println);
     }
     Summary.printSlowest(out, results);
@@ -146,8 +148,8 @@ public final class SuiteCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns whether the run includes the strict compilation. The short form does not, since that
-   * takes both processors for a minute.
+   * Returns whether the run includes the strict compilation. The short form excludes it, because it
+   * occupies both processors for a minute.
    */
   private boolean runsChecks() {
     return all || mavenArguments.contains("-pl");
@@ -166,7 +168,10 @@ public final class SuiteCommand implements Callable<Integer> {
     return command;
   }
 
-  /** Runs Maven until it ends, and returns its status. Maven is ended with this process. */
+  /**
+   * Runs Maven until it ends, and returns its exit status. If this process ends first, Maven is
+   * stopped.
+   */
   private int runMaven(List<String> command, Path log, MavenLog read)
       throws IOException, InterruptedException {
     Process maven =

@@ -20,7 +20,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Prints the summary at the end of a run. Stateless. */
+/** Prints the summary of a test run. Stateless. */
 final class Summary {
   private static final int SLOWEST = 10;
   private static final int MAX_FAILURES = 20;
@@ -29,7 +29,7 @@ final class Summary {
 
   private Summary() {}
 
-  /** Prints each failed test with its message, its stack trace and its own output. */
+  /** Prints each failed test with its message, its stack trace and its output. */
   static void printFailures(PrintWriter out, List<TestResult> results) throws IOException {
     List<TestResult> wrong = results.stream().filter(TestResult::isWrong).toList();
     for (TestResult result : wrong.stream().limit(MAX_FAILURES).toList()) {
@@ -37,18 +37,20 @@ final class Summary {
       result.details().lines().limit(MAX_TRACE_LINES).forEach(out::println);
       List<String> output = outputOf(result);
       if (!output.isEmpty()) {
-        out.printf("-- the last lines of its output; all of it is in %s%n", result.output());
+        out.printf(
+            "-- the last lines of the test's output; the complete output is in " + "%s%n",
+            result.output());
         output.forEach(out::println);
       }
     }
     if (wrong.size() > MAX_FAILURES) {
-      out.printf("%n… and %d more have failed%n", wrong.size() - MAX_FAILURES);
+      out.printf("%n… and %d more tests failed%n", wrong.size() - MAX_FAILURES);
     }
   }
 
   /**
-   * Prints each test that failed and passed when it was run again, with its first stack trace. Such
-   * a test is a defect, although it does not fail the run.
+   * Prints each flaky test, which failed and passed when it was repeated, with its first stack
+   * trace. A flaky test is a defect, although the run does not fail.
    */
   static void printFlaky(PrintWriter out, List<TestResult> results) {
     for (TestResult result : results) {
@@ -60,8 +62,8 @@ final class Summary {
   }
 
   /**
-   * Returns the last lines that a test has printed: the part of its class's output between its
-   * marks.
+   * Returns the last lines of a test's output. The output of a test is between its marks in the
+   * output of its class.
    */
   static List<String> outputOf(TestResult result) throws IOException {
     Path file = result.output();
@@ -115,7 +117,7 @@ final class Summary {
                     result.name()));
   }
 
-  /** Prints the tests that were left out, with the reasons. */
+  /** Prints the skipped tests with the reasons. */
   static void printLeftOut(PrintWriter out, List<TestResult> results) {
     List<TestResult> skipped =
         results.stream().filter(result -> result.outcome() == Outcome.SKIPPED).toList();
@@ -129,7 +131,7 @@ final class Summary {
     }
   }
 
-  /** Prints the counts of each module, in the wording of the two plugins. */
+  /** Prints the counts of each module, in the format of the two plugins. */
   static void printCounts(PrintWriter out, List<TestResult> results) {
     Map<String, List<TestResult>> byPlugin = new TreeMap<>();
     for (Plugin plugin : Plugin.values()) {
@@ -151,7 +153,7 @@ final class Summary {
         });
   }
 
-  /** Returns one line of counts in the wording of Surefire. */
+  /** Returns one line of counts in the format of Surefire. */
   static String counts(List<TestResult> results) {
     return String.format(
         Locale.ROOT,

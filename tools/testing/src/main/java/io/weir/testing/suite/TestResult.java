@@ -7,15 +7,15 @@ import java.nio.file.Path;
  * The result of one test in a report of Surefire or Failsafe.
  *
  * @param module the module's folder
- * @param plugin the plugin that ran it
- * @param className its class, with the package
- * @param method its method, with the arguments of a parameterized test; empty if the entry stands
+ * @param plugin the plugin that ran the test
+ * @param className the fully qualified name of the test class
+ * @param method the test method, with the arguments of a parameterized test; empty if the result is
  *     for the whole class
- * @param seconds how long it took
- * @param outcome how it ended
- * @param message why it failed, or why it was left out; empty if it passed at once
- * @param details the stack trace of its first failure; else empty
- * @param output the file with the output of the class; need not exist
+ * @param seconds duration of the test in seconds
+ * @param outcome the outcome of the test
+ * @param message the reason of the failure or skip; empty if the test passed at the first attempt
+ * @param details the stack trace of the first failure; empty if there is none
+ * @param output the file with the output of the class, which may not exist
  */
 record TestResult(
     String module,
@@ -41,33 +41,33 @@ record TestResult(
       this.folder = folder;
     }
 
-    /** Returns the folder of its reports, below {@code target}. */
+    /** Returns the folder of the plugin's reports, below {@code target}. */
     String folder() {
       return folder;
     }
   }
 
-  /** How a test ended, in the terms of the reports. */
+  /** The outcome of a test, as in the reports. */
   enum Outcome {
-    /** It passed. */
+    /** The test passed. */
     PASSED,
-    /** It failed by an assertion. */
+    /** An assertion failed. */
     FAILED,
-    /** It failed by another exception. */
+    /** The test threw another exception. */
     BROKEN,
-    /** It failed, and passed when it was run again. */
+    /** The test failed, and passed when it was repeated. */
     FLAKY,
-    /** It was left out. */
+    /** The test was skipped. */
     SKIPPED
   }
 
-  /** Returns the class without its package, and the method. */
+  /** Returns the simple class name and the method. */
   String name() {
     String simple = className.substring(className.lastIndexOf('.') + 1);
     return method.isEmpty() ? simple : simple + "." + method;
   }
 
-  /** Returns whether it ran and did not pass. */
+  /** Returns whether the test ran and did not pass. */
   boolean isWrong() {
     return outcome == Outcome.FAILED || outcome == Outcome.BROKEN;
   }
