@@ -67,7 +67,7 @@ public final class ConnectionLimit extends NetworkConnectionLimit implements Con
     if (room >= maxConnections) {
       return maxConnections;
     }
-    LOG.warn(
+    LOG.info(
         "connections_limited setting=WEIR_MAX_CONNECTIONS value={} limit={} open_files_limit={};"
             + " raise the limit of open files (ulimit -n), or lower the setting",
         maxConnections,
