@@ -18,10 +18,7 @@ import org.jspecify.annotations.Nullable;
  * the order does not matter. Thread-safe.
  */
 final class VerdictBoard {
-  /**
-   * Maximum number of verdicts that are kept or awaited. Beyond it the oldest is
-   * discarded.
-   */
+  /** Maximum number of verdicts that are kept or awaited. Beyond it the oldest is discarded. */
   private static final int MAX_KEPT = 10_000;
 
   private final Semaphore places;

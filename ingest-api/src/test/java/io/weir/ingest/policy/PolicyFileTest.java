@@ -591,12 +591,13 @@ final class PolicyFileTest {
     assertTrue(invalid("policies: []\npolicies: []").get(0).contains("duplicate"));
   }
 
-  /** Regression: more than 100,000 clients were refused, and each had its own copy of its settings. */
+  /**
+   * Regression: more than 100,000 clients were refused, and each had its own copy of its settings.
+   */
   @Test
   void parse_manyClients_equalSettingsAreOneObject() {
     int clients = 100_001;
-    StringBuilder yaml =
-        new StringBuilder("policies:\n  - name: a\n    " + LIMIT + "\nclients:\n");
+    StringBuilder yaml = new StringBuilder("policies:\n  - name: a\n    " + LIMIT + "\nclients:\n");
     for (int i = 0; i < clients; i++) {
       yaml.append(
           "  c%d: {limits: {a: {capacity: %d, refill_tokens: 1, refill_period: PT1S}}}\n"
