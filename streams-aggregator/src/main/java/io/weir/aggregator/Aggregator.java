@@ -38,23 +38,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A running aggregator: the Streams application that counts, the table of newest figures, and the
- * reports API. Thread-safe.
+ * A running aggregator. It consists of the Streams application that counts calls, the table of the
+ * newest usage figures, and the reports API. Thread-safe.
  *
- * <p>An aggregator that restarts under the same name gets its partitions back without a rebalance.
+ * <p>An aggregator that restarts with the same {@code WEIR_INSTANCE} gets its partitions back
+ * without a rebalance.
  */
 public final class Aggregator implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Aggregator.class);
 
   /**
-   * Maximum wait for a clean stop. After a forced stop, Kafka transactions keep the counts correct.
+   * Maximum time to wait until the Streams application has stopped. After a forced stop, Kafka
+   * transactions keep the counts correct.
    */
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
-  /** Maximum time a start waits until the part of the table on the local disk is readable. */
+  /** Maximum time that the start waits until the table on the local disk is readable. */
   private static final Duration TABLE_TIMEOUT = Duration.ofSeconds(10);
 
-  /** Maximum time a request waits until the reports include its {@code Usage-Position}. */
+  /** Maximum time that a request waits until the reports include its {@code Usage-Position}. */
   private static final Duration POSITION_WAIT = Duration.ofSeconds(5);
 
   private final KafkaStreams meterCore;
@@ -83,10 +85,10 @@ public final class Aggregator implements AutoCloseable {
   }
 
   /**
-   * Starts an aggregator. Returns before it is {@link #ready}.
+   * Starts an aggregator. This method returns before the aggregator is {@link #ready}.
    *
    * @throws AggregatorStartException if Kafka does not answer, a topic is configured wrongly, the
-   *     reports port is in use, or another process uses the folder or the name
+   *     reports port is in use, or another process uses the data folder or the name
    */
   public static Aggregator start(AggregatorConfig config) throws AggregatorStartException {
     return start(config, LiveCache.NOT_ASKED);
@@ -95,7 +97,7 @@ public final class Aggregator implements AutoCloseable {
   /**
    * Starts an aggregator whose reports also show the contents of a decision cache.
    *
-   * @param cache the cache; remains owned by the caller, who closes it after the aggregator
+   * @param cache the decision cache; the caller must close it after the aggregator
    * @throws AggregatorStartException as in {@link #start(AggregatorConfig)}
    */
   public static Aggregator start(AggregatorConfig config, LiveCache cache)
@@ -163,8 +165,8 @@ public final class Aggregator implements AutoCloseable {
             rankings.<TableObserver>map(observer -> observer).orElse(TableObserver.NONE),
             topics.tombstonesKept(),
             metrics.registry());
-    // Closing order: first the Streams application that counts, then the reports API, then the
-    // follower of the table.
+    // parts are closed in reverse order: the Streams application, the reports API, the table's
+    // follower
     parts.remove(reports);
     parts.push(follower);
     parts.push(reports);
@@ -234,14 +236,15 @@ public final class Aggregator implements AutoCloseable {
   }
 
   /**
-   * Waits until the stored table is readable. A restarted aggregator then answers its first request
-   * from its own table.
+   * Waits until the table on the local disk is readable. So a restarted aggregator answers its
+   * first request from its own table. Logs a warning if the table is not readable in time.
    */
   private static void awaitTable(TableFollower follower, ProgressSignal signal)
       throws AggregatorStartException {
     try {
       if (!signal.await(follower::hasReadAllHeld, TABLE_TIMEOUT)) {
-        LOG.warn("usage table is still being read, other instances answer reports meanwhile");
+        LOG.warn(
+            "this instance is still reading the usage table; other instances answer report requests until then");
       }
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
@@ -254,21 +257,24 @@ public final class Aggregator implements AutoCloseable {
     return reports.port();
   }
 
-  /** Returns whether this instance counts, and can report, all its partitions. */
+  /** Returns whether this instance counts all its partitions and can report their usage. */
   public boolean ready() {
     return rebalances.isRunning() && follower.readable().containsAll(instances.here());
   }
 
   /**
    * Returns whether the Streams application or the follower of the table has stopped permanently.
-   * Causes are a broken invariant, a dependency that failed too often, or another process with the
-   * same name. The process should then exit, so that its supervisor restarts it.
+   * The cause is a broken invariant, a dependency that failed too often, or another process with
+   * the same name. The process should then exit, so that its supervisor restarts it.
    */
   public boolean failed() {
     return follower.hasFailed() || hasStoppedCounting();
   }
 
-  /** Returns why the aggregator has {@linkplain #failed failed}, as text; empty if it has not. */
+  /**
+   * Returns the reason for which the aggregator has {@linkplain #failed failed}. Returns an empty
+   * text if it has not failed.
+   */
   public String failure() {
     return failed() ? failures.reason() : "";
   }
@@ -281,8 +287,8 @@ public final class Aggregator implements AutoCloseable {
   }
 
   /**
-   * Stops the aggregator: fails the readiness check, then stops the Streams application, then
-   * closes the reports API.
+   * Stops the aggregator in this order: the readiness check fails, the Streams application stops,
+   * the reports API closes.
    */
   @Override
   public void close() {

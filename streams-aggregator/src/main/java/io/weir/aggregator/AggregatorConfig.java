@@ -22,13 +22,14 @@ import java.util.Set;
  * @param kafka connection to Kafka ({@code WEIR_KAFKA})
  * @param access access control and TLS of the reports API
  * @param dataFolder folder of the state stores ({@code WEIR_DATA}, default {@code .weir})
- * @param reportsHost address that the reports API binds ({@code WEIR_REPORTS_HOST}, 0.0.0.0)
- * @param reportsPort port of the reports API; 0 for any free one ({@code WEIR_REPORTS_PORT}, 8081)
+ * @param reportsHost address on which the reports API listens ({@code WEIR_REPORTS_HOST}, 0.0.0.0)
+ * @param reportsPort port of the reports API; 0 selects a free port ({@code WEIR_REPORTS_PORT},
+ *     8081)
  * @param maxConnections maximum number of open connections to the reports API ({@code
  *     WEIR_MAX_CONNECTIONS}, 10000; 1 to 1,000,000)
  * @param window size of a ledger window; divides a day ({@code WEIR_WINDOW}, PT15M)
- * @param grace how long a window stays open after the watermark has passed its end ({@code
- *     WEIR_GRACE}, PT10M)
+ * @param grace time for which a window stays open after the watermark has passed the window's end
+ *     ({@code WEIR_GRACE}, PT10M)
  * @param maxHold maximum time that windows wait for a silent node ({@code WEIR_MAX_HOLD}, PT1H)
  * @param lateness maximum age of a call that is still counted; at most the retention of the calls
  *     topic ({@code WEIR_LATENESS}, P35D)
@@ -37,20 +38,20 @@ import java.util.Set;
  *     1)
  * @param instance name of this process, unique and unchanged by a restart ({@code WEIR_INSTANCE},
  *     default {@code HOSTNAME}, else {@code aggregator})
- * @param sessionTimeout how long a stopped instance keeps its partitions before other instances
- *     take them ({@code WEIR_SESSION_TIMEOUT}, PT10S)
+ * @param sessionTimeout time after which other instances take the partitions of a stopped instance
+ *     ({@code WEIR_SESSION_TIMEOUT}, PT10S)
  * @param advertisedReports host:port where other instances reach the reports API ({@code
  *     WEIR_ADVERTISED_REPORTS}, default 127.0.0.1 and the reports port)
  * @param applicationPrefix prefix of the names of consumer groups and changelog topics ({@code
  *     WEIR_APPLICATION_PREFIX}, {@code weir-})
- * @param quarantineRecords records of the calls topic that make the aggregator fail. The aggregator
- *     moves each whole record to the quarantine ({@code WEIR_QUARANTINE_RECORDS}, none;
+ * @param quarantineRecords records of the calls topic that the aggregator moves to the quarantine
+ *     as a whole, because they make it fail ({@code WEIR_QUARANTINE_RECORDS}, none;
  *     partition@offset, separated by commas)
- * @param maxEndpoints maximum number of endpoints of a client and meter with their own rows in a
- *     window of the ledger ({@code WEIR_MAX_ENDPOINTS}, 1000; 1 to 100,000)
- * @param rankedWindows number of windows, including the current one, for which the heaviest clients
- *     and endpoints are ranked ({@code WEIR_RANKED_WINDOWS}, 12; 0 to 400)
- * @param singleCopy whether topics may have fewer replicas than needed to survive the loss of a
+ * @param maxEndpoints maximum number of endpoints with their own ledger rows, for each client,
+ *     meter and window ({@code WEIR_MAX_ENDPOINTS}, 1000; 1 to 100,000)
+ * @param rankedWindows number of windows, including the current window, for which the aggregator
+ *     ranks the heaviest clients and endpoints ({@code WEIR_RANKED_WINDOWS}, 12; 0 to 400)
+ * @param singleCopy whether topics may have fewer replicas than are needed to survive the loss of a
  *     broker ({@code WEIR_SINGLE_COPY}, refuse)
  */
 public record AggregatorConfig(
@@ -82,15 +83,18 @@ public record AggregatorConfig(
   private static final int MAX_STANDBYS = 4;
 
   /**
-   * Upper limit of {@code WEIR_MAX_ENDPOINTS}: bounds the rows of a client, meter and window that
-   * the aggregator reads to count them.
+   * Maximum value of {@code WEIR_MAX_ENDPOINTS}. To count endpoints, the aggregator reads all rows
+   * of a client, meter and window, and this value bounds their number.
    */
   private static final int MAX_ENDPOINTS = 100_000;
 
-  /** Upper limit of {@code WEIR_RANKED_WINDOWS}: bounds the memory, and the work of one request. */
+  /**
+   * Maximum value of {@code WEIR_RANKED_WINDOWS}. It bounds the memory of the rankings and the work
+   * of one request.
+   */
   private static final int MAX_RANKED_WINDOWS = 400;
 
-  /** Upper limit of grace and hold: 100 years, which is no limit in practice. */
+  /** Maximum value of {@code WEIR_GRACE} and {@code WEIR_MAX_HOLD}: 100 years. */
   private static final Duration LONGEST = Duration.ofDays(36_500);
 
   /**
@@ -103,7 +107,7 @@ public record AggregatorConfig(
   /**
    * Reads the configuration from environment variables.
    *
-   * @param environment values by variable name; an absent or empty variable has its default
+   * @param environment values by variable name; an absent or empty variable has its default value
    * @throws Settings.InvalidSettingException if a value is invalid; the message names the variable
    */
   public static AggregatorConfig of(Map<String, String> environment) {
@@ -148,7 +152,11 @@ public record AggregatorConfig(
     Duration day = Duration.ofDays(1);
     Duration window =
         settings.duration("WEIR_WINDOW", Duration.ofMinutes(15), Duration.ofSeconds(1), day);
-    require(day.toMillis() % window.toMillis() == 0, "WEIR_WINDOW", "must divide a day", window);
+    require(
+        day.toMillis() % window.toMillis() == 0,
+        "WEIR_WINDOW",
+        "must divide a day into windows of equal length",
+        window);
     return window;
   }
 
@@ -164,7 +172,7 @@ public record AggregatorConfig(
     require(
         address.isEmpty() || address.matches(".+:[0-9]{1,5}"),
         variable,
-        "must be host:port",
+        "must be host:port, such as 10.0.0.7:8081",
         address);
     return Optional.of(address).filter(given -> !given.isEmpty());
   }
@@ -176,13 +184,13 @@ public record AggregatorConfig(
       return RecordPlace.parseAll(value);
     } catch (IllegalArgumentException malformed) {
       throw new Settings.InvalidSettingException(
-          variable + " " + malformed.getMessage() + ", is '" + value + "'");
+          variable + " is '" + value + "'; it " + malformed.getMessage());
     }
   }
 
   private static void require(boolean kept, String name, String rule, Object value) {
     if (!kept) {
-      throw new Settings.InvalidSettingException(name + " " + rule + ", is '" + value + "'");
+      throw new Settings.InvalidSettingException(name + " is '" + value + "'; it " + rule);
     }
   }
 

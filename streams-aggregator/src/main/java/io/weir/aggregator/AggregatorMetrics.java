@@ -8,8 +8,8 @@ import io.weir.topics.metrics.LibraryMetrics;
 import org.apache.kafka.streams.KafkaStreams;
 
 /**
- * The registry of an aggregator's metrics. It includes metrics of the JVM and of Kafka Streams.
- * Each component declares its own metrics in it. Thread-safe.
+ * The registry of an aggregator's metrics. It contains metrics of the JVM and of Kafka Streams, and
+ * each component registers its own metrics. Thread-safe.
  */
 final class AggregatorMetrics implements AutoCloseable {
   private final PrometheusMeterRegistry registry =
@@ -19,7 +19,7 @@ final class AggregatorMetrics implements AutoCloseable {
   /**
    * Registers the metrics of a Streams application and of its Kafka clients.
    *
-   * @return the binding; close it before the application
+   * @return the binding, which must be closed before the application
    */
   AutoCloseable bind(KafkaStreams streams) {
     KafkaStreamsMetrics metrics = new KafkaStreamsMetrics(streams);
@@ -27,7 +27,7 @@ final class AggregatorMetrics implements AutoCloseable {
     return metrics;
   }
 
-  /** Returns the registry in which components declare their metrics. */
+  /** Returns the registry in which components register their metrics. */
   PrometheusMeterRegistry registry() {
     return registry;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator;
 
-/** Thrown if an aggregator cannot start. The message says what to change. */
+/** Thrown if an aggregator cannot start. The message states how to fix the cause. */
 public final class AggregatorStartException extends Exception {
   private static final long serialVersionUID = 1L;
 

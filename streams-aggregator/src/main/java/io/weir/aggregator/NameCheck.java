@@ -21,20 +21,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Prevents two running aggregators with the same name. Kafka would let the newer process fence the
- * older one, which would then fence the newer one, without end. A member that used the same data
- * folder is an earlier run of this aggregator and is accepted. If the folder of an earlier run is
- * lost, Kafka removes the member when its session times out.
+ * A check that no other running aggregator has the same {@code WEIR_INSTANCE}. Otherwise Kafka
+ * would fence the older process when the newer process joins. The older process would then join
+ * again and fence the newer process, and so on. The check accepts a group member with the same data
+ * folder, because it is an earlier run of this aggregator. If the folder of an earlier run is lost,
+ * the check waits until Kafka removes that member at the session timeout.
  */
 final class NameCheck {
   private static final Logger LOG = LoggerFactory.getLogger(NameCheck.class);
 
   /**
-   * Extra wait after the session timeout of a dead member, because a busy broker removes it later.
+   * Time to wait in addition to the session timeout of a dead member, because a busy broker removes
+   * the member late.
    */
   private static final Duration MARGIN = Duration.ofSeconds(10);
 
-  /** Fixed session timeout of earlier versions. */
+  /** Session timeout of earlier versions of Weir, which could not be configured. */
   private static final Duration FORMER_SESSION = Duration.ofSeconds(20);
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
@@ -42,8 +44,8 @@ final class NameCheck {
   private NameCheck() {}
 
   /**
-   * Returns the longest session timeout with which a dead member may have joined: the current
-   * setting, or the fixed 20 s of earlier versions.
+   * Returns the longest session timeout that a dead member may have. It is the current setting or
+   * the 20 s of earlier versions, whichever is greater.
    */
   private static Duration longestSession(StreamsSettings settings) {
     Duration own = settings.sessionTimeout();
@@ -53,8 +55,8 @@ final class NameCheck {
   /**
    * Waits until Kafka has removed every member with the same name and another data folder.
    *
-   * @throws AggregatorStartException if Kafka does not remove the member, which means that it is
-   *     alive, or if Kafka does not answer
+   * @throws AggregatorStartException if Kafka does not answer, or does not remove such a member
+   *     because it is alive
    */
   static void requireUnique(StreamsSettings settings) throws AggregatorStartException {
     try (Admin admin = connect(settings)) {
@@ -63,7 +65,7 @@ final class NameCheck {
       other.ifPresent(
           member ->
               LOG.warn(
-                  "waiting until Kafka removes an aggregator of the same name instance={} host={}",
+                  "waiting until Kafka removes a group member with the same WEIR_INSTANCE instance={} host={}",
                   settings.instance(),
                   member.host()));
       while (other.isPresent()) {
@@ -73,9 +75,9 @@ final class NameCheck {
                   + settings.instance()
                   + " (WEIR_INSTANCE) is running at "
                   + other.get().host()
-                  + " as "
+                  + " with client id "
                   + other.get().clientId()
-                  + "; names must be unique");
+                  + "; set another WEIR_INSTANCE");
         }
         LockSupport.parkNanos(PAUSE_NANOS);
         other = other(admin, settings);
@@ -94,11 +96,12 @@ final class NameCheck {
   }
 
   /**
-   * Returns whether another process uses the name of this Streams thread, which Kafka has fenced. A
-   * consumer can also be fenced by its own join request, which it abandoned and the broker
-   * processed later (KAFKA-20983). No process keeps such a member alive, so Kafka removes it when
-   * its session times out. The session begins again when a rebalance ends, so this method waits for
-   * the session timeout after the last rebalance. Returns false also if Kafka does not answer.
+   * Returns whether another process uses the name of the current Streams thread, which Kafka has
+   * fenced. Kafka can also fence a consumer because of the consumer's own join request. This
+   * happens if the consumer has abandoned the request and the broker processes it later
+   * (KAFKA-20983). No process keeps the member of that request alive, so Kafka removes it at the
+   * session timeout. The session begins again when a rebalance ends, so this method waits for the
+   * session timeout after the last rebalance. It returns false if Kafka does not answer.
    */
   static boolean isTaken(StreamsSettings settings) {
     String thread = Thread.currentThread().getName();

@@ -18,16 +18,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Decides what happens when a Streams thread dies. A failure of Kafka or of the disk is transient:
- * a new thread replaces the failed one, at most {@value #MAX_REPLACEMENTS} times. If another
- * process uses the same name, this process stops; otherwise the two would fence each other in turn.
- * Any other failure is a broken invariant and stops the application, because no bill is better than
- * a wrong bill. A record that makes the code fail stops only its partition, see {@link
- * StoppedPartitions}.
+ * The handler of exceptions that end a Streams thread. After a failure of Kafka or of the disk, a
+ * new thread replaces the failed thread, at most {@value #MAX_REPLACEMENTS} times. If another
+ * process uses the same name, this process stops. Otherwise the two processes would fence each
+ * other in turn. Any other failure is a broken invariant and stops the application, because no bill
+ * is better than a wrong bill. A record that makes the code fail stops only its partition; see
+ * {@link StoppedPartitions}.
  */
 final class StreamsFailures implements StreamsUncaughtExceptionHandler {
   /**
-   * Maximum number of threads replaced by one process. More failures than this are not transient.
+   * Maximum number of threads that one process replaces. If more threads fail, the failure is not
+   * transient.
    */
   static final int MAX_REPLACEMENTS = 50;
 
@@ -41,7 +42,8 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
   /**
    * Creates the handler of an application.
    *
-   * @param isNameTaken queries Kafka whether another process uses the name of this thread
+   * @param isNameTaken returns whether another process uses the name of the current thread, by a
+   *     query to Kafka
    */
   StreamsFailures(String application, BooleanSupplier isNameTaken) {
     this.application = application;
@@ -49,8 +51,8 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
   }
 
   /**
-   * Returns why the application stopped, as text. If the reason is unknown, the text refers to the
-   * log.
+   * Returns the reason for which the application stopped. If the reason is unknown, the text refers
+   * to the log.
    */
   String reason() {
     return reason;
@@ -63,19 +65,19 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
       root = root.getCause();
     }
     if (root instanceof PartitionStoppedException) {
-      // already logged where the partition stopped; a process stops each partition at most once
+      // StoppedPartitions has logged it; a process stops each partition at most once
       return StreamThreadExceptionResponse.REPLACE_THREAD;
     }
     if (root instanceof FencedInstanceIdException && isNameTaken.getAsBoolean()) {
       reason =
-          "another process was started under the name of this one; WEIR_INSTANCE must be unique"
-              + " among aggregators";
+          "another process was started with the same WEIR_INSTANCE; each aggregator needs its own"
+              + " WEIR_INSTANCE";
       LOG.error("application stopped application={}: {}", application, reason, failure);
       return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
     }
     String change = changeOfData(root);
     if (change != null) {
-      reason = change + "; set it back, or begin with other topics and another WEIR_DATA";
+      reason = change + "; restore the old value, or start with new topics and a new WEIR_DATA";
       // the main program logs the reason when the process exits
       LOG.debug("application stopped application={}: {}", application, reason);
       return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
@@ -93,14 +95,17 @@ final class StreamsFailures implements StreamsUncaughtExceptionHandler {
     return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
   }
 
-  /** Returns a message about a setting that differs from the stored data, or null if all agree. */
+  /**
+   * Returns a message about the setting that differs from the stored data. Returns null if no
+   * setting differs.
+   */
   private static @Nullable String changeOfData(Throwable root) {
     if (root instanceof OtherWindowException other) {
-      return "the data were counted with WEIR_WINDOW=%s, and this process has %s"
+      return "the stored data were counted with WEIR_WINDOW=%s, but WEIR_WINDOW is now %s"
           .formatted(Duration.ofMillis(other.storedMillis()), Duration.ofMillis(other.setMillis()));
     }
     if (root instanceof OtherEndpointsException other) {
-      return "the data were counted with WEIR_MAX_ENDPOINTS=%d, and this process has %d"
+      return "the stored data were counted with WEIR_MAX_ENDPOINTS=%d, but WEIR_MAX_ENDPOINTS is now %d"
           .formatted(other.stored(), other.set());
     }
     return null;

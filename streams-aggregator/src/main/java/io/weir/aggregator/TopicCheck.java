@@ -18,7 +18,10 @@ import org.apache.kafka.common.config.TopicConfig;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Checks at the start that the topics exist and have the same number of partitions. */
+/**
+ * A check of the topics when the aggregator starts. The topics must exist, have the same number of
+ * partitions, and have the configuration that Weir requires.
+ */
 final class TopicCheck {
   private static final Logger LOG = LoggerFactory.getLogger(TopicCheck.class);
 
@@ -29,14 +32,15 @@ final class TopicCheck {
    *
    * @param partitions number of partitions of each topic
    * @param stateTopicId id of the state topic; a recreated topic has a new id
-   * @param tombstonesKept how long Kafka keeps a tombstone of the state topic
+   * @param tombstonesKept time for which Kafka keeps a tombstone of the state topic
    */
   record Found(int partitions, String stateTopicId, Duration tombstonesKept) {}
 
   /**
    * Checks the topics.
    *
-   * @throws AggregatorStartException if Kafka does not answer or a topic is not as required
+   * @throws AggregatorStartException if Kafka does not answer, or a topic is missing or configured
+   *     wrongly
    */
   static Found check(AggregatorConfig config) throws AggregatorStartException {
     try (TopicAdmin admin = TopicAdmin.connect(config.kafka())) {
@@ -52,8 +56,8 @@ final class TopicCheck {
   }
 
   /**
-   * Checks the number of replicas of each topic. Internal topics of Streams are checked if they
-   * exist; otherwise Streams creates them as configured.
+   * Checks the number of replicas of each topic, including the internal topics that Kafka Streams
+   * has created.
    */
   private static void requireCopies(TopicAdmin admin, AggregatorConfig config)
       throws AggregatorStartException, TopicAdminException {
@@ -67,20 +71,20 @@ final class TopicCheck {
     if (config.singleCopy() == SingleCopy.REFUSE) {
       throw new AggregatorStartException(Copies.advice(lacking));
     }
-    LOG.info("fewer copies allowed by {}: {}", SingleCopy.VARIABLE, lacking);
+    LOG.info("{} allows topics with too few replicas: {}", SingleCopy.VARIABLE, lacking);
   }
 
   /**
-   * Returns how long Kafka keeps tombstones of the state topic. An instance that was stopped for
-   * more than half of this time reads the whole topic again.
+   * Returns the time for which Kafka keeps tombstones of the state topic. An instance that was
+   * stopped for more than half of this time reads the whole topic again.
    */
   private static Duration tombstonesKept(TopicAdmin admin) throws TopicAdminException {
     String millis = admin.setting(Topics.STATE, TopicConfig.DELETE_RETENTION_MS_CONFIG);
     Duration kept = millis == null ? Duration.ZERO : Duration.ofMillis(Long.parseLong(millis));
     if (kept.compareTo(Topics.STATE.tombstonesKept()) < 0) {
       LOG.warn(
-          "topic {} keeps tombstones for {} instead of {}; an instance that was stopped for"
-              + " half as long reads the whole topic again, see: weir topics check",
+          "topic {} keeps tombstones for {}, but should keep them for {}. An instance reads the"
+              + " whole topic again after it was stopped for half of that time. See: weir topics check",
           Topics.STATE.name(),
           kept,
           Topics.STATE.tombstonesKept());
@@ -95,7 +99,7 @@ final class TopicCheck {
     List<Integer> partitions = new ArrayList<>();
     for (Topic topic : Topics.all()) {
       if (topic.ownPartitions() > 0) {
-        continue; // belongs to the ingest nodes
+        continue; // only ingest nodes use this topic
       }
       TopicDescription found = described.get(topic.name());
       if (found == null) {
@@ -118,13 +122,13 @@ final class TopicCheck {
     }
     if (partitions.stream().distinct().count() != 1) {
       throw new AggregatorStartException(
-          "topics must all have the same number of partitions, but have " + partitions);
+          "all topics must have the same number of partitions, but they have " + partitions);
     }
   }
 
   /**
-   * Requires that the broker's clock sets record timestamps. Lateness is computed from them, and a
-   * producer's clock could be wrong.
+   * Requires that the broker sets the timestamps of the calls topic's records. The aggregator
+   * computes lateness from these timestamps, and a producer's clock could be wrong.
    */
   private static void requireAppendTime(TopicAdmin admin)
       throws AggregatorStartException, TopicAdminException {
@@ -135,12 +139,12 @@ final class TopicCheck {
       throw new AggregatorStartException(
           "topic "
               + Topics.CALLS.name()
-              + " must have "
+              + " has "
               + name
               + "="
-              + expected
-              + ", has "
               + actual
+              + ", but must have "
+              + expected
               + "; see: weir topics check");
     }
   }

@@ -44,8 +44,8 @@ final class StreamsFailuresTest {
 
     assertEquals(StreamThreadExceptionResponse.SHUTDOWN_CLIENT, failures.handle(failure));
     assertEquals(
-        "the data were counted with WEIR_MAX_ENDPOINTS=1000, and this process has 20; set it back,"
-            + " or begin with other topics and another WEIR_DATA",
+        "the stored data were counted with WEIR_MAX_ENDPOINTS=1000, but WEIR_MAX_ENDPOINTS is now"
+            + " 20; restore the old value, or start with new topics and a new WEIR_DATA",
         failures.reason());
   }
 

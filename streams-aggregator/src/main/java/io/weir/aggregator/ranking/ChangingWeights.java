@@ -6,16 +6,19 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The names with the greatest figures, for figures that may also decrease. A sketch accepts only
- * positive weights, so there is one sketch of increases and one of decreases. The figure of a name
- * is their difference, and each of its bounds is the difference of opposite bounds. Not
- * thread-safe.
+ * A summary of the names with the greatest figures, for figures that may also decrease. A sketch
+ * accepts only positive weights. So one sketch sums the increases of each name, and another sketch
+ * sums the decreases. The figure of a name is its increases minus its decreases. The lower bound of
+ * a figure is the lower bound of the increases minus the upper bound of the decreases, and vice
+ * versa. Not thread-safe.
  */
 final class ChangingWeights {
   private final int mapSize;
   private final FrequentNames increases;
 
-  /** Created by the first decrease; most windows have none. */
+  /**
+   * The sketch of decreases. The first decrease creates it, because most windows have no decrease.
+   */
   private @Nullable FrequentNames decreases;
 
   ChangingWeights(int mapSize) {
@@ -23,7 +26,7 @@ final class ChangingWeights {
     this.increases = new FrequentNames(mapSize);
   }
 
-  /** Adds a change of a name's figure; negative for a decrease. */
+  /** Adds a change of a name's figure. A negative change is a decrease. */
   void add(Name name, long change) {
     if (change > 0) {
       increases.add(name, change);
@@ -47,7 +50,10 @@ final class ChangingWeights {
     }
   }
 
-  /** Adds the changes of another instance's names that begin with a prefix; removes the prefix. */
+  /**
+   * Adds the changes of those names of another instance that begin with a prefix. Removes the
+   * prefix from the names.
+   */
   void addWithPrefix(String prefix, ChangingWeights other) {
     increases.addWithPrefix(prefix, other.increases);
     if (other.decreases != null) {
@@ -55,15 +61,15 @@ final class ChangingWeights {
     }
   }
 
-  /** Returns the number of names in both sketches. */
+  /** Returns the sum of the numbers of names in both sketches. */
   int size() {
     return increases.size() + (decreases == null ? 0 : decreases.size());
   }
 
   /**
-   * Returns the figures of a partition.
+   * Returns the names and their bounds.
    *
-   * @param prefix prefix of the returned names, encoded as in keys
+   * @param prefix prefix of the names to return, encoded as in the keys of the state topic
    */
   PartitionWeights weights(String prefix) {
     Map<String, PartitionWeights.Weight> weights = new HashMap<>();

@@ -6,14 +6,14 @@ import org.apache.datasketches.frequencies.ErrorType;
 import org.apache.datasketches.frequencies.ItemsSketch;
 
 /**
- * The names with the greatest sums of weights, and a lower bound of each sum. Uses a frequent-items
- * sketch of Apache DataSketches (D. Anderson et al., "A High-Performance Algorithm for Identifying
- * Frequent Items in Data Streams", 2017), with sums that cannot overflow.
+ * A sketch of the names with the greatest sums of weights. It has a lower bound of each sum, and
+ * its sums cannot overflow. It uses the frequent-items sketch of Apache DataSketches (D. Anderson
+ * et al., "A High-Performance Algorithm for Identifying Frequent Items in Data Streams", 2017).
  *
- * <p>The sum of a name is at least its lower bound, and at most that plus {@link #error}. The lower
- * bound of a name not in the sketch is 0. The error is 0 while the names fill at most three
- * quarters of the map. Beyond that it is at most 3.5 / map size × the sum of all weights. Not
- * thread-safe.
+ * <p>The sum of a name is at least its lower bound, and at most its lower bound plus {@link
+ * #error}. A name that is not in the sketch has the lower bound 0. The error is 0 while the names
+ * fill at most three quarters of the map. With more names, the error is at most 3.5 / map size ×
+ * the sum of all weights. Not thread-safe.
  */
 final class FrequentNames {
   /** Maximum total weight in a sketch; the sum of two such totals is within int64. */
@@ -22,14 +22,15 @@ final class FrequentNames {
   private final ItemsSketch<Name> sketch;
 
   /**
-   * Total weight that the sketch does not contain. Any name may have it, so it adds to the error.
+   * Total weight that was not added to the sketch. Each name could have this weight, so it is part
+   * of the error.
    */
   private long unseen;
 
   /**
    * Creates an empty sketch.
    *
-   * @param mapSize maximum size of the map, a power of two; the map begins with 8 entries and grows
+   * @param mapSize maximum size of the map, a power of two; the initial size is 8
    */
   FrequentNames(int mapSize) {
     this.sketch = new ItemsSketch<>(mapSize);
@@ -54,7 +55,10 @@ final class FrequentNames {
     unseen = SaturatingSums.sum(unseen, other.unseen);
   }
 
-  /** Adds the weights of another sketch's names that begin with a prefix; removes the prefix. */
+  /**
+   * Adds the weights of those names of another sketch that begin with a prefix. Removes the prefix
+   * from the names.
+   */
   void addWithPrefix(String prefix, FrequentNames other) {
     other.forEach(
         (name, weight) -> {
@@ -65,14 +69,17 @@ final class FrequentNames {
     unseen = SaturatingSums.sum(unseen, other.error());
   }
 
-  /** Calls an action with each name in the sketch and its lower bound, which is positive. */
+  /**
+   * Calls an action with each name in the sketch and the name's lower bound. The lower bound is
+   * positive.
+   */
   void forEach(ObjLongConsumer<String> each) {
     for (ItemsSketch.Row<Name> row : sketch.getFrequentItems(0, ErrorType.NO_FALSE_NEGATIVES)) {
       each.accept(row.getItem().text(), row.getLowerBound());
     }
   }
 
-  /** Returns the maximum by which the sum of any name exceeds its lower bound. */
+  /** Returns the maximum difference between the sum of a name and its lower bound. */
   long error() {
     return SaturatingSums.sum(sketch.getMaximumError(), unseen);
   }

@@ -5,16 +5,16 @@ import java.security.SecureRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A name in a sketch, with a hash that a client cannot predict. Clients choose the names of clients
- * and endpoints, and can create collisions of {@link String#hashCode}. Names with the same hash
- * would fill one chain of the sketch's table, which is then slow, and fails with more than 1,024 of
- * them. Immutable.
+ * A name in a sketch, with a hash that a client cannot predict. Clients choose names, and could
+ * choose names with the same {@link String#hashCode}. Such names would form one chain in the
+ * sketch's hash table. The sketch would become slow, and would fail with more than 1,024 names in
+ * the chain. Immutable.
  */
 final class Name {
   /** The Mersenne prime 2^61 − 1. */
   private static final long PRIME = (1L << 61) - 1;
 
-  /** Random base of the polynomial, at least 256. */
+  /** Random base of the polynomial, at least 256. It differs for each process. */
   private static final long BASE = 256 + new SecureRandom().nextLong(PRIME - 256);
 
   private final String text;

@@ -5,13 +5,13 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * A cache of the most recently used names, so that a name in many windows is in memory once. Not
- * thread-safe.
+ * A cache of the most recently used names. It ensures that a name of many windows is usually in
+ * memory only once. Not thread-safe.
  */
 final class NameCache {
   /**
-   * Maximum number of cached names, more than two sketches contain. Other names are in memory once
-   * per sketch.
+   * Maximum number of cached names. Two sketches together have fewer names. A name that is not
+   * cached may be in memory once per sketch.
    */
   private static final int MAX_NAMES = 2_048;
 

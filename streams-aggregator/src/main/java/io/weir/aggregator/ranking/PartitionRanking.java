@@ -11,21 +11,22 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ranking of one partition: the greatest figures of its newest windows.
+ * The ranking of one partition, which has the greatest figures of the partition's newest windows.
  *
- * <p>The figures are computed from the table in the order of its keys, in steps. A change of a row
- * that has been read is added at once; other changes are read later with the row. So each row is in
- * the sketches once, with its value in the table. Thread-safe, but only the thread of the table's
- * follower may call {@link #change} and {@link #read}.
+ * <p>The ranking reads the rows of the table in the order of their keys, in several steps. If a row
+ * that was already read changes, the change is added immediately. If another row changes, the
+ * ranking later reads the new value. So the sketches contain each row once, with its value in the
+ * table. Thread-safe, but only the thread of the table's follower may call {@link #change} and
+ * {@link #read}.
  */
 final class PartitionRanking {
-  /** Size of the map that sums windows; it holds 3,072 names. */
+  /** Size of the map that sums several windows. A map of this size can hold 3,072 names. */
   static final int SUM_MAP_SIZE = 4_096;
 
-  /** End of the scanned range: after every key, because keys are ASCII. */
+  /** End of the scanned range. It is greater than every key, because keys are ASCII. */
   private static final byte[] END = {(byte) 0x7f};
 
-  /** First key after the keys of records without a client. */
+  /** Lower bound of the keys that follow the keys of records without a client. */
   private static final byte[] BEHIND_OTHER_RECORDS = {'@' + 1};
 
   private final int partition;
@@ -35,17 +36,20 @@ final class PartitionRanking {
   private final TreeMap<Long, WindowWeights> weights = new TreeMap<>();
   private final NameCache names = new NameCache();
 
-  /** Rows of windows that start earlier are not in the sketches; never decreases. */
+  /** Start of the oldest window in the sketches. This value never decreases. */
   private long floorEpochMillis;
 
-  /** Key at which reading continues: rows before it are in the sketches; null when all rows are. */
+  /**
+   * Key at which the read of the table continues. Rows before this key are in the sketches. Null
+   * when all rows are in the sketches.
+   */
   private byte @Nullable [] cursor = new byte[0];
 
   /**
-   * Creates the ranking of a partition whose rows are not read yet.
+   * Creates the ranking of a partition. Its rows must then be read by {@link #read}.
    *
-   * @param windowMillis size of a window
-   * @param windows maximum number of windows kept
+   * @param windowMillis length of a window
+   * @param windows maximum number of windows to keep
    * @param newestEpochMillis start of the newest known window of the partition; 0 if unknown
    */
   PartitionRanking(
@@ -57,13 +61,13 @@ final class PartitionRanking {
     advance(newestEpochMillis);
   }
 
-  /** Removes windows that are too old when a window starts at a time. */
+  /** Removes the windows that become too old because of a window with this start. */
   private void advance(long startEpochMillis) {
     floorEpochMillis = Math.max(floorEpochMillis, startEpochMillis - (windows - 1) * windowMillis);
     weights.headMap(floorEpochMillis).clear();
   }
 
-  /** Adds the change of a row that the table is about to make. */
+  /** Adds a change of a row. Must be called before the table makes the change. */
   void change(byte[] key, byte @Nullable [] value) {
     StateRowKey row = StateRowKey.parse(key);
     if (row == null || row.startEpochMillis() < floorEpochMillis || !isPassed(key)) {
@@ -90,7 +94,7 @@ final class PartitionRanking {
   /**
    * Continues to read the table.
    *
-   * @param isEnough called before each row; returns true to stop
+   * @param isEnough called before each row; returns true if the read must stop
    * @return whether rows remain to be read
    */
   boolean read(BooleanSupplier isEnough) {
@@ -106,7 +110,7 @@ final class PartitionRanking {
     return cursor != null;
   }
 
-  /** Reads rows and skips the windows of a key that are too old. */
+  /** A visitor that adds rows to the sketches and skips windows that are too old. */
   private final class Reading implements TableStore.Visitor {
     private final BooleanSupplier isEnough;
     private byte @Nullable [] stoppedAt;
@@ -147,8 +151,8 @@ final class PartitionRanking {
   }
 
   /**
-   * Returns the greatest figures of some windows; empty if not all rows are read yet, or if a
-   * window has been removed.
+   * Returns the greatest figures of the selected windows. Returns empty if not all rows have been
+   * read, or if a selected window has been removed.
    */
   synchronized Optional<PartitionWeights> weights(RankingSelection selection) {
     if (cursor != null || selection.fromEpochMillis() < floorEpochMillis) {
@@ -167,7 +171,7 @@ final class PartitionRanking {
     return cursor == null;
   }
 
-  /** Returns the number of names in all sketches. */
+  /** Returns the sum of the numbers of names in all sketches. */
   synchronized int size() {
     return weights.values().stream().mapToInt(WindowWeights::size).sum();
   }

@@ -4,18 +4,19 @@ package io.weir.aggregator.ranking;
 import java.util.Map;
 
 /**
- * The greatest figures of one partition, summed over some windows. Immutable.
+ * The greatest figures of one partition, summed over the selected windows. Immutable.
  *
  * @param weights weights by name; names are encoded as in the keys of the state topic
- * @param increaseError maximum by which the increase of any name exceeds its weight, or 0 for a
- *     name without a weight; 0 if all are exact
- * @param decreaseError the same for decreases
+ * @param increaseError maximum difference between the increase of a name and its lower bound, which
+ *     is 0 for a name without a weight; 0 if all lower bounds are exact
+ * @param decreaseError maximum difference between the decrease of a name and its lower bound; 0 if
+ *     all lower bounds are exact
  */
 public record PartitionWeights(
     Map<String, Weight> weights, long increaseError, long decreaseError) {
 
   /**
-   * Lower bounds of the increase and decrease of a figure.
+   * The lower bounds of the increase and of the decrease of one figure.
    *
    * @param increase lower bound of the increase, ≥ 0
    * @param decrease lower bound of the decrease, ≥ 0

@@ -9,15 +9,16 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The names with the greatest figures of some partitions, the greatest first. Immutable.
+ * The names with the greatest figures of several partitions, in descending order of the figure.
+ * Immutable.
  *
- * <p>Names are ordered by their lower bounds, so a name with a large error never precedes one that
- * is certainly greater. The figure of each name is at least that of any later name less the later
- * name's error.
+ * <p>The order is by the lower bounds. So a name with a large error never precedes a name whose
+ * figure is certainly greater. The figure of a name is at least the figure of each later name minus
+ * the later name's error.
  *
  * @param rows the names and their figures
- * @param hasMore whether there are more names whose figures may be positive
- * @param unlistedAtMost upper bound of the figure of any name not in {@code rows}
+ * @param hasMore whether other known names may have positive figures
+ * @param unlistedAtMost upper bound of the figure of every name that is not in {@code rows}
  */
 public record RankedNames(List<Row> rows, boolean hasMore, long unlistedAtMost) {
   private static final Comparator<Row> GREATEST_FIRST =
@@ -30,16 +31,16 @@ public record RankedNames(List<Row> rows, boolean hasMore, long unlistedAtMost) 
    * One name and its figure.
    *
    * @param name the name, encoded as in the keys of the state topic
-   * @param lowerBound lower bound of the figure; may be negative if the figure decreased
+   * @param lowerBound lower bound of the figure; can be negative if the figure decreased
    * @param upperBound upper bound of the figure; positive
    */
   public record Row(String name, long lowerBound, long upperBound) {
-    /** Returns the estimate of the figure: the middle of the bounds, rounded down. */
+    /** Returns an estimate of the figure, which is the middle between the bounds, rounded down. */
     public long estimate() {
       return lowerBound + error() / 2;
     }
 
-    /** Returns the difference of the bounds; 0 if the figure is exact. */
+    /** Returns the difference between the bounds. It is 0 if the figure is exact. */
     public long error() {
       long error = upperBound - lowerBound;
       return error < 0 ? Long.MAX_VALUE : error;
@@ -51,7 +52,7 @@ public record RankedNames(List<Row> rows, boolean hasMore, long unlistedAtMost) 
   }
 
   /**
-   * Ranks names that are each in a single partition, such as clients.
+   * Ranks names that occur in only one partition each, such as clients.
    *
    * @param limit maximum number of rows
    */
@@ -66,7 +67,8 @@ public record RankedNames(List<Row> rows, boolean hasMore, long unlistedAtMost) 
   }
 
   /**
-   * Ranks names that may have parts of their figure in every partition, such as endpoints.
+   * Ranks names that may occur in several partitions, such as endpoints. The figure of a name is
+   * the sum over the partitions.
    *
    * @param limit maximum number of rows
    */

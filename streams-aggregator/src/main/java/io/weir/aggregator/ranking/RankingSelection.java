@@ -2,14 +2,15 @@
 package io.weir.aggregator.ranking;
 
 /**
- * The selection of figures for a ranking. Immutable.
+ * The selection of the names, figures and windows of a ranking. Immutable.
  *
  * @param subject whether clients or endpoints are ranked
  * @param measure the ranked figure
- * @param meter the meter of a quantity; ignored for denied calls, which are counted over all meters
- * @param fromEpochMillis inclusive start of the windows' starts
- * @param toEpochMillis exclusive end of the windows' starts
- * @param prefix prefix of the names; empty for all
+ * @param meter the meter of the quantity; ignored for denied calls, because they are summed over
+ *     all meters
+ * @param fromEpochMillis start of the oldest window, inclusive
+ * @param toEpochMillis end of the range of window starts, exclusive
+ * @param prefix prefix of the names; empty for all names
  */
 public record RankingSelection(
     Subject subject,
@@ -29,7 +30,7 @@ public record RankingSelection(
   public enum Measure {
     /** The billed quantity of one meter. */
     QUANTITY,
-    /** Denied calls of all meters. */
+    /** The number of denied calls of all meters. */
     DENIED
   }
 }

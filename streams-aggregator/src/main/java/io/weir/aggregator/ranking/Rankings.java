@@ -19,10 +19,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The rankings of all partitions in the table: the heaviest clients and endpoints of the newest
- * windows. They are not stored; after a start they are computed from the table in the background.
- * Thread-safe, but only the thread of the table's follower may call the methods of {@link
- * TableObserver}.
+ * The rankings of all partitions in the table. They contain the clients and endpoints with the
+ * greatest usage in the newest windows. They are not stored. After a start, the process computes
+ * them from the table in the background. Thread-safe, but only the thread of the table's follower
+ * may call the methods of {@link TableObserver}.
  */
 public final class Rankings implements TableObserver {
   private static final Logger LOG = LoggerFactory.getLogger(Rankings.class);
@@ -36,29 +36,30 @@ public final class Rankings implements TableObserver {
    * Creates rankings without partitions.
    *
    * @param store the table
-   * @param window size of a ledger window
+   * @param window length of a ledger window
    * @param ranked number of ranked windows, including the current one; positive
-   * @param maxAhead maximum by which a call's decision time may exceed the broker's time; older
-   *     windows of this length are kept in addition
+   * @param maxAhead maximum time by which a call's decision time may be later than the broker's
+   *     time; the rankings keep older windows for this additional time
    */
   public Rankings(TableStore store, Duration window, int ranked, Duration maxAhead) {
     this.store = store;
     this.windowMillis = window.toMillis();
     long aheadWindows = (maxAhead.toMillis() + windowMillis - 1) / windowMillis;
-    // and one more, because the clock of the queried instance defines the current window
+    // one more window, because the clock of the queried instance defines the current window
     this.windows = Math.toIntExact(ranked + aheadWindows + 1);
   }
 
   /** Adds the metrics of the rankings. */
   public void register(MeterRegistry registry) {
     Gauge.builder("weir.ranked.partitions", this, Rankings::read)
-        .description("partitions whose heaviest clients and endpoints are known here")
+        .description("partitions whose heaviest clients and endpoints this instance can report")
         .register(registry);
     Gauge.builder("weir.ranking.partitions", this, all -> all.partitions.size() - all.read())
-        .description("partitions whose rows are still being read to find the heaviest clients")
+        .description(
+            "partitions whose rows this instance is still reading to rank clients and endpoints")
         .register(registry);
     Gauge.builder("weir.ranked.names", this, Rankings::names)
-        .description("names in memory, in the sketches of all partitions and windows")
+        .description("names in memory in the sketches of all partitions and windows")
         .register(registry);
   }
 
@@ -71,8 +72,8 @@ public final class Rankings implements TableObserver {
   }
 
   /**
-   * Returns the greatest figures of a partition. Empty if this instance does not follow the
-   * partition, is still reading it, or has removed one of the windows.
+   * Returns the greatest figures of a partition. Returns empty if this instance does not follow the
+   * partition, is still reading it, or has removed a selected window.
    */
   public Optional<PartitionWeights> weights(int partition, RankingSelection selection) {
     return Optional.ofNullable(partitions.get(partition))
@@ -87,8 +88,8 @@ public final class Rankings implements TableObserver {
   }
 
   /**
-   * Returns the end of the last closed window, so that older windows need not be read; 0 if it is
-   * unknown.
+   * Returns the end of the last closed window, or 0 if it is unknown. The ranking uses it to skip
+   * windows that are too old.
    */
   private long closedThrough(int partition) {
     byte[] progress =
@@ -99,7 +100,8 @@ public final class Rankings implements TableObserver {
           ? 0
           : PartitionProgressCodec.decode(progress).closedThroughEpochMillis();
     } catch (MalformedRecordException malformed) {
-      LOG.warn("the state topic holds a bad record partition={}", partition, malformed);
+      LOG.warn(
+          "the state topic has a malformed progress record partition={}", partition, malformed);
       return 0;
     }
   }
@@ -117,12 +119,12 @@ public final class Rankings implements TableObserver {
     }
   }
 
-  /** Continues to read the table for a partition that has begun. */
+  /** Continues to read the rows of a partition for which {@link #begin} was called. */
   boolean read(int partition, BooleanSupplier isEnough) {
     PartitionRanking ranking = Objects.requireNonNull(partitions.get(partition));
     boolean isLeft = ranking.read(isEnough);
     if (!isLeft) {
-      LOG.info("heaviest clients are known for partition={}", partition);
+      LOG.info("heaviest clients and endpoints are ranked for partition={}", partition);
     }
     return isLeft;
   }

@@ -18,10 +18,13 @@ record RowFigures(long quantity, long denied) {
 
   static final RowFigures NONE = new RowFigures(0, 0);
 
-  /** Maximum trusted figure; the aggregator refuses quantities of 2^53 and more. */
+  /**
+   * Maximum figure of a row; greater figures are reduced to it. The aggregator refuses quantities
+   * of 2^53 and more.
+   */
   private static final long MAX_FIGURE = 1L << 60;
 
-  /** Decodes the value of a row. An absent or unreadable value has figures of 0. */
+  /** Decodes the value of a row. The figures of an absent or unreadable value are 0. */
   static RowFigures of(byte @Nullable [] value) {
     if (value == null) {
       return NONE;
@@ -30,8 +33,8 @@ record RowFigures(long quantity, long denied) {
       UsageStateCodec.Figures figures = UsageStateCodec.decodeFigures(value);
       return new RowFigures(bounded(figures.quantity()), bounded(figures.callsDenied()));
     } catch (MalformedRecordException malformed) {
-      // already counted and logged when it was stored
-      LOG.debug("the state topic holds a bad record, which is not ranked", malformed);
+      // StateRecords has counted and logged it
+      LOG.debug("a malformed record of the state topic is not ranked", malformed);
       return NONE;
     }
   }

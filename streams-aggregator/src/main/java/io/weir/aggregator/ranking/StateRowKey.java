@@ -5,19 +5,19 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The parsed key of a row of the state topic. Names remain encoded, which is unambiguous: ASCII
- * without a slash, and {@code @} only in {@code @others}.
+ * The parsed key of a row of the state topic. The names remain encoded. An encoded name is ASCII
+ * without a slash, and only {@code @others} contains {@code @}.
  *
- * @param client the client
- * @param meter the meter
- * @param endpoint the endpoint, or {@code @others}
+ * @param client the encoded client
+ * @param meter the encoded meter
+ * @param endpoint the encoded endpoint, or {@code @others}
  * @param startEpochMillis start of the window
  */
 record StateRowKey(String client, String meter, String endpoint, long startEpochMillis) {
   private static final int DECIMAL = 10;
   private static final int START_DIGITS = 15;
 
-  /** Parses a key; returns null if it is not the key of a client's row. */
+  /** Parses a key. Returns null if the key is not the key of a client's row. */
   static @Nullable StateRowKey parse(byte[] key) {
     if (key.length == 0 || key[0] == '@') {
       return null;

@@ -7,28 +7,29 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
- * The greatest figures of one window of a partition, per client and per endpoint. Not thread-safe.
+ * The greatest figures of one window of a partition, by client and by endpoint. Not thread-safe.
  */
 final class WindowWeights {
   /**
-   * Size of a sketch's map. The error is 0 up to 768 names, and at most 0.35 % of the total beyond.
+   * Maximum size of a sketch's map. With at most 768 names the error is 0. With more names the
+   * error is at most 0.35 % of the total.
    */
   static final int MAP_SIZE = 1_024;
 
   /**
-   * Maximum number of meters of a window with their own sketches, because clients choose the names
-   * of meters.
+   * Maximum number of meters with their own sketches in a window. The number is limited because
+   * clients choose the names of meters.
    */
   static final int MAX_METERS = 4;
 
   private final Map<String, Pair> quantities = new HashMap<>();
 
-  /** Quantities of all other meters; each name is prefixed with the meter and a slash. */
+  /** Quantities of all other meters. The meter and a slash precede each name. */
   private final Pair furtherQuantities = new Pair();
 
   private final Pair denied = new Pair();
 
-  /** The sketches of one figure. */
+  /** The sketches of one figure, for clients and for endpoints. */
   private static final class Pair {
     final ChangingWeights clients = new ChangingWeights(MAP_SIZE);
     final ChangingWeights endpoints = new ChangingWeights(MAP_SIZE);
@@ -52,7 +53,7 @@ final class WindowWeights {
   /**
    * Adds the change of a row of this window.
    *
-   * @param names the cache of names
+   * @param names the cache that supplies {@link Name} instances
    */
   void add(StateRowKey key, RowFigures change, NameCache names) {
     denied.add("", key, change.denied(), names);
@@ -68,10 +69,10 @@ final class WindowWeights {
   }
 
   /**
-   * Adds the selected figures to the sum of several windows. All rows of a meter are in its own
-   * sketches, or all are in the sketches of the other meters, because sketches are never removed.
+   * Adds the selected figures to the sum of several windows. A meter never changes between its own
+   * sketches and the common sketches of further meters, because sketches are never removed.
    *
-   * @param meter the meter, encoded as in keys
+   * @param meter the meter, encoded as in the keys of the state topic
    */
   void addTo(ChangingWeights sum, RankingSelection selection, String meter) {
     Function<Pair, ChangingWeights> of =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Ranks the heaviest clients and endpoints of each window with frequent-items sketches, which
- * follow the table of newest figures. Depends on the table, the wire format and Apache
- * DataSketches, not on reports.
+ * The rankings of the clients and endpoints with the greatest usage. Frequent-items sketches of
+ * each window are updated with every change of the usage table. This package depends on the table,
+ * the record formats and Apache DataSketches, and not on reports.
  */
 @NullMarked
 package io.weir.aggregator.ranking;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.state;
 
-/** A limit on the duration of resumable work. The worker checks it before each step. */
+/**
+ * A limit on the duration of work that can be interrupted and resumed. The work checks the limit
+ * before each step.
+ */
 @FunctionalInterface
 public interface Budget {
-  /** Returns whether the budget is used up; the next step must then wait for another call. */
+  /** Returns whether the budget is used up. If so, the work must stop before its next step. */
   boolean isSpent();
 }

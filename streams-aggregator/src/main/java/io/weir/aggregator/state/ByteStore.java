@@ -6,8 +6,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A persistent ordered map of bytes. Keys are ordered as unsigned bytes. All writes for one record
- * of the calls topic become durable atomically with the output of that record.
+ * A persistent map from byte arrays to byte arrays, ordered by key. Keys are compared as unsigned
+ * bytes. All writes for one record of the calls topic become durable atomically, together with the
+ * record's output.
  */
 public interface ByteStore {
   /** Returns the value of a key, or null if there is none. */
@@ -28,7 +29,7 @@ public interface ByteStore {
    */
   List<Entry> scan(byte[] from, byte[] to, int maxEntries);
 
-  /** Returns the least key greater than a key, at which a scan continues. */
+  /** Returns the least key that is greater than a key. A scan can continue there. */
   static byte[] behind(byte[] key) {
     return Arrays.copyOf(key, key.length + 1);
   }
@@ -39,6 +40,6 @@ public interface ByteStore {
    * @param key the key
    * @param value its value
    */
-  @SuppressWarnings("ArrayRecordComponent") // never compared, never changed
+  @SuppressWarnings("ArrayRecordComponent") // arrays are never compared or changed
   record Entry(byte[] key, byte[] value) {}
 }

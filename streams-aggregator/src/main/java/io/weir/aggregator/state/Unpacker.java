@@ -3,7 +3,10 @@ package io.weir.aggregator.state;
 
 import java.nio.charset.StandardCharsets;
 
-/** A decoder of values encoded by {@link Packer}, member by member. Not thread-safe. */
+/**
+ * A decoder of values that {@link Packer} has encoded. The caller reads the members in the order in
+ * which they were appended. Not thread-safe.
+ */
 public final class Unpacker {
   private final byte[] bytes;
   private int position;
@@ -23,11 +26,11 @@ public final class Unpacker {
   }
 
   /**
-   * Creates a decoder of a value with one of several versions; see {@link #version}.
+   * Creates a decoder of a value whose first member is its version. The version must be in a range.
    *
    * @param oldest the least accepted version, inclusive
    * @param newest the greatest accepted version, inclusive
-   * @throws IllegalStateException if the value has another version
+   * @throws IllegalStateException if the version is not in the range
    */
   public static Unpacker ofVersions(byte[] bytes, int oldest, int newest) {
     Unpacker value = new Unpacker(bytes);
@@ -36,7 +39,7 @@ public final class Unpacker {
       throw new IllegalStateException(
           "a stored value has version "
               + value.version
-              + ", this program reads version "
+              + ", but this program reads only version "
               + (oldest == newest ? "" : oldest + " to ")
               + newest);
     }
@@ -61,7 +64,7 @@ public final class Unpacker {
     return (rest >>> 1) ^ -(rest & 1);
   }
 
-  /** Reads the next member as a number of following members or bytes. */
+  /** Reads the next member as a count of the members or bytes that follow. */
   public int count() {
     return Math.toIntExact(integer());
   }

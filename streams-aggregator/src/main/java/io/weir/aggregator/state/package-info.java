@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Persistent state: an ordered map of bytes, the encoding of its values, and a limit on the
- * duration of work on it. Pure: depends only on the JDK, and uses no Kafka, thread, file or clock.
+ * The interface to persistent state: an ordered map of byte arrays, the encoding of its values, and
+ * a limit on the duration of work. This package depends only on the JDK. It does not use Kafka,
+ * threads, files or clocks.
  */
 @NullMarked
 package io.weir.aggregator.state;

@@ -4,17 +4,18 @@ package io.weir.aggregator.table;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A wait until a partition has been read up to its end at the start of the wait. The waiting thread
- * uses {@link #reached}; only the follower's thread may use the other members.
+ * A pending wait until the follower has read a partition up to the end that the partition had when
+ * the wait began. The waiting thread uses {@link #reached}. Only the follower's thread may use the
+ * other members.
  */
 final class Barrier {
-  /** An unknown offset. */
+  /** Represents an unknown offset. */
   static final long UNKNOWN = -1;
 
   final int partition;
   final CompletableFuture<Freshness> reached = new CompletableFuture<>();
 
-  /** The end of the partition, read after the barrier was requested. */
+  /** The end offset of the partition, queried after the barrier was requested. */
   private long endOffset = UNKNOWN;
 
   Barrier(int partition) {
@@ -29,7 +30,10 @@ final class Barrier {
     endOffset = offset;
   }
 
-  /** Returns whether the wait has ended: the end is reached, or the waiting thread timed out. */
+  /**
+   * Returns whether the wait has ended, because the position has reached the end or the waiting
+   * thread has timed out.
+   */
   boolean isDone(long position) {
     if (endOffset != UNKNOWN && position >= endOffset) {
       reached.complete(Freshness.UP_TO_DATE);

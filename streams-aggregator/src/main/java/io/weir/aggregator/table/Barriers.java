@@ -13,18 +13,18 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.IntToLongFunction;
 
 /**
- * All pending barriers. The follower reads the end of each barrier's partition after the wait has
- * begun, so everything published before is below that end. Barriers requested together share one
- * read. {@link #request} and {@link #hasRequested} are thread-safe; only the follower's thread may
- * use the other methods.
+ * The pending barriers of all partitions. The follower queries the end offset of a barrier's
+ * partition after the barrier was requested. So all records published before the request are before
+ * that offset. Barriers that are requested together share one query. {@link #request} and {@link
+ * #hasRequested} are thread-safe. Only the follower's thread may use the other methods.
  */
 final class Barriers {
   private final Queue<Barrier> requested = new ConcurrentLinkedQueue<>();
   private final List<Barrier> pending = new ArrayList<>();
 
-  /** A source of the ends of partitions. */
+  /** A source of the end offsets of partitions. */
   interface Ends {
-    /** Returns the ends of partitions; omits those with an unknown end. */
+    /** Returns the end offset of each partition. Omits partitions with an unknown end offset. */
     Map<Integer, Long> find(Set<Integer> partitions);
   }
 
@@ -32,7 +32,7 @@ final class Barriers {
     requested.addAll(barriers);
   }
 
-  /** Adds a barrier requested by the follower's thread itself, which need not be woken. */
+  /** Adds a barrier that the follower's own thread requests. No thread must be woken. */
   void add(Barrier barrier) {
     pending.add(barrier);
   }
@@ -43,8 +43,8 @@ final class Barriers {
   }
 
   /**
-   * Finds the ends of the requested barriers. Completes those whose partition is not followed or
-   * whose end is unknown.
+   * Queries the end offsets for the requested barriers. Completes a barrier if its partition is not
+   * followed or the end offset is unknown.
    */
   void findEnds(Set<Integer> followed, Ends ends) {
     takeRequested();
@@ -79,7 +79,7 @@ final class Barriers {
   /**
    * Completes the barriers whose end is reached.
    *
-   * @param position returns how far a partition was read, or {@link Barrier#UNKNOWN}; called once
+   * @param position returns the position in a partition, or {@link Barrier#UNKNOWN}; called once
    *     for each partition
    */
   void settle(IntToLongFunction position) {
@@ -92,7 +92,10 @@ final class Barriers {
             barrier.isDone(reached.computeIfAbsent(barrier.partition, position::applyAsLong)));
   }
 
-  /** Completes all barriers as missing, because the follower has stopped reading. */
+  /**
+   * Completes all barriers with {@link Freshness#MISSING}, because the follower has stopped
+   * reading.
+   */
   void abandon() {
     takeRequested();
     pending.forEach(barrier -> barrier.reached.complete(Freshness.MISSING));

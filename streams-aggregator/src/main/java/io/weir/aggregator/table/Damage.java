@@ -5,7 +5,10 @@ import java.util.List;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.Status;
 
-/** Detects damaged folders of RocksDB. Stateless and thread-safe. */
+/**
+ * A rule that distinguishes damage of a RocksDB folder from temporary failures. Stateless and
+ * thread-safe.
+ */
 final class Damage {
   /** Messages of temporary failures that RocksDB reports as corruption when it opens a folder. */
   private static final List<String> LACKS =
@@ -13,7 +16,10 @@ final class Damage {
 
   private Damage() {}
 
-  /** Returns whether a failure means damaged or missing files, so that a retry cannot succeed. */
+  /**
+   * Returns whether a failure means that files are damaged or missing. A retry cannot succeed in
+   * that case.
+   */
   static boolean is(RocksDBException failed) {
     Status status = failed.getStatus();
     String detail = String.valueOf(failed.getMessage());

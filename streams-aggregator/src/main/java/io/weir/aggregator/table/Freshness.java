@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.table;
 
-/** How up to date the table's copy of a partition is. */
+/** The degree to which the table's copy of a partition is up to date. */
 public enum Freshness {
-  /** The table contains everything published before the request. */
+  /** The table contains all records published before the request. */
   UP_TO_DATE,
 
-  /**
-   * Kafka is unavailable. The table contains everything published before that, and perhaps no more.
-   */
+  /** Kafka is unavailable. The table may lack records published shortly before the request. */
   KAFKA_AWAY,
 
   /** The partition is not followed, is being read for the first time, or reading it timed out. */

@@ -14,9 +14,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Queries Kafka for the ends of the state topic's partitions, as seen by readers of committed
- * records. If Kafka does not answer, queries it again only after a second, so that not every
- * request waits for the timeout. Not thread-safe.
+ * A source that queries Kafka for the end offsets of the state topic's partitions. The offsets are
+ * those of readers of committed records. If Kafka does not answer, the next query follows after one
+ * second. Until then all end offsets are unknown, so that not every request waits for the timeout.
+ * Not thread-safe.
  */
 final class PartitionEnds implements Barriers.Ends {
   private static final Logger LOG = LoggerFactory.getLogger(PartitionEnds.class);
@@ -28,10 +29,10 @@ final class PartitionEnds implements Barriers.Ends {
   private long awaySinceNanos = System.nanoTime() - AWAY_NANOS;
 
   /**
-   * Creates a source of ends.
+   * Creates a source of end offsets.
    *
-   * @param consumer a consumer used only for this: on a connection that also fetches, the request
-   *     would wait for the fetch in progress
+   * @param consumer a consumer that does not fetch records; otherwise a query would wait for the
+   *     fetch in progress
    */
   PartitionEnds(Consumer<byte[], byte[]> consumer) {
     this.consumer = consumer;
@@ -65,7 +66,6 @@ final class PartitionEnds implements Barriers.Ends {
           LOG.debug("Kafka did not return the ends of the state topic's partitions", away);
           return false;
         }
-        // this process was suspended
         LOG.warn("process was suspended took_ms={}", TimeUnit.NANOSECONDS.toMillis(tookNanos));
       }
     }

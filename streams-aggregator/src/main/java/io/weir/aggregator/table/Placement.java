@@ -9,17 +9,18 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * Decides which partitions are followed: those placed on this instance, and for a while those still
- * in the table from an earlier placement. Not thread-safe.
+ * The rule that selects the partitions to follow. It selects the partitions placed on this
+ * instance. For {@link #RETENTION}, it also selects the partitions that are still in the table from
+ * an earlier placement. Not thread-safe.
  */
 final class Placement {
   /**
-   * How long a partition is still followed after it has moved to another instance, because it may
-   * return.
+   * Time for which the follower continues to read a partition that has moved to another instance,
+   * because the partition may return.
    */
   static final Duration RETENTION = Duration.ofMinutes(10);
 
-  /** Time at which each partition was last placed here, or was found in the table. */
+  /** Time at which each partition was last placed on this instance, or was found in the table. */
   private final Map<Integer, Long> placedNanos = new HashMap<>();
 
   /**
@@ -31,10 +32,10 @@ final class Placement {
   record Decision(SortedSet<Integer> followed, SortedSet<Integer> dropped) {}
 
   /**
-   * Decides which partitions to follow and which to drop.
+   * Selects the partitions to follow and the partitions to drop.
    *
-   * @param wanted the partitions currently placed here
-   * @param held the partitions in the table, complete or partial
+   * @param wanted the partitions currently placed on this instance
+   * @param held the partitions in the table, including incomplete copies
    * @param nowNanos {@link System#nanoTime}
    */
   Decision decide(Set<Integer> wanted, Set<Integer> held, long nowNanos) {

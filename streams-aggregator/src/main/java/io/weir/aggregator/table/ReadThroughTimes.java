@@ -11,25 +11,30 @@ import java.util.TreeSet;
 import java.util.function.LongSupplier;
 
 /**
- * The time through which each followed partition is read: the table contains everything published
- * before it. If that time is longer ago than a bound, Kafka may have removed tombstones that were
- * never read. The rows they delete would stay in the table forever, so the partition is read again
- * from its beginning. Example: the bound is 12 h, and a partition was up to date at 08:00. At 19:00
- * the follower continues to read it; at 21:00 it reads the partition again. Not thread-safe.
+ * The read-through time of each followed partition. The table contains all records published before
+ * the read-through time. If this time is longer ago than a bound, Kafka may have removed tombstones
+ * that the follower never read. The deleted rows would stay in the table forever, so the follower
+ * reads the partition again from its beginning. Example: the bound is 12 h, and a partition was up
+ * to date at 08:00. At 19:00 the follower continues to read the partition. At 21:00 the follower
+ * reads the partition again from its beginning. Not thread-safe.
  *
- * <p>A read from the beginning must also reach the end within the bound, because rows may be
- * deleted behind it. If it takes too long, the follower starts again with twice the bound, and so
- * on. Otherwise a topic that keeps tombstones for a minute and takes longer to read would never be
- * read to its end. A table that may show a deleted row is better than that.
+ * <p>A read from the beginning must also reach the end within the bound. Otherwise Kafka may remove
+ * the tombstones of rows that were already read. If the read takes too long, the follower starts it
+ * again and doubles the bound each time. Without that, a read of a topic that keeps tombstones for
+ * one minute might never reach the end. A table that may show a deleted row is better than a table
+ * that is never readable.
  */
 final class ReadThroughTimes {
   /**
-   * Interval at which the follower checks whether partitions are up to date, unless the bound is
-   * short.
+   * Maximum interval at which the follower checks whether partitions are up to date. The interval
+   * is less if the bound is short.
    */
   private static final long INTERVAL_MILLIS = Duration.ofMinutes(1).toMillis();
 
-  /** Minimum bound: a pause of the process must not cause it to read everything again. */
+  /**
+   * Minimum bound. With a shorter bound, a short pause of the process would cause a new read of all
+   * partitions.
+   */
   private static final Duration SHORTEST_BOUND = Duration.ofSeconds(4);
 
   /** Maximum number of times that the bound is doubled. */
@@ -43,23 +48,24 @@ final class ReadThroughTimes {
   private final Map<Integer, Request> requested = new HashMap<>();
 
   /**
-   * The partitions that are being read from their beginning, with the number of consecutive reads
-   * that took too long.
+   * The number of consecutive reads that took too long, for each partition that is being read from
+   * its beginning.
    */
   private final Map<Integer, Integer> rereads = new HashMap<>();
 
   private long requestedEpochMillis;
 
   /**
-   * A barrier and its time of request: when it is reached, the partition is read through that time.
+   * A barrier and the time of its request. That time becomes the read-through time when the barrier
+   * is reached.
    */
   private record Request(Barrier barrier, long atEpochMillis) {}
 
   /**
-   * Creates the times without partitions.
+   * Creates an instance without partitions.
    *
-   * @param tombstonesKept how long Kafka keeps a tombstone of the topic. The bound is half of it,
-   *     so that clocks may be wrong by the other half, and at least 4 s
+   * @param tombstonesKept time for which Kafka keeps a tombstone of the topic. The bound is half of
+   *     this time, because clocks may be wrong by the other half. The bound is at least 4 s
    * @param clockEpochMillis the clock of this machine
    */
   ReadThroughTimes(Duration tombstonesKept, Barriers barriers, LongSupplier clockEpochMillis) {
@@ -71,9 +77,9 @@ final class ReadThroughTimes {
   }
 
   /**
-   * Begins a partition that is read from its beginning.
+   * Adds a partition that the follower starts to read from its beginning.
    *
-   * @return the number of consecutive reads before that took too long
+   * @return the number of consecutive earlier reads that took too long
    */
   int beginFromStart(int partition) {
     Integer before = rereads.get(partition);
@@ -85,9 +91,9 @@ final class ReadThroughTimes {
   }
 
   /**
-   * Begins a partition that is read from its stored position.
+   * Adds a partition that the follower starts to read from its stored position.
    *
-   * @param readThroughEpochMillis the stored time through which it was read
+   * @param readThroughEpochMillis the stored read-through time
    */
   void begin(int partition, long readThroughEpochMillis) {
     held.put(partition, readThroughEpochMillis);
@@ -102,31 +108,34 @@ final class ReadThroughTimes {
     rereads.remove(partition);
   }
 
-  /** Returns the time through which a partition that has begun is read. */
+  /** Returns the read-through time of a partition that was added. */
   long of(int partition) {
     return held.getOrDefault(partition, 0L);
   }
 
-  /** Returns whether a partition that has begun must be read again, because its time is too old. */
+  /**
+   * Returns whether the read-through time of a partition is too long ago, so that the partition
+   * must be read again. The bound includes its doublings.
+   */
   boolean isTooOld(int partition) {
     int doubled = Math.min(rereads.getOrDefault(partition, 0), MOST_DOUBLED);
     long bound = boundMillis > Long.MAX_VALUE >> doubled ? Long.MAX_VALUE : boundMillis << doubled;
     return isOutside(of(partition), bound);
   }
 
-  /** Returns whether a partition with this time must be read from its beginning. */
+  /** Returns whether a partition with this read-through time must be read from its beginning. */
   boolean isTooOldAt(long readThroughEpochMillis) {
     return isOutside(readThroughEpochMillis, boundMillis);
   }
 
   private boolean isOutside(long readThroughEpochMillis, long bound) {
     long ago = clockEpochMillis.getAsLong() - readThroughEpochMillis;
-    return ago > bound || ago < -bound; // if negative, the clock was wrong then or is wrong now
+    return ago > bound || ago < -bound; // if negative, the clock was or is wrong
   }
 
   /**
-   * Requests barriers to check whether partitions are up to date: at intervals, and at once for
-   * partitions that are too old.
+   * Requests barriers to check whether partitions are up to date. Requests them at intervals, and
+   * immediately for a partition whose read-through time is too long ago.
    */
   void requestBarriers(Collection<Integer> followed) {
     long now = clockEpochMillis.getAsLong();
@@ -146,8 +155,8 @@ final class ReadThroughTimes {
   }
 
   /**
-   * Processes the barriers that are complete. A partition that is not {@linkplain #isTooOld too
-   * old} is then read through the time of the request.
+   * Processes the completed barriers. The read-through time of a partition becomes the time of its
+   * request, unless the partition is {@linkplain #isTooOld too old}.
    *
    * @return the partitions that were read to their end
    */

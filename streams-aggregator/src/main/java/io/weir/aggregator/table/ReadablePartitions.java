@@ -10,14 +10,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The partitions whose copy is readable: each has been read up to an end determined after its
- * follower began. {@link #contains}, {@link #all} and {@link #reading} are thread-safe. Only the
- * follower's thread may use the other methods.
+ * The partitions whose copy in the table is readable. A copy becomes readable when the follower has
+ * reached the end offset that it queried after it began to read the partition. {@link #contains},
+ * {@link #all} and {@link #reading} are thread-safe. Only the follower's thread may use the other
+ * methods.
  */
 final class ReadablePartitions {
   private static final Logger LOG = LoggerFactory.getLogger(ReadablePartitions.class);
 
-  /** The number of the reading of each readable partition. */
+  /** The number of the current copy of each readable partition. */
   private final Map<Integer, Long> readable = new ConcurrentHashMap<>();
 
   private final Map<Integer, Barrier> firstReading = new HashMap<>();
@@ -37,14 +38,14 @@ final class ReadablePartitions {
   }
 
   /**
-   * Returns the number of the reading of a partition; it changes if the partition is dropped and
-   * read again. 0 if the partition is not readable.
+   * Returns the number of the current copy of a partition. The number changes if the partition is
+   * dropped and read again. Returns 0 if the partition is not readable.
    */
   long reading(int partition) {
     return readable.getOrDefault(partition, 0L);
   }
 
-  /** Begins to wait until a partition has been read to its end. */
+  /** Adds a partition that becomes readable when it has been read to its end. */
   void begin(int partition) {
     readable.remove(partition);
     Barrier first = new Barrier(partition);
@@ -64,10 +65,10 @@ final class ReadablePartitions {
   }
 
   /**
-   * Adds the partitions whose end is reached. Requests a new barrier for those whose end could not
-   * be determined.
+   * Makes the partitions readable that have been read to their end. Requests a new barrier for each
+   * partition whose end offset is unknown.
    *
-   * @return the added partitions
+   * @return the partitions that have become readable
    */
   Set<Integer> settle() {
     if (firstReading.isEmpty()) {
@@ -86,7 +87,7 @@ final class ReadablePartitions {
     }
     if (first.reached.getNow(Freshness.MISSING) == Freshness.UP_TO_DATE) {
       readable.put(partition, ++readings);
-      LOG.info("usage table has partition={}", partition);
+      LOG.info("usage table is readable for partition={}", partition);
     } else {
       Barrier again = new Barrier(partition);
       firstReading.replace(partition, again);

@@ -12,7 +12,10 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
 
-/** Creates consumers of the state topic that read committed records and have no group. */
+/**
+ * Creates consumers of the state topic. They read only committed records and belong to no consumer
+ * group.
+ */
 final class StateConsumer {
   private static final int MAX_POLL_RECORDS = 2_000;
 

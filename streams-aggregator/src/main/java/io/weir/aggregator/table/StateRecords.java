@@ -22,8 +22,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Converts records of the state topic to changes of the table. Skips and counts records of unknown
- * kinds and unreadable records. Not thread-safe.
+ * A converter from records of the state topic to changes of the table. It skips and counts
+ * unreadable records and records of unknown types. Not thread-safe.
  *
  * <p>If a record has the key of a usage row but is not a readable usage row, {@link #UNREADABLE}
  * replaces the row. Kafka's compaction removes the replaced row, so the true figures are unknown.
@@ -54,11 +54,14 @@ final class StateRecords {
         .register(registry);
   }
 
-  /** A change of the table; the value is null if the row is removed. */
-  @SuppressWarnings("ArrayRecordComponent") // handed on and never compared
+  /** A change of one row of the table. The value is null if the change removes the row. */
+  @SuppressWarnings("ArrayRecordComponent") // arrays are never compared
   record Change(byte[] key, byte @Nullable [] value) {}
 
-  /** Returns the changes of successive records of a partition, at most one per key. */
+  /**
+   * Returns the changes that successive records of a partition make. If several records have the
+   * same key, only the newest of them makes a change.
+   */
   Collection<Change> changes(List<ConsumerRecord<byte[], byte[]>> records) {
     Map<ByteBuffer, ConsumerRecord<byte[], byte[]>> newest = new LinkedHashMap<>();
     for (ConsumerRecord<byte[], byte[]> record : records) {
@@ -85,7 +88,7 @@ final class StateRecords {
     return HeaderValues.text(record.headers(), BatchHeaderCodec.TYPE_HEADER);
   }
 
-  /** Returns whether a record is of a known kind, or has the key of a usage row. */
+  /** Returns whether a record is of a known type, or has the key of a usage row. */
   private static boolean isKnown(ConsumerRecord<byte[], byte[]> record) {
     String kind = kind(record);
     return UsageStateCodec.TYPE.equals(kind)
@@ -107,7 +110,7 @@ final class StateRecords {
     return new String(key, StandardCharsets.UTF_8);
   }
 
-  /** Returns the change of a record; null if it changes nothing. */
+  /** Returns the change that a record makes, or null if it makes none. */
   private @Nullable Change change(ConsumerRecord<byte[], byte[]> record) {
     byte[] value = record.value();
     if (value == null) {
@@ -136,12 +139,13 @@ final class StateRecords {
       throw new MalformedRecordException(
           "the header "
               + BatchHeaderCodec.TYPE_HEADER
-              + " must be a known kind, but is '"
+              + " must be a known record type, but is '"
               + kind
               + "'");
     }
     if (!expected.equals(text(record.key()))) {
-      throw new MalformedRecordException("the key must be " + expected);
+      throw new MalformedRecordException(
+          "the key is '" + text(record.key()) + "'; for this value it must be '" + expected + "'");
     }
   }
 
@@ -151,8 +155,9 @@ final class StateRecords {
     if (nowNanos - loggedNanos >= LOG_NANOS) {
       loggedNanos = nowNanos;
       LOG.warn(
-          "state_record_malformed record={}-{}-{} detail=\"{}\"; skipped; more may be skipped"
-              + " before the next log line; a window that it replaces is incomplete",
+          "state_record_malformed record={}-{}-{} detail=\"{}\"; the record is skipped; if it has"
+              + " the key of a usage row, reports show its window as incomplete; further malformed"
+              + " records are not logged for 10 s",
           record.topic(),
           record.partition(),
           record.offset(),

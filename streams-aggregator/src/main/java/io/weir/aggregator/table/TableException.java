@@ -4,7 +4,8 @@ package io.weir.aggregator.table;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown if the table cannot be opened, read or written. The message names the folder or the cause.
+ * Thrown when the table cannot be opened, read or written. The message names the folder or the
+ * cause.
  */
 public final class TableException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -32,25 +32,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Copies partitions of the state topic into the table. It uses a consumer without a group, so that
- * no rebalance stops it. A reader of the table first calls {@link #refresh} and then sees
- * everything published before the call, on any instance. So no report is older than an earlier one.
- * Thread-safe.
+ * The reader of the state topic, which copies partitions into the table. Its consumer belongs to no
+ * consumer group, so a rebalance does not interrupt it. A reader of the table first calls {@link
+ * #refresh}. It then sees all records published before the call, on every instance. So no report
+ * shows older figures than an earlier report. Thread-safe.
  */
 public final class TableFollower implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TableFollower.class);
 
-  /**
-   * Maximum wait until partitions have been read to their end, which normally takes a few
-   * milliseconds.
-   */
+  /** Maximum time that {@link #refresh} waits. It normally waits for a few milliseconds. */
   private static final Duration REFRESH_TIMEOUT = Duration.ofSeconds(3);
 
   /** The name of the thread and the client id of its Kafka consumers. */
   private static final String CLIENT = "weir-usage-table";
 
   private static final String TOO_OLD =
-      "Kafka may have removed tombstones since it was last up to date";
+      "because Kafka may have removed tombstones since the partition was last up to date";
 
   private static final Duration NAP = Duration.ofMillis(100);
   private static final Duration PAUSE_AFTER_FAILURE = Duration.ofSeconds(1);
@@ -58,9 +55,9 @@ public final class TableFollower implements AutoCloseable {
   private static final long PLACEMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
   /**
-   * Bounds of one step of the observer's background work; a request may have to wait for it. Within
-   * them, a step lasts as long as storing the last records took. Fixed short steps would hardly
-   * progress while many records arrive.
+   * Minimum duration of one step of the observer's background work. Between minimum and maximum, a
+   * step lasts as long as the follower took to store the last records. With short steps, the work
+   * would hardly progress while many records arrive. With long steps, requests would wait.
    */
   private static final long MIN_WORK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
@@ -107,14 +104,14 @@ public final class TableFollower implements AutoCloseable {
   }
 
   /**
-   * Starts to follow the partitions in the table and those placed on this instance.
+   * Starts a follower of the partitions that are in the table or placed on this instance.
    *
    * @param store the table; must remain open until this follower is closed
-   * @param wanted returns the partitions placed here; called several times a second
+   * @param wanted returns the partitions placed on this instance; called several times a second
    * @param onChange called after the table has changed; must return quickly
    * @param observer receives the changes of the table
-   * @param tombstonesKept how long Kafka keeps a tombstone of the topic; a partition that was not
-   *     read for half of that time is read from its beginning
+   * @param tombstonesKept time for which Kafka keeps a tombstone of the topic. The follower reads a
+   *     partition again from its beginning if it has not read it for half of this time
    * @param registry receives the metrics of the Kafka consumer
    */
   public static TableFollower start(
@@ -131,22 +128,26 @@ public final class TableFollower implements AutoCloseable {
     return follower;
   }
 
-  /** Returns the readable partitions: each has been read to its end since the start. */
+  /**
+   * Returns the readable partitions. A partition is readable when it has been read to its end since
+   * the start.
+   */
   public Set<Integer> readable() {
     return readable.all();
   }
 
   /**
-   * Returns whether a partition is readable. Its rows may be old unless {@link #refresh} is called
-   * first.
+   * Returns whether a partition is readable. Its rows may be outdated unless the caller has called
+   * {@link #refresh}.
    */
   public boolean isReadable(int partition) {
     return readable.contains(partition);
   }
 
   /**
-   * Returns the number of the reading of a partition. A reader of the table compares it before and
-   * after. If it has changed, the partition was dropped meanwhile, and the result may lack rows.
+   * Returns the number of the current copy of a partition. A reader of the table compares the
+   * numbers before and after its read. If they differ, the partition was dropped meanwhile, and the
+   * result may lack rows.
    *
    * @return a positive number; 0 if the partition is not readable
    */
@@ -155,8 +156,8 @@ public final class TableFollower implements AutoCloseable {
   }
 
   /**
-   * Returns whether every partition in the table is readable; false shortly after the start, and
-   * while the table is unusable.
+   * Returns whether every partition in the table is readable. Returns false shortly after the
+   * start, and while the folder of the table cannot be used.
    */
   public boolean hasReadAllHeld() {
     try {
@@ -174,10 +175,10 @@ public final class TableFollower implements AutoCloseable {
   }
 
   /**
-   * Waits until the table contains everything published to some partitions before the call, at most
-   * 3 s.
+   * Waits until the table contains all records that were published to some partitions before the
+   * call. Waits at most 3 s.
    *
-   * @return how fresh each of the partitions is
+   * @return the freshness of each partition
    */
   public SortedMap<Integer, Freshness> refresh(Collection<Integer> partitions)
       throws InterruptedException {
@@ -216,8 +217,8 @@ public final class TableFollower implements AutoCloseable {
   }
 
   /**
-   * The work of the thread: follows the topic with a pair of consumers; after a failure, with a new
-   * pair.
+   * The work of the follower's thread. Each run reads the topic with its own pair of consumers
+   * until it is stopped or fails.
    */
   private final class Following implements SupervisedThread.Work {
     @Override
@@ -239,9 +240,9 @@ public final class TableFollower implements AutoCloseable {
     @Override
     public long failed(Throwable failure) {
       if (failure instanceof TableException) {
-        LOG.warn("usage table is not followed, retrying in a second: {}", failure.getMessage());
+        LOG.warn("cannot update the usage table; retrying in 1 s: {}", failure.getMessage());
       } else {
-        LOG.warn("usage table is not followed, retrying in a second", failure);
+        LOG.warn("cannot update the usage table; retrying in 1 s", failure);
       }
       return PAUSE_AFTER_FAILURE.toMillis();
     }
@@ -275,14 +276,17 @@ public final class TableFollower implements AutoCloseable {
         LOG.trace("woken by a request");
       } catch (InvalidOffsetException gone) {
         restart(
-            records, gone.partitions(), "the topic does not contain the position of this instance");
+            records, gone.partitions(), "because the topic no longer contains the stored position");
       } finally {
         polling.set(false);
       }
     }
   }
 
-  /** Begins to read partitions placed here, and drops those that moved away long ago. */
+  /**
+   * Begins to read the partitions placed on this instance. Drops the partitions that moved to other
+   * instances more than {@link Placement#RETENTION} ago.
+   */
   private void place(Consumer<byte[], byte[]> records) {
     long now = System.nanoTime();
     if (!records.assignment().isEmpty() && now - placedNanos < PLACEMENT_NANOS) {
@@ -314,10 +318,11 @@ public final class TableFollower implements AutoCloseable {
       int late = held.beginFromStart(one.partition());
       if (late > 0) {
         LOG.error(
-            "usage table of partition={} was not read to its end in half of the time for which {}"
-                + " keeps tombstones (delete.retention.ms), times_in_succession={}; it now has"
-                + " twice the time, and may show rows that were erased meanwhile. If Kafka was"
-                + " available and no clock was set, increase delete.retention.ms",
+            "reading partition={} into the usage table took longer than half of the"
+                + " delete.retention.ms of topic {} times_in_succession={}; the partition is read"
+                + " again with twice the time, and reports may show rows that were erased"
+                + " meanwhile. If Kafka was available and no clock was set, increase"
+                + " delete.retention.ms",
             one.partition(),
             Topics.STATE.name(),
             late);
@@ -349,13 +354,13 @@ public final class TableFollower implements AutoCloseable {
   }
 
   /**
-   * Reads partitions again from the beginning. Either the topic was recreated and does not contain
-   * the stored position, or Kafka may have removed unread tombstones.
+   * Reads partitions again from the beginning. The reason is that the topic was recreated, or that
+   * Kafka may have removed unread tombstones.
    */
   private void restart(
       Consumer<byte[], byte[]> records, Collection<TopicPartition> partitions, String why) {
     for (TopicPartition one : partitions) {
-      LOG.warn("usage table reads partition={} again from its beginning, {}", one.partition(), why);
+      LOG.warn("usage table reads partition={} again from its beginning {}", one.partition(), why);
       drop(one.partition());
       begin(records, one, null);
     }
@@ -372,8 +377,8 @@ public final class TableFollower implements AutoCloseable {
   }
 
   /**
-   * Returns the polled records of the partitions that need not be read again, and reads the others
-   * from the beginning. The check follows the poll, so that it covers the time of the poll.
+   * Reads the partitions that are too old again from their beginning. Returns the polled records of
+   * the other partitions. The check follows the poll, so that it includes the duration of the poll.
    */
   private Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> upToDate(
       Consumer<byte[], byte[]> records, ConsumerRecords<byte[], byte[]> polled) {
@@ -421,8 +426,8 @@ public final class TableFollower implements AutoCloseable {
   }
 
   /**
-   * Stores the time through which partitions have been read, for partitions that were read to their
-   * end.
+   * Stores the read-through times of partitions that were read to their end. Reads a partition
+   * again from its beginning if it is too old.
    */
   private void renew(Consumer<byte[], byte[]> records, Set<Integer> read) {
     List<TopicPartition> tooOld =

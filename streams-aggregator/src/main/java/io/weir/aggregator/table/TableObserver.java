@@ -4,9 +4,9 @@ package io.weir.aggregator.table;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Receives the changes of the table, to maintain data derived from it. Only the follower's thread
- * calls the methods. If the table cannot be written, the follower starts again, and each partition
- * ends and begins again.
+ * An observer of the table's changes, which maintains data derived from the table. Only the
+ * follower's thread calls the methods. If the table cannot be written, the follower restarts. It
+ * then calls {@link #end} and {@link #begin} again for each partition.
  */
 public interface TableObserver {
   /** An observer that ignores all changes. */
@@ -27,22 +27,25 @@ public interface TableObserver {
         }
       };
 
-  /** Begins a partition whose rows are all in the table, read to the partition's end. */
+  /** Called when the table contains all rows of a partition, up to the partition's end. */
   void begin(int partition);
 
-  /** Ends a partition, which may not have begun. */
+  /**
+   * Called when the table may lack rows of a partition, or before it is read. {@link #begin} may
+   * not have been called for the partition.
+   */
   void end(int partition);
 
   /**
-   * Called before a row is changed, while the table still contains its old value; also for a
-   * partition that has not begun. One write changes a row at most once.
+   * Called before a row is changed, while the table still contains the old value. {@link #begin}
+   * may not have been called for the partition. One write changes a row at most once.
    *
    * @param value the new value, possibly equal to the old one; null if the row is removed
    */
   void change(int partition, byte[] key, byte @Nullable [] value);
 
   /**
-   * Does a step of background work.
+   * Does one step of background work.
    *
    * @param maxNanos approximate maximum duration
    * @return whether work remains

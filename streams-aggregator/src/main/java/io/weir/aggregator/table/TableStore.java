@@ -32,13 +32,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Stores records of the state topic by partition and key, and the position in each partition.
- * Records and positions are written atomically, so a killed process continues where it stopped.
- * Shares the memory of all RocksDB stores. Thread-safe; after {@link #close} every call fails.
+ * The table of usage figures on the local disk. It stores records of the state topic by partition
+ * and key, and the position in each partition. It writes records and positions atomically, so a
+ * killed process continues at the correct position. It shares its memory with all RocksDB stores of
+ * the process. Thread-safe. After {@link #close} every call fails.
  *
- * <p>The folder contains only a copy of data in Kafka. A damaged folder is renamed to {@code
- * usage.damaged}, which replaces an earlier one, and an empty table is created. After any other
- * failure {@link #recover} opens the folder again.
+ * <p>The folder contains only a copy of data in Kafka. If the folder is damaged, the store renames
+ * it to {@code usage.damaged} and creates an empty table. An earlier {@code usage.damaged} is
+ * deleted. After any other failure, {@link #recover} opens the folder again.
  */
 public final class TableStore implements AutoCloseable {
   private static final byte POSITION = 0;
@@ -48,12 +49,14 @@ public final class TableStore implements AutoCloseable {
   private static final byte[] SOURCE_KEY = {SOURCE};
   private static final byte[] ID_KEY = {3};
 
-  /** Maximum size of the write-ahead log in bytes; beyond it, data are flushed to files. */
+  /**
+   * Maximum size of the write-ahead log in bytes. A larger log makes RocksDB flush data to files.
+   */
   private static final long MAX_WAL_BYTES = 64L * 1024 * 1024;
 
   private static final int MAX_OPEN_FILES = 512;
 
-  /** Maximum age of a file before compaction rewrites it without the removed rows. */
+  /** Maximum age of a file. Compaction rewrites older files without the removed rows. */
   private static final Duration REWRITTEN_WITHIN = Duration.ofDays(7);
 
   private static final Logger LOG = LoggerFactory.getLogger(TableStore.class);
@@ -76,7 +79,7 @@ public final class TableStore implements AutoCloseable {
   /** Null while the folder cannot be opened. Guarded by the lock. */
   private @Nullable RocksDB db;
 
-  /** The id of the folder; null until first used. Guarded by the lock. */
+  /** The id of the folder; null until {@link #id} is called. Guarded by the lock. */
   private @Nullable String id;
 
   private boolean closed;
@@ -91,9 +94,11 @@ public final class TableStore implements AutoCloseable {
   }
 
   /**
-   * Opens or creates the table in a folder. Renames a damaged folder.
+   * Opens or creates the table in a folder. If the folder is damaged, renames it and creates an
+   * empty table.
    *
-   * @param source id of the copied topic; a table of another topic is emptied
+   * @param source id of the copied topic; if the table has the rows of another topic, they are
+   *     removed
    * @throws TableException if the folder is in use or cannot be used
    */
   public static TableStore open(Path folder, String source) {
@@ -120,8 +125,8 @@ public final class TableStore implements AutoCloseable {
       }
     } catch (IOException | RocksDBException failed) {
       String detail = String.valueOf(failed.getMessage());
-      // RocksDB has no error code for it: "While lock file: …/LOCK: …" or "lock hold by current
-      // process"
+      // RocksDB has no error code for a locked folder. Its messages are "While lock file: …/LOCK:
+      // …" and "lock hold by current process".
       boolean locked = detail.toLowerCase(Locale.ROOT).contains("lock");
       throw new TableException(
           "the folder "
@@ -160,14 +165,15 @@ public final class TableStore implements AutoCloseable {
     Utils.delete(aside.toFile());
     Files.move(folder, aside);
     LOG.error(
-        "usage table is damaged detail=\"{}\"; moved it to {}, reading it again from Kafka",
+        "usage table is damaged detail=\"{}\"; its folder is renamed to {}, and the table is read"
+            + " again from Kafka",
         damaged.getMessage(),
         aside);
   }
 
   /**
-   * Opens the folder again if a call has failed since it was opened; replaces a damaged table by an
-   * empty one.
+   * Opens the folder again if a call has failed since the folder was opened. Replaces a damaged
+   * table with an empty table.
    *
    * @throws TableException if the folder still cannot be used
    */
@@ -184,11 +190,11 @@ public final class TableStore implements AutoCloseable {
       }
       if (failed.getCause() instanceof RocksDBException cause && Damage.is(cause)) {
         setAside(cause);
-        failure = new TableException("the table was set aside", null);
+        failure = new TableException("the damaged folder of the table was renamed", null);
       }
       openFolder();
       failure = null;
-      LOG.info("usage table was opened again after detail=\"{}\"", failed.getMessage());
+      LOG.info("usage table was opened again after a failure detail=\"{}\"", failed.getMessage());
     } catch (IOException notMoved) {
       throw new TableException(
           "the folder " + folder + " cannot be renamed: " + notMoved, notMoved);
@@ -197,17 +203,20 @@ public final class TableStore implements AutoCloseable {
     }
   }
 
-  /** Returns why the folder must be opened again; null if it can be used. */
+  /**
+   * Returns the failure because of which the folder must be opened again. Returns null if the
+   * folder can be used.
+   */
   public @Nullable TableException failure() {
     return failure;
   }
 
-  /** Returns how often a damaged folder was renamed since the table was opened. */
+  /** Returns the number of damaged folders that were renamed since the table was opened. */
   long timesDamaged() {
     return timesDamaged.get();
   }
 
-  /** Returns the random id of the folder, assigned when it was created. */
+  /** Returns the random id of the folder. The first call for a new folder assigns it. */
   public String id() {
     lock.writeLock().lock();
     try {
@@ -231,11 +240,11 @@ public final class TableStore implements AutoCloseable {
   }
 
   /**
-   * The position up to which a partition was read.
+   * The position up to which the follower has read a partition.
    *
-   * @param offset the offset after the last record
-   * @param readThroughEpochMillis the table contains everything published before this time; 0 if
-   *     unknown
+   * @param offset the offset after the last record read
+   * @param readThroughEpochMillis the time before which all published records are in the table; 0
+   *     if unknown
    */
   public record Position(long offset, long readThroughEpochMillis) {}
 
@@ -264,7 +273,7 @@ public final class TableStore implements AutoCloseable {
     }
   }
 
-  /** Receives entries in the order of their keys. */
+  /** A receiver of entries, in the order of their keys. */
   public interface Visitor {
     /**
      * Receives one entry. Returns the key at which the scan continues, or null to continue with the
@@ -274,7 +283,8 @@ public final class TableStore implements AutoCloseable {
   }
 
   /**
-   * Visits the entries of a partition with keys in {@code [from, to)}, in a consistent snapshot.
+   * Visits the entries of a partition with keys in {@code [from, to)}. All entries are from one
+   * consistent snapshot.
    */
   public void scan(int partition, byte[] from, byte[] to, Visitor visitor) {
     scan(
@@ -311,7 +321,7 @@ public final class TableStore implements AutoCloseable {
     }
   }
 
-  /** Changes that become visible and durable together. Not thread-safe. */
+  /** A batch of changes that become visible and durable atomically. Not thread-safe. */
   public final class Changes implements AutoCloseable {
     private final WriteBatch batch = new WriteBatch();
 
@@ -347,7 +357,7 @@ public final class TableStore implements AutoCloseable {
       }
     }
 
-    /** Writes the changes. */
+    /** Writes the changes to the table. */
     void write() {
       lock.readLock().lock();
       try {
@@ -365,7 +375,7 @@ public final class TableStore implements AutoCloseable {
     }
   }
 
-  /** Returns an empty set of changes. */
+  /** Returns an empty batch of changes. */
   Changes changes() {
     return new Changes();
   }
@@ -412,7 +422,7 @@ public final class TableStore implements AutoCloseable {
   private static Position position(byte[] value) {
     ByteBuffer bytes = ByteBuffer.wrap(value);
     long offset = bytes.getLong();
-    // versions without support for tombstones stored only the offset
+    // early versions of Weir stored only the offset
     return new Position(offset, bytes.hasRemaining() ? bytes.getLong() : 0);
   }
 

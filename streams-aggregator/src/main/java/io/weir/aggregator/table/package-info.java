@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The table of newest figures: a copy of the state topic on the local disk, and how up to date it
- * is. Depends on Kafka's consumer and RocksDB, not on reports.
+ * The table of the newest usage figures, which is a copy of the state topic on the local disk. The
+ * package determines whether the copy is up to date. It depends on Kafka's consumer and RocksDB,
+ * and not on reports.
  */
 @NullMarked
 package io.weir.aggregator.table;

@@ -8,9 +8,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The journals that are no longer awaited. They are kept only in the store, so that repeated
- * batches are recognized; each costs about 60 bytes and no work. Each addition examines two other
- * journals and deletes those that are old enough. Not thread-safe.
+ * The journals that the watermark no longer waits for. They are only in the store and not in
+ * memory. The aggregator needs them to recognize repeated batches. Each journal takes about 60
+ * bytes. Each addition examines two other journals and deletes them if they are old enough. Not
+ * thread-safe.
  */
 final class DepartedNodes {
   private static final byte[] FIRST_KEY = {'d'};
@@ -24,7 +25,10 @@ final class DepartedNodes {
     this.store = store;
   }
 
-  /** Adds a journal, and deletes up to two whose last record is older than the horizon. */
+  /**
+   * Adds a journal. Examines two others, and deletes each whose last record is older than the
+   * horizon.
+   */
   void add(NodeTrack track, long horizonEpochMillis) {
     forgetSome(horizonEpochMillis);
     store.put(key(track.node(), track.epoch()), NodeTrackBytes.encode(track));
@@ -49,7 +53,10 @@ final class DepartedNodes {
     return value == null ? null : NodeTrackBytes.decode(value);
   }
 
-  /** Removes and returns a journal because a record of it has arrived; null if it is unknown. */
+  /**
+   * Removes and returns a journal, because one of its records has arrived. Returns null if the
+   * journal is unknown.
+   */
   @Nullable NodeTrack remove(String node, long epoch) {
     NodeTrack track = find(node, epoch);
     if (track != null) {

@@ -10,8 +10,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * An interval of event time, {@code [from, until)}, for which calls may be missing.
  *
- * @param fromEpochMillis its start, inclusive
- * @param untilEpochMillis its end, exclusive; {@link Long#MAX_VALUE} if it has no end yet
+ * @param fromEpochMillis start of the interval, inclusive
+ * @param untilEpochMillis end of the interval, exclusive; {@link Long#MAX_VALUE} if the end is not
+ *     known yet
  */
 public record Interval(long fromEpochMillis, long untilEpochMillis) {
 
@@ -22,16 +23,19 @@ public record Interval(long fromEpochMillis, long untilEpochMillis) {
         && startEpochMillis < untilEpochMillis;
   }
 
-  /** Returns the part of the interval before a time; an empty interval if there is none. */
+  /**
+   * Returns the part of the interval before a time. The result is an empty interval if the whole
+   * interval is later.
+   */
   Interval until(long epochMillis) {
     return new Interval(
         Math.min(fromEpochMillis, epochMillis), Math.min(untilEpochMillis, epochMillis));
   }
 
   /**
-   * Returns the same times as ascending intervals without overlaps.
+   * Merges intervals that overlap, and returns the result in ascending order.
    *
-   * @param most maximum number of intervals; if there are more, the closest are merged
+   * @param most maximum number of returned intervals; to keep it, the closest intervals are merged
    */
   static List<Interval> merged(List<Interval> intervals, int most) {
     List<Interval> disjoint = mergedWithin(intervals, 0);
@@ -62,7 +66,10 @@ public record Interval(long fromEpochMillis, long untilEpochMillis) {
     return merged;
   }
 
-  /** Returns the smallest interval that contains both; {@code other} if {@code one} is null. */
+  /**
+   * Returns the smallest interval that contains both intervals. Returns {@code other} if {@code
+   * one} is null.
+   */
   public static Interval hull(@Nullable Interval one, Interval other) {
     return one == null
         ? other

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.aggregator.watermark;
 
-/** Whether a line of a journal, or all lines of a batch, have arrived before. */
+/** States whether a line of a journal, or all lines of a batch, have arrived before. */
 public enum LineArrival {
-  /** Not arrived before. */
+  /** The line or lines have not arrived before. */
   NEW,
-  /** Arrived before. */
+  /** The line or lines have arrived before. */
   SEEN,
-  /** Too old: it is unknown whether it has arrived before. */
+  /** The line or lines are too old, so it is unknown whether they have arrived before. */
   FORGOTTEN,
-  /** The lines of the batch differ. */
+  /** Some lines of the batch have arrived before, and others have not. */
   MIXED
 }

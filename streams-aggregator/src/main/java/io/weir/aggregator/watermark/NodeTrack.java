@@ -6,38 +6,41 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The part of one journal (node and epoch) that has arrived in one partition. It determines whether
- * a line is new, the journal's low watermark, and which of its calls may be missing. Immutable.
+ * The lines of one journal epoch that have arrived in one partition. It determines whether a line
+ * is new, the journal's low watermark, and the times for which calls may be missing. Immutable.
  *
- * <p>A line is identified by its position in the journal. Each opening of a journal has its own
- * epoch, so a position never identifies two lines. This holds even if the journal goes back because
- * a disk was restored or power was lost. Remaining lines keep their epoch and positions, even in
- * other batches, and new lines get a new epoch.
+ * <p>Epoch and position identify a line of a journal. Each opening of a journal has a new epoch, so
+ * they never identify two lines. This is true even if a journal loses lines because a disk was
+ * restored or power was lost. The remaining lines keep their epochs and positions, even if they are
+ * sent in different batches. New lines get the new epoch.
  *
- * <p>The method is the anti-replay window of RFC 4303 §3.4.3: remember the greatest number, and
- * which earlier numbers have arrived. Arrived positions are stored as runs, not as bits. So lines
- * lost forever cost one run and not the width of a window, and remain as evidence until the journal
- * is deleted. The state grows with journals and holes, not with calls.
+ * <p>The algorithm is the anti-replay window of RFC 4303 §3.4.3. It stores the greatest number and
+ * the set of earlier numbers that have arrived. The set is stored as runs of consecutive positions
+ * instead of bits. So a hole of any length adds only one run, and remains known until the journal
+ * is deleted. The size of the state depends on the number of journals and holes, not on the number
+ * of calls.
  *
- * <p>The low watermark of a batch states that all earlier calls have positions up to the batch's
- * last line. It is trusted if no line up to there is missing. A hole blocks later low watermarks
- * until the one before it lags behind the partition's newest by more than the hold. After that, the
- * low watermarks after the hole are trusted, and calls may be missing in the time that the hole
- * covers.
+ * <p>The low watermark of a batch states that all calls before that time have positions up to the
+ * batch's last line. The aggregator trusts it if no line up to that position is missing. The
+ * aggregator does not trust low watermarks after a hole while it waits for the missing lines. It
+ * stops waiting when the low watermark before the hole lags behind the partition's newest low
+ * watermark by more than the hold. It then trusts the low watermarks after the hole, and calls may
+ * be missing for the time of the hole.
  *
  * @param node the node's name
- * @param epoch the opening of the node's journal
- * @param spans runs of arrived positions, ascending, with a hole between each two; the first begins
- *     at 0
- * @param forgottenThrough the last line up to which arrived and missing lines can no longer be
- *     distinguished; 0 if all can
- * @param forgottenMissing number of missing lines among those
- * @param headLine position in a heartbeat whose line has not arrived; 0 if there is none
+ * @param epoch the journal epoch, which identifies one opening of the node's journal
+ * @param spans runs of arrived positions in ascending order, with a hole between consecutive runs;
+ *     the first run begins at 0
+ * @param forgottenThrough position up to which it is no longer known which lines have arrived; 0 if
+ *     it is known for all lines
+ * @param forgottenMissing number of missing lines up to {@code forgottenThrough}
+ * @param headLine position in the newest heartbeat, if the line with that position has not arrived;
+ *     otherwise 0
  * @param headLowWatermarkEpochMillis the low watermark of that heartbeat
  * @param headAtEpochMillis the broker's time of that heartbeat
- * @param departed whether the node has declared that all lines of the journal have been sent
+ * @param departed whether the node has declared that it has sent all lines of the journal
  * @param firstAtEpochMillis the broker's time of the journal's first record
- * @param lastAtEpochMillis the broker's time of its last record
+ * @param lastAtEpochMillis the broker's time of the journal's last record
  */
 record NodeTrack(
     String node,
@@ -52,7 +55,7 @@ record NodeTrack(
     long firstAtEpochMillis,
     long lastAtEpochMillis) {
 
-  /** Maximum number of runs; if there are more, the oldest hole is forgotten. */
+  /** Maximum number of runs. If there are more, the oldest hole is removed. */
   static final int MAX_SPANS = 256;
 
   NodeTrack {
@@ -60,12 +63,13 @@ record NodeTrack(
   }
 
   /**
-   * Creates the track of a new journal. Its first low watermark is the creation time of its epoch,
-   * because it contains no older call. If its first record has a lesser low watermark, the node's
-   * clock is ahead, and the lesser value is used.
+   * Creates the track of a new journal. The first low watermark is the creation time of the epoch,
+   * because the epoch contains no older call. If the first record has a lower low watermark, the
+   * node's clock is ahead. The track then uses the lower value.
    *
-   * @param lowWatermark the low watermark of its first record
-   * @param base position of the last line before the epoch, or before the oldest record of the
+   * @param header the header of the journal's first record
+   * @param lowWatermark the low watermark of that record
+   * @param base position of the last line before the epoch, or before the oldest record in the
    *     topic; 0 if there is none
    */
   static NodeTrack first(BatchHeader header, long lowWatermark, long base, long atEpochMillis) {
@@ -111,7 +115,10 @@ record NodeTrack(
     return spans.stream().anyMatch(span -> span.holds(line)) ? LineArrival.SEEN : LineArrival.NEW;
   }
 
-  /** Returns the track after a batch. The low watermark must be at most the broker's time. */
+  /**
+   * Returns the track after a batch has arrived. The low watermark must not be later than the
+   * broker's time.
+   */
   NodeTrack withBatch(BatchHeader header, long lowWatermark, long atEpochMillis) {
     Span arrived =
         new Span(header.linesBefore() + 1, header.linesEnd(), lowWatermark, atEpochMillis);
@@ -119,7 +126,7 @@ record NodeTrack(
     long revealedBehind = Long.MAX_VALUE;
     for (Span span : spans) {
       if (arrived.touches(span)) {
-        // lines missing before the joined run were decided before either run arrived
+        // calls missing before the joined run were decided before the earlier arrival of both runs
         long revealedAt =
             span.first() <= arrived.first()
                 ? span.revealedAtEpochMillis()
@@ -148,7 +155,10 @@ record NodeTrack(
     return with(next, departedBehind, atEpochMillis);
   }
 
-  /** Returns the track after a heartbeat, which states the journal's number of lines. */
+  /**
+   * Returns the track after a heartbeat has arrived. A heartbeat states the number of lines of the
+   * journal.
+   */
   NodeTrack withHeartbeat(BatchHeader header, long lowWatermark, long atEpochMillis) {
     long line = header.linesBefore();
     long last = lastLine();
@@ -168,8 +178,8 @@ record NodeTrack(
           atEpochMillis);
     }
     if (header.departing() && line < Math.max(last, headLine)) {
-      // the journal has gone back: it has fewer lines than have arrived, and may have lost others,
-      // so it has not departed
+      // The journal lost lines: it has fewer lines than have arrived. It may also have lost lines
+      // that have not arrived, so it has not departed.
       return with(new ArrayList<>(spans), departed, atEpochMillis);
     }
     List<Span> next = new ArrayList<>(spans);
@@ -222,7 +232,7 @@ record NodeTrack(
     return spans.get(0).last();
   }
 
-  /** Returns the number of lines missing below the greatest known position. */
+  /** Returns the number of missing lines up to the greatest known position. */
   long missing() {
     long missing = forgottenMissing;
     for (int i = 1; i < spans.size(); i++) {
@@ -236,7 +246,7 @@ record NodeTrack(
     return departed && spans.size() == 1 && headLine == 0 && forgottenMissing == 0;
   }
 
-  /** Returns the greatest low watermark of the journal, trusted or not. */
+  /** Returns the greatest low watermark of the journal, whether it is trusted or not. */
   long newestLowWatermark() {
     long newest = headLowWatermarkEpochMillis;
     for (Span span : spans) {
@@ -246,10 +256,10 @@ record NodeTrack(
   }
 
   /**
-   * Returns the trusted low watermark.
+   * Returns the greatest trusted low watermark.
    *
-   * @param holdUntil the newest low watermark of the partition less the hold; a hole is awaited
-   *     while the low watermark before it is at least this
+   * @param holdUntil the partition's newest low watermark minus the hold. The aggregator waits for
+   *     the lines of a hole while the low watermark before the hole is at least this value
    */
   long lowWatermark(long holdUntil) {
     long believed = spans.get(0).lowWatermarkEpochMillis();
@@ -259,7 +269,10 @@ record NodeTrack(
     return believed < holdUntil ? Math.max(believed, headLowWatermarkEpochMillis) : believed;
   }
 
-  /** Returns the event times of the calls that may be missing in holes, in ascending order. */
+  /**
+   * Returns the intervals of event time for which calls may be missing because of holes, in
+   * ascending order.
+   */
   List<Interval> holes() {
     if (spans.size() == 1 && headLine == 0) {
       return List.of();

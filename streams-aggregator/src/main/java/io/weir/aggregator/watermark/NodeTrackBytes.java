@@ -7,8 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Encodes and decodes the stored form of a {@link NodeTrack}, version 2. Version 1 stored batches
- * instead of lines and is not read.
+ * The codec of stored {@link NodeTrack}s, version 2. Version 1 stored batches instead of lines and
+ * cannot be decoded.
  */
 final class NodeTrackBytes {
   private static final int VERSION = 2;

@@ -16,36 +16,36 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The low watermarks of all ingest journals that may still send records to one partition, and the
- * partition's watermark derived from them. Both depend only on the low watermarks in the
- * partition's records and on the broker's timestamps, so a replay has the same result. Not
- * thread-safe.
+ * The low watermarks of all journals that may still send records to one partition. The partition's
+ * watermark is derived from them. All watermarks depend only on the partition's records and the
+ * broker's timestamps, so a second read of the same records has the same result. Not thread-safe.
  *
- * <p>A journal is <em>departed</em> if its node has declared that all its lines have been sent. It
- * is <em>lost</em> if a newer journal of the same node has appeared without that. It is
- * <em>silent</em> if its low watermark lags behind the newest one by more than the hold. Otherwise
- * it is <em>live</em>. The partition's watermark is the least low watermark of the live journals.
+ * <p>A journal is <em>departed</em> if its node has declared that it has sent all lines. It is
+ * <em>lost</em> if the node has opened a newer journal without that declaration. It is
+ * <em>silent</em> if its low watermark lags behind the newest low watermark by more than the hold.
+ * Otherwise it is <em>live</em>. The partition's watermark is the least low watermark of the live
+ * journals.
  *
- * <p>Memory and work per record grow with the journals that may still send records. A departed
- * journal without a hole moves to {@link DepartedNodes} after an hour. If there are more than
- * {@link #MAX_TRACKS} others, the longest silent one moves there too, and its possible gaps move to
- * {@link PossibleGaps}. It returns with its next record. No record is refused because of this
- * limit.
+ * <p>Memory and work per record are proportional to the number of journals that may still send
+ * records. A departed journal without a hole moves to {@link DepartedNodes} after an hour. If there
+ * are more than {@link #MAX_TRACKS} other journals, the journal with the oldest last record also
+ * moves there. Its possible gaps move to {@link PossibleGaps}. The journal returns with its next
+ * record. The limit never causes a record to be refused.
  */
 public final class NodeWatermarks {
   /**
-   * Maximum number of awaited journals in a partition; bounds the progress record and the work per
-   * batch.
+   * Maximum number of journals in memory for a partition. It bounds the size of the progress record
+   * and the work per batch.
    */
   public static final int MAX_TRACKS = 1_000;
 
   /**
-   * How long a departed journal is still published, because reports may wait for positions of its
-   * calls.
+   * Time for which the progress record still contains a departed journal, because reports may wait
+   * for the positions of its calls.
    */
   public static final long PUBLISHED_AFTER_DEPARTURE_MILLIS = 3_600_000L;
 
-  /** How long a journal is kept after all its calls are too old to be counted. */
+  /** Time for which a journal is kept after all its calls have become too old to be counted. */
   private static final long FORGET_AFTER_MILLIS = 24 * 3_600_000L;
 
   private static final byte[] FIRST_KEY = {'n'};
@@ -65,7 +65,7 @@ public final class NodeWatermarks {
   /**
    * Loads the journals from a store.
    *
-   * @param maxHoldMillis maximum lag of a low watermark that is waited for
+   * @param maxHoldMillis the hold: maximum lag of a low watermark for which the partition waits
    * @param latenessMillis maximum age of a call when it arrives
    */
   public NodeWatermarks(long maxHoldMillis, long latenessMillis, ByteStore store) {
@@ -92,8 +92,8 @@ public final class NodeWatermarks {
   }
 
   /**
-   * Returns whether a line of this partition has arrived before; does not return a departed journal
-   * to memory.
+   * Returns whether a line of this partition has arrived before. Does not load a departed journal
+   * into memory.
    */
   public LineArrival judge(UsagePosition line) {
     NodeTrack track = tracks.get(new Id(line.node(), line.nodeEpoch()));
@@ -113,12 +113,12 @@ public final class NodeWatermarks {
   }
 
   /**
-   * Records a heartbeat, or a batch with a new line. A low watermark is trusted at most up to the
-   * broker's time. The lesser value is always safe, so a node with a wrong clock cannot close a
-   * window too early.
+   * Records a heartbeat, or a batch with a new line. A low watermark that is later than the
+   * broker's time is reduced to the broker's time. A lower value is always safe, so a node with a
+   * wrong clock cannot close a window too early.
    *
    * @param mayHaveBegunBefore whether records of the journal may have expired before the partition
-   *     was first read; its first known batch then may not be its first
+   *     was first read; the first known batch may then not be the journal's first batch
    * @return the journal's greatest low watermark
    */
   public long note(BatchHeader header, long atEpochMillis, boolean mayHaveBegunBefore) {
@@ -133,7 +133,7 @@ public final class NodeWatermarks {
             ? track.withHeartbeat(header, lowWatermark, atEpochMillis)
             : track.withBatch(header, lowWatermark, atEpochMillis);
     if (next.forgottenMissing() > track.forgottenMissing()) {
-      // the oldest hole has been removed from the track
+      // the track has removed its oldest hole
       hidden.add(track.holes().get(0), atEpochMillis + forgetAfterMillis);
     }
     keep(next);
@@ -153,7 +153,10 @@ public final class NodeWatermarks {
         track.node(), id, (one, other) -> one.epoch() >= other.epoch() ? one : other);
   }
 
-  /** Removes the journals that are no longer awaited: once an hour, and if there are too many. */
+  /**
+   * Removes journals from memory: once an hour those that need not be awaited, and at any time
+   * those over the limit.
+   */
   private void tidy(NodeTrack newest, long atEpochMillis) {
     if (atEpochMillis >= nextTidyAtMillis) {
       nextTidyAtMillis = atEpochMillis + PUBLISHED_AFTER_DEPARTURE_MILLIS;
@@ -184,7 +187,8 @@ public final class NodeWatermarks {
   }
 
   /**
-   * Returns whether a journal has departed and no earlier lost journal needs it as its successor.
+   * Returns whether a journal is complete, and no earlier lost journal of its node is in memory. A
+   * lost journal needs a successor in memory.
    */
   private boolean isIdle(NodeTrack track) {
     return track.isFinished()
@@ -212,8 +216,8 @@ public final class NodeWatermarks {
   }
 
   /**
-   * Returns the partition's watermark: the least low watermark of the live journals or, if none is
-   * live, the greatest trusted one.
+   * Returns the partition's watermark, which is the least low watermark of the live journals. If no
+   * journal is live, it is the greatest trusted low watermark.
    *
    * @param newestLowWatermark the greatest low watermark of all journals
    */
@@ -231,7 +235,7 @@ public final class NodeWatermarks {
     return least == Long.MAX_VALUE ? greatest : least;
   }
 
-  /** Returns the event times for which calls may be missing. */
+  /** Returns the intervals of event time for which calls may be missing. */
   public List<Interval> possibleGaps(long newestLowWatermark) {
     long holdUntil = newestLowWatermark - maxHoldMillis;
     List<Interval> gaps = new ArrayList<>(hidden.all());
@@ -254,7 +258,7 @@ public final class NodeWatermarks {
     return gaps;
   }
 
-  /** Returns the event times before a boundary for which calls may be missing. */
+  /** Returns the intervals of event time before a boundary for which calls may be missing. */
   public List<PartitionProgress.Gap> possibleGapsBefore(
       long boundaryEpochMillis, long newestLowWatermark) {
     List<Interval> before = new ArrayList<>();
@@ -298,7 +302,7 @@ public final class NodeWatermarks {
     return !track.departed() && successor(track) == null;
   }
 
-  /** Returns the broker's time of the first record of the next epoch of a lost journal. */
+  /** Returns the broker's time of the first record of the epoch that follows a lost journal. */
   private long nextOpeningMillis(NodeTrack track) {
     return tracks.values().stream()
         .filter(other -> other.node().equals(track.node()) && other.epoch() > track.epoch())

@@ -9,11 +9,11 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * The event times for which calls may be missing because of journals no longer in memory. An
- * interval is kept forever, because reports on it stay incomplete. When no window in it can be
- * adjusted any more, the interval ends at that time. The list is bounded: if it is full, the two
- * closest intervals are merged, so that too much rather than too little is reported as incomplete.
- * Not thread-safe.
+ * The intervals of event time for which calls may be missing because of journals that are no longer
+ * in memory. An interval is kept forever, because reports on it remain incomplete. If an interval
+ * has no end, it ends when calls of its journal become too late to be counted. The number of
+ * intervals is limited. When it is exceeded, the two closest intervals are merged, so reports may
+ * show too much time as incomplete, but never too little. Not thread-safe.
  */
 final class PossibleGaps {
   /** Maximum number of intervals. */
@@ -47,7 +47,7 @@ final class PossibleGaps {
   /**
    * Adds an interval.
    *
-   * @param expiresAtEpochMillis time until which calls in the interval may still arrive
+   * @param expiresAtEpochMillis time until which calls of the journal may still arrive
    */
   void add(Interval interval, long expiresAtEpochMillis) {
     gaps.add(new Gap(interval, expiresAtEpochMillis));
@@ -77,7 +77,7 @@ final class PossibleGaps {
         - gaps.get(index).interval().untilEpochMillis();
   }
 
-  /** Ends the intervals in which no window can be adjusted any more at a time. */
+  /** Ends the intervals whose calls can no longer arrive. */
   void expire(long nowEpochMillis) {
     boolean changed = false;
     for (int i = 0; i < gaps.size(); i++) {

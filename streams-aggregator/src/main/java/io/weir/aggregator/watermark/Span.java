@@ -6,9 +6,9 @@ package io.weir.aggregator.watermark;
  *
  * @param first position of the first line
  * @param last position of the last line, inclusive
- * @param lowWatermarkEpochMillis greatest low watermark of the batches of the run
- * @param revealedAtEpochMillis the broker's time of the first record of the run or of a later one;
- *     lines missing before the run were decided before this time
+ * @param lowWatermarkEpochMillis greatest low watermark of the run's batches
+ * @param revealedAtEpochMillis the earliest broker's time of a record of this run or of a later
+ *     run. Calls missing before the run were decided before this time
  */
 record Span(long first, long last, long lowWatermarkEpochMillis, long revealedAtEpochMillis) {
 
@@ -17,19 +17,25 @@ record Span(long first, long last, long lowWatermarkEpochMillis, long revealedAt
     return first <= line && line <= last;
   }
 
-  /** Returns whether both form one run: they overlap, or no line is between them. */
+  /** Returns whether both runs form one run, because they overlap or no line is between them. */
   boolean touches(Span other) {
     return first <= other.last + 1 && other.first <= last + 1;
   }
 
-  /** Returns the run with a low watermark; unchanged if its own is greater. */
+  /**
+   * Returns the run with a new low watermark. Returns this run if its low watermark is greater or
+   * equal.
+   */
   Span withLowWatermark(long epochMillis) {
     return epochMillis <= lowWatermarkEpochMillis
         ? this
         : new Span(first, last, epochMillis, revealedAtEpochMillis);
   }
 
-  /** Returns one run from the first to the last line of both, including the lines between. */
+  /**
+   * Returns the run from the first line to the last line of both runs. It includes all lines
+   * between them.
+   */
   Span joinedWith(Span other) {
     Span earlier = first <= other.first ? this : other;
     return new Span(
