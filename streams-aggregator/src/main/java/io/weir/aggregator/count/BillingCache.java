@@ -6,21 +6,22 @@ import io.weir.limits.BillingPeriod;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cache of validated billing periods. Every call of a client with its own calendar contains them,
- * and validation takes longer than reading. A new period replaces the one in the same slot. Not
- * thread-safe.
+ * A cache of validated billing periods. Every call of a client with its own calendar contains
+ * billing periods, and their validation takes longer than a lookup. A new entry replaces the entry
+ * in the same slot. Not thread-safe.
  */
 final class BillingCache {
   /**
-   * Number of slots; a power of two, greater than the calendars in use: 600 time zones with a few
-   * days of the month each. At about 300 bytes per period, at most 1.2 MB per partition.
+   * Number of slots, a power of two. It is greater than the number of calendars in use, which are
+   * 600 time zones with a few days of the month each. An entry takes about 300 bytes, so the cache
+   * takes at most 1.2 MB per partition.
    */
   private static final int PLACES = 4_096;
 
   private final @Nullable BilledIn[] places = new BilledIn[PLACES];
 
   /**
-   * Returns the periods with these values, or null if the values are invalid.
+   * Returns the billing periods with these values, or null if the values are invalid.
    *
    * @param before name of the previous period; empty if the line does not contain it
    */
@@ -60,7 +61,7 @@ final class BillingCache {
         && period.timeZone().equals(zone);
   }
 
-  /** Compares name and start; the zone and the next period's start have been compared already. */
+  /** Compares name and start of the previous period. The caller has compared the other values. */
   private static boolean isBefore(@Nullable BillingPeriod period, String name, long start) {
     return period == null
         ? name.isEmpty()

@@ -17,9 +17,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A fast reader of call lines. It reads a line by comparing bytes if the line is exactly as {@link
- * CallLineCodec#encode} writes it, in ASCII without escapes. Decoding is most of the work per call.
- * The codec reads every other line, so both accept and refuse the same lines. Not thread-safe.
+ * A fast reader of call lines. Decoding is most of the work per call. If a line is exactly as
+ * {@link CallLineCodec#encode} writes it, in ASCII without escapes, the reader compares bytes. It
+ * passes every other line to the codec, so both accept and refuse the same lines. Not thread-safe.
  */
 final class CallLineReader {
   /** Maximum number of digits of a valid number. */
@@ -72,9 +72,9 @@ final class CallLineReader {
   /**
    * Reads one line.
    *
-   * @param value bytes that contain the line
-   * @param lineStart index of its first byte
-   * @param lineEnd index after its last byte
+   * @param value the bytes that contain the line
+   * @param lineStart index of the line's first byte
+   * @param lineEnd index after the line's last byte
    * @throws MalformedRecordException if the bytes are not a call; the message names the invalid
    *     member
    */
@@ -142,7 +142,7 @@ final class CallLineReader {
         billing);
   }
 
-  /** Reads the billing periods; returns null if the codec must read the line. */
+  /** Reads the billing periods. Returns null if the codec must read the line. */
   private @Nullable BilledIn billing() {
     String name = text(true);
     require(BILLING_START);
@@ -182,7 +182,7 @@ final class CallLineReader {
     return isOther ? List.of() : all;
   }
 
-  /** Reads one charge; returns null if the codec must read the line. */
+  /** Reads one charge. Returns null if the codec must read the line. */
   private @Nullable Charge charge() {
     require(CHARGE_KEY);
     String bucket = text(true);
@@ -213,8 +213,8 @@ final class CallLineReader {
   }
 
   /**
-   * Reads a limit; returns null if the codec must read the line. The algorithm precedes it, except
-   * for a token bucket and in old lines.
+   * Reads a limit. Returns null if the codec must read the line. The name of the algorithm precedes
+   * the limit, except for a token bucket and in old lines.
    */
   private @Nullable BucketLimit limit(boolean isQuota, boolean isWindow, boolean isSliding) {
     long capacity = integer();
@@ -250,7 +250,7 @@ final class CallLineReader {
     return limit;
   }
 
-  /** Reads a text of 1 to 256 printable ASCII characters and the quote after it. */
+  /** Reads a text of 1 to 256 printable ASCII characters and the following quote. */
   private String text(boolean repeats) {
     int start = position;
     int hash = 0;

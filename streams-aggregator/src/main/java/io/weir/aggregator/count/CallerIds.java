@@ -5,8 +5,8 @@ import io.weir.aggregator.state.Packer;
 import io.weir.topics.model.CallEvent;
 
 /**
- * Detects repeated calls by the ids that clients chose. An id identifies one allowed and one denied
- * call of a client. Not thread-safe.
+ * A detector of repeated calls. It uses the ids that clients chose. An id identifies one allowed
+ * call and one denied call of a client. Not thread-safe.
  */
 final class CallerIds {
   private final SeenIds ids;
@@ -19,8 +19,8 @@ final class CallerIds {
   }
 
   /**
-   * Returns whether the call was counted before under its id. A different call under the same id is
-   * a separate call, and is remembered too.
+   * Returns whether the same call with the same id was counted before. If not, stores the id. A
+   * different call with the same id is a separate call.
    */
   boolean isRepeated(CallEvent call) {
     String fingerprint = call.fingerprint();
@@ -32,7 +32,7 @@ final class CallerIds {
       known = ids.find(key, at);
       state.idConflicts += known == null ? 1 : 0;
     } else if (known == null && state.idConflicts > 0) {
-      // the first call with this id may have been forgotten after this one was counted
+      // the entry of the first call with this id may have expired after this call was counted
       known = ids.find(key(call).text(fingerprint).toBytes(), at);
     }
     if (known == null) {

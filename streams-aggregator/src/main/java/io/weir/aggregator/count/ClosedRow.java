@@ -8,17 +8,19 @@ import io.weir.topics.model.UsageCount;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of one row of the ledger, kept while adjustments of it are possible.
+ * The state of one row of a closed window. It is kept while the row can be adjusted.
  *
  * @param revision revision of the newest ledger record
- * @param total sum of all its ledger records
- * @param ownPeriod the billing period of these records; null for the month in UTC
+ * @param total sum of all ledger records of the row
+ * @param ownPeriod the row's billing period; null if it is the month in UTC
  */
 record ClosedRow(long revision, UsageCount total, @Nullable BillingPeriod ownPeriod) {
   /** Version of a row whose billing period is the month in UTC. */
   private static final int VERSION = 1;
 
-  /** Version of a row with a billing period of the client's own calendar after its figures. */
+  /**
+   * Version of a row whose figures are followed by a billing period of the client's own calendar.
+   */
   private static final int VERSION_WITH_PERIOD = 2;
 
   byte[] toBytes() {

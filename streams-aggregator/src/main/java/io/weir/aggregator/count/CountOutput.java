@@ -10,19 +10,22 @@ import io.weir.topics.model.UsageState;
 import java.util.List;
 
 /**
- * Receives the records that a partition's counter writes, in order, to the same partition of other
- * topics.
+ * The receiver of the records that a partition's counter writes. The records are written in order,
+ * to the same partition of other topics.
  */
 public interface CountOutput extends AuditOutput {
   /**
-   * Writes a row of the ledger; the timestamp is the broker's time of the record that caused it.
+   * Writes a row of the ledger. The timestamp is the broker's time of the record that caused the
+   * row.
    */
   void ledger(LedgerRow row, long timestampEpochMillis);
 
   /** Writes the newest figures of a row. */
   void state(UsageState state, long timestampEpochMillis);
 
-  /** Writes the progress of the partition; all output up to it has been written before. */
+  /**
+   * Writes the progress of the partition. All output that the progress includes was written before.
+   */
   void progress(PartitionProgress progress, long timestampEpochMillis);
 
   /** Writes the outcome of a settlement. */
@@ -33,15 +36,16 @@ public interface CountOutput extends AuditOutput {
    *
    * @param value the record's value, or one line of it
    * @param line the number of the line, from 1; 0 if the whole record is refused
-   * @param reason why it cannot be counted
+   * @param reason the reason for which the record or line cannot be counted
    */
   void quarantine(byte[] value, int line, String reason);
 
   /**
-   * Writes that refused lines have been counted by a replay; again for each repeated replay.
+   * Writes that a replay has counted refused lines. A repeated replay writes this again.
    *
-   * @param replay the source of the replay: where the lines were refused
-   * @param lines the numbers of the lines there, ascending; empty if the whole record was counted
+   * @param replay the record in which the lines were refused
+   * @param lines the numbers of the lines in that record, ascending; empty if the whole record was
+   *     counted
    */
   void replayed(Replay replay, List<Integer> lines);
 }

@@ -2,17 +2,19 @@
 package io.weir.aggregator.count;
 
 /**
- * The settings of the counting rules; durations are in milliseconds. The content of the ledger
- * depends on them, so all instances of an aggregator must have the same settings.
+ * The settings of the counting rules. The content of the ledger depends on them, so all instances
+ * of an aggregator must have the same settings.
  *
- * @param windowMillis size of a ledger window; must divide a day, so that days and months are sums
- *     of windows
- * @param graceMillis how long a window stays open after the watermark has passed its end; may be 0
- * @param maxHoldMillis maximum lag of a node's low watermark behind the newest one; windows do not
- *     wait for a node with a greater lag
- * @param latenessMillis maximum age of a call when it arrives; older calls are quarantined
- * @param maxEndpoints maximum number of endpoints of a client and meter with their own rows in a
- *     window; all others share one row
+ * @param windowMillis length of a ledger window in milliseconds; must divide a day, so that days
+ *     and months consist of whole windows
+ * @param graceMillis time in milliseconds for which a window stays open after the watermark has
+ *     passed the window's end; may be 0
+ * @param maxHoldMillis the hold in milliseconds: maximum lag of a node's low watermark behind the
+ *     newest low watermark. Windows do not wait for a node with a greater lag
+ * @param latenessMillis maximum age of a call when it arrives, in milliseconds; older calls are
+ *     quarantined
+ * @param maxEndpoints maximum number of endpoints with their own rows, for each client, meter and
+ *     window; all other endpoints share one row
  */
 public record CountSettings(
     long windowMillis,
@@ -25,7 +27,8 @@ public record CountSettings(
   public static final int DEFAULT_MAX_ENDPOINTS = 1_000;
 
   /**
-   * Maximum by which a call's decision time may exceed the broker's time; clocks differ by less.
+   * Maximum time by which a call's decision time may be later than the broker's time, in
+   * milliseconds. The clocks must differ by less.
    */
   public static final long MAX_AHEAD_MILLIS = 5 * 60_000L;
 
@@ -55,22 +58,22 @@ public record CountSettings(
     }
   }
 
-  /** Creates settings with {@value #DEFAULT_MAX_ENDPOINTS} endpoints. */
+  /** Creates settings with the default of {@value #DEFAULT_MAX_ENDPOINTS} endpoints. */
   public CountSettings(
       long windowMillis, long graceMillis, long maxHoldMillis, long latenessMillis) {
     this(windowMillis, graceMillis, maxHoldMillis, latenessMillis, DEFAULT_MAX_ENDPOINTS);
   }
 
   /**
-   * Returns the maximum by which a trusted broker time exceeds the newest low watermark of all
-   * nodes. It is one hour, or a quarter of the lateness if that is less, so that no call becomes
-   * too old.
+   * Returns the maximum time by which a trusted broker's time may be later than the newest low
+   * watermark of all nodes, in milliseconds. It is one hour or a quarter of the lateness, whichever
+   * is less. So a wrong broker's time never makes a call too old.
    */
   long maxAheadOfNodesMillis() {
     return Math.min(MAX_AHEAD_OF_NODES_MILLIS, latenessMillis / 4);
   }
 
-  /** Returns the window boundary at or before a time. */
+  /** Returns the latest window boundary that is not after a time. */
   long boundaryAtOrBefore(long epochMillis) {
     return epochMillis - Math.floorMod(epochMillis, windowMillis);
   }

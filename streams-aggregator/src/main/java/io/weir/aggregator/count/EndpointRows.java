@@ -7,16 +7,18 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Counts the endpoints with their own rows, per window, client and meter. The stored rows are the
- * truth, and a row is never deleted while calls of its window may arrive. The counts in memory only
- * avoid reads. Not thread-safe.
+ * The numbers of endpoints with their own rows, by window, client and meter. The stored rows
+ * determine these numbers. A row is never deleted while calls of its window may arrive. The counts
+ * in memory only avoid reads of the stores. Not thread-safe.
  *
- * <p>If the stores have no row of a window at its first use, all its rows are added through {@link
- * #added}. Its absent counts are therefore 0, and a client's first call in it needs no read.
+ * <p>If the stores have no row of a window at its first use, {@link #added} is called for all later
+ * rows of the window. An absent count of the window is then 0, so a client's first call in the
+ * window needs no read.
  */
 final class EndpointRows {
   /**
-   * Maximum number of counts kept between two records; at about 150 bytes each, 8 MB per partition.
+   * Maximum number of counts in memory between two records. A count takes about 150 bytes, so all
+   * counts take at most 8 MB per partition.
    */
   static final int MAX_COUNTS_IN_MEMORY = 50_000;
 
@@ -26,10 +28,13 @@ final class EndpointRows {
   private final ByteStore closed;
   private final int maxEndpoints;
 
-  /** The known counts, by the key of the others row of the same window, client and meter. */
+  /** The known counts. The key is that of the others row of the window, client and meter. */
   private final Map<RowKey, Integer> counts = new HashMap<>();
 
-  /** Starts of the windows used; true if all counts of the window are known. */
+  /**
+   * Whether all counts of a window are known, by the start of the window. Contains only windows
+   * that were used.
+   */
   private final Map<Long, Boolean> windows = new HashMap<>();
 
   EndpointRows(ByteStore open, ByteStore closed, int maxEndpoints) {
@@ -39,7 +44,7 @@ final class EndpointRows {
   }
 
   /**
-   * Returns whether one more endpoint of a window, client and meter gets its own row.
+   * Returns whether another endpoint of a window, client and meter gets its own row.
    *
    * @param others the key of the others row of that window, client and meter
    */
@@ -56,12 +61,12 @@ final class EndpointRows {
     return read < maxEndpoints;
   }
 
-  /** Counts a new endpoint with its own row, which {@link #hasRoom} has allowed. */
+  /** Adds a new endpoint with its own row. {@link #hasRoom} must have returned true for the row. */
   void added(RowKey own) {
     counts.merge(own.others(), 1, Integer::sum);
   }
 
-  /** Clears counts in memory if there are too many; every row must be in the stores. */
+  /** Clears the counts in memory if there are too many. The stores must contain every row. */
   void trim() {
     if (counts.size() >= MAX_COUNTS_IN_MEMORY || windows.size() >= MAX_COUNTS_IN_MEMORY) {
       counts.clear();
@@ -78,12 +83,16 @@ final class EndpointRows {
         start -> {
           byte[] from = RowKey.from(start);
           byte[] behind = RowKey.from(start + 1);
-          // closed rows first: a closed window has only deleted open rows, which are slow to scan
+          // Closed rows are scanned first. A closed window has only deleted open rows, which are
+          // slow to scan.
           return closed.scan(from, behind, 1).isEmpty() && open.scan(from, behind, 1).isEmpty();
         });
   }
 
-  /** Counts the rows in both stores, up to the maximum; each row is in one of them. */
+  /**
+   * Returns the number of rows in both stores, at most the maximum number of endpoints. Each row is
+   * in only one store.
+   */
   private int read(RowKey others) {
     int found = read(closed, others, maxEndpoints);
     return found < maxEndpoints ? found + read(open, others, maxEndpoints - found) : found;

@@ -15,9 +15,9 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The usage of closed windows in one batch, summed by row and reason. Iterates in the order in
- * which rows and reasons first appeared, so that a replay writes the same rows. Reused for each
- * batch. Not thread-safe.
+ * The usage of closed windows in one batch, summed by row and reason. The order of iteration is the
+ * order in which rows and reasons first occur, so a repeated count writes the same rows. The object
+ * is reused for each batch. Not thread-safe.
  */
 final class LateUsage {
   private final Map<Part, Late> sums = new LinkedHashMap<>();
@@ -30,33 +30,34 @@ final class LateUsage {
    * The subject of one adjustment.
    *
    * @param key the adjusted row
-   * @param reason the reason: late calls, settlements and voids are adjusted separately
+   * @param reason the reason; each reason has its own adjustment
    */
   record Part(RowKey key, UsageRow.Reason reason) {}
 
   /**
    * The content of one adjustment.
    *
-   * @param tally the sum of its calls and settlements
-   * @param ownPeriod the billing period of the first call or settlement, used if the window has no
-   *     row yet; null for the month in UTC
+   * @param tally the sum of the adjustment's calls and settlements
+   * @param ownPeriod the billing period of the first call or settlement, which is used if the row
+   *     does not exist yet; null if it is the month in UTC
    */
   record Late(UsageTally tally, @Nullable BillingPeriod ownPeriod) {}
 
   /**
    * The billing period of a row.
    *
-   * @param own the period of the client's own calendar; null for the month in UTC
+   * @param own the billing period of the client's own calendar; null if it is the month in UTC
    */
   record RowPeriod(@Nullable BillingPeriod own) {}
 
   /**
-   * Adds a call or a settlement from the record with an offset.
+   * Adds a call or a settlement.
    *
+   * @param offset offset of the record that contains the line
    * @param digest digest of the line
-   * @param known returns the period of an existing row, or null if there is no row and the first
-   *     call decides; called once per row
-   * @return whether the call and its row have different billing periods
+   * @param known returns the billing period of an existing row, or null if the row does not exist;
+   *     called once per row
+   * @return whether the billing period of the call differs from that of its row
    */
   boolean add(
       RowKey key,
@@ -84,8 +85,8 @@ final class LateUsage {
   }
 
   /**
-   * Returns whether the quantity of a row remains in range if a call is added; call this before
-   * {@link #add}.
+   * Returns whether the quantity of a row remains in range if a call is added. Must be called
+   * before {@link #add}.
    *
    * @param quantityBefore returns the quantity of a row without this batch; called once per row
    */
@@ -97,7 +98,7 @@ final class LateUsage {
     return UsageTally.isInRange(quantity, call.quantity());
   }
 
-  /** Returns whether a row has a sum. */
+  /** Returns whether the batch contains usage of a row. */
   boolean contains(RowKey key) {
     return periods.containsKey(key);
   }

@@ -14,14 +14,16 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes the ledger of one partition. Writes each row once as FINAL when its window is closed,
- * later usage as ADJUSTMENT, and a CLOSE after all rows of a boundary. Not thread-safe.
+ * The writer of the ledger of one partition. It writes each row once as FINAL when the row's window
+ * is closed, and later usage as ADJUSTMENT. It writes a CLOSE after all rows of a boundary. Not
+ * thread-safe.
  *
- * <p>The content depends only on the records of the calls topic; the time of writing depends on the
- * budget. Only the control totals of a CLOSE, which sum the preceding rows, depend on both.
+ * <p>The content of rows depends only on the records of the calls topic. The time at which a row is
+ * written also depends on the budget. The control totals of a CLOSE are sums of the preceding rows,
+ * so they depend on both.
  */
 final class Ledger {
-  /** Number of rows read from the store before the first of them is written. */
+  /** Number of rows that are read from the store at a time. */
   private static final int CHUNK_ROWS = 256;
 
   private final int partition;
@@ -32,10 +34,10 @@ final class Ledger {
   private final CountOutput output;
   private final LongSupplier clockEpochMillis;
 
-  /** First key of the next scan; only deleted open rows precede it. */
+  /** Key at which the next scan of open rows starts. Only deleted rows have lower keys. */
   private byte[] closeFrom;
 
-  /** First key of the next deletion; no closed row precedes it. */
+  /** Key at which the next deletion of closed rows starts. No closed row has a lower key. */
   private byte[] forgetFrom = RowKey.from(0);
 
   Ledger(
@@ -59,7 +61,7 @@ final class Ledger {
   /**
    * Writes the FINAL rows and the CLOSE of each pending boundary.
    *
-   * @return whether all are written
+   * @return whether all FINAL and CLOSE rows are written
    */
   boolean close(Budget budget) {
     PendingClose close;
@@ -80,7 +82,10 @@ final class Ledger {
     return true;
   }
 
-  /** Deletes closed rows that are too old for any later call; returns whether all are deleted. */
+  /**
+   * Deletes closed rows that no accepted call can change. Returns whether all such rows are
+   * deleted.
+   */
   boolean forget(int maxRows) {
     long horizon =
         settings.boundaryAtOrBefore(
@@ -97,12 +102,15 @@ final class Ledger {
     return old.size() < maxRows;
   }
 
-  /** Returns whether a row of a closed window is in the ledger. */
+  /** Returns whether the ledger has a record of a row. */
   boolean hasClosed(RowKey key) {
     return closed.get(key.toBytes()) != null;
   }
 
-  /** Returns the quantity of a row of a closed window, whether or not its FINAL is written. */
+  /**
+   * Returns the quantity of a row of a closed window. Includes a row whose FINAL is not written
+   * yet.
+   */
   long quantityOf(RowKey key) {
     OpenRow waiting = open.find(key);
     byte[] known = closed.get(key.toBytes());
@@ -110,7 +118,9 @@ final class Ledger {
         + (known == null ? 0 : ClosedRow.ofBytes(known).total().quantity());
   }
 
-  /** Returns the billing period of a row of a closed window; null if there is no row yet. */
+  /**
+   * Returns the billing period of a row of a closed window. Returns null if the row does not exist.
+   */
   LateUsage.@Nullable RowPeriod periodOf(RowKey key) {
     OpenRow waiting = open.find(key);
     if (waiting != null) {
@@ -121,12 +131,12 @@ final class Ledger {
   }
 
   /**
-   * Writes an adjustment of a closed window. It has the billing period of the previous ledger
-   * records of the row; without any, the billing period of its first call.
+   * Writes an adjustment of a closed window. Its billing period is that of the row's previous
+   * ledger records. If there are none, it is the billing period of the first call.
    *
    * @param late the usage; its calls are marked as late
-   * @param reason why it arrived after the close
-   * @param gaps event times for which calls may currently be missing
+   * @param reason the reason for which the usage was added after the close
+   * @param gaps intervals of event time for which calls may be missing
    */
   void adjust(RowKey key, LateUsage.Late late, UsageRow.Reason reason, List<Interval> gaps) {
     OpenRow waiting = open.find(key);
@@ -201,7 +211,7 @@ final class Ledger {
 
   private void write(UsageRow row, long atEpochMillis) {
     state.rowsSinceClose++;
-    // a control total may wrap around (modulo 2^64), as does the sum of its reader
+    // overflow is correct: readers also add modulo 2^64
     state.quantitySinceClose += row.count().quantity();
     output.ledger(row, atEpochMillis);
   }

@@ -9,11 +9,11 @@ import io.weir.limits.TokenBucketLimit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cache of validated limits. Every charge contains a limit, and a lookup is faster than another
- * validation. A new limit replaces the one in the same slot. Not thread-safe.
+ * A cache of validated limits. Every charge contains a limit, and a lookup is faster than a
+ * validation. A new entry replaces the entry in the same slot. Not thread-safe.
  */
 final class LimitCache {
-  /** Number of slots; a power of two, well above the number of limits in use. */
+  /** Number of slots, a power of two. It is much greater than the number of limits in use. */
   private static final int PLACES = 1_024;
 
   private final @Nullable Entry[] places = new Entry[PLACES];
@@ -22,8 +22,9 @@ final class LimitCache {
    * The numbers of a limit.
    *
    * @param refillTokens 0 for a quota and a window
-   * @param micros the refill period, or the end of a quota's period or of a window
-   * @param windowMicros the length of a window; 0 for other limits
+   * @param micros the refill period of a token bucket, or the end of a quota's period or of a
+   *     window, in microseconds
+   * @param windowMicros the length of a window in microseconds; 0 for other limits
    * @param subWindows number of sub-windows of a sliding window; 0 for other limits
    */
   record Numbers(

@@ -5,25 +5,27 @@ import io.weir.limits.BillingPeriod;
 import io.weir.topics.model.UsageState;
 import org.jspecify.annotations.Nullable;
 
-/** A row of an open window, with its state in the queue of figures to publish. */
+/** A row of an open window. Its flags state whether it must be stored or published. */
 final class OpenRow {
   final RowKey key;
   final byte[] keyBytes;
   final UsageTally tally;
 
-  /** The billing period of its first call; null for the month in UTC. */
+  /** The billing period of the row's first call; null if it is the month in UTC. */
   final @Nullable BillingPeriod ownPeriod;
 
-  /** Whether the current batch has changed the row and the row is not stored yet. */
+  /** Whether the current batch has changed the row, and the change is not stored yet. */
   boolean touched;
 
   /**
-   * Whether the row waits for publication; set by {@link OpenRows}, cleared by {@link
-   * RunningFigures}.
+   * Whether the row waits for publication. {@link OpenRows} sets this flag, and {@link
+   * RunningFigures} clears it.
    */
   boolean queued;
 
-  /** Whether the row was removed because its window is closed; the object must then not be used. */
+  /**
+   * Whether the row was removed because its window is closed. If so, the object must not be used.
+   */
   boolean closed;
 
   OpenRow(RowKey key, byte[] keyBytes, UsageTally tally, @Nullable BillingPeriod ownPeriod) {

@@ -15,20 +15,23 @@ import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rows of all open windows: a store with a write-through cache of decoded rows. Not
+ * The rows of all open windows. They are in a store with a write-through cache of decoded rows. Not
  * thread-safe.
  */
 final class OpenRows {
   /**
-   * Maximum number of decoded rows kept between two publications; at about 300 bytes each, 15 MB
-   * per partition. Rows changed since the last publication are kept in addition.
+   * Maximum number of decoded rows in memory between two publications. A row takes about 300 bytes,
+   * so these rows take at most 15 MB per partition. Rows that wait for publication are kept in
+   * addition.
    */
   static final int MAX_ROWS_IN_MEMORY = 50_000;
 
   /** Version of a row whose billing period is the month in UTC. */
   private static final int VERSION = 1;
 
-  /** Version of a row with a billing period of the client's own calendar after its figures. */
+  /**
+   * Version of a row whose figures are followed by a billing period of the client's own calendar.
+   */
   private static final int VERSION_WITH_PERIOD = 2;
 
   private final ByteStore store;
@@ -41,25 +44,22 @@ final class OpenRows {
     this.store = store;
   }
 
-  /** Creates the row of a key for its first call; the key must not have a row. */
+  /** Creates the row of a key for the row's first call. The row must not exist. */
   OpenRow create(RowKey key, CallEvent first) {
     OpenRow row = new OpenRow(key, key.toBytes(), new UsageTally(), key.ownPeriod(first));
     inMemory.put(key, row);
     return row;
   }
 
-  /**
-   * Counts a call in its row. The next {@link #saveTouched} writes the row once, for any number of
-   * calls.
-   */
+  /** Adds a call to its row. The next {@link #saveTouched} stores the row. */
   void add(OpenRow row, CallEvent call, long offset, long digest) {
     row.tally.add(call, offset, digest);
     touch(row);
   }
 
   /**
-   * Returns whether the quantity of a row remains in range if a call is added. Every reader can
-   * represent a quantity in range exactly.
+   * Returns whether the quantity of a row remains in range if a call is added. All readers can
+   * represent each quantity in range exactly.
    */
   boolean hasRoomFor(RowKey key, CallEvent call) {
     if (call.quantity() == 0) {
@@ -69,7 +69,7 @@ final class OpenRows {
     return row == null || UsageTally.isInRange(row.tally.quantity(), call.quantity());
   }
 
-  /** Counts a duplicate in the row of its call; it is not billed. */
+  /** Adds a duplicate to the row of its call. A duplicate is not billed. */
   void addDuplicate(OpenRow row) {
     row.tally.addDuplicate();
     touch(row);
@@ -82,7 +82,10 @@ final class OpenRows {
     }
   }
 
-  /** Stores every row changed since the last call, and queues it for publication. */
+  /**
+   * Stores each row that has changed since the last call of this method. Queues the row for
+   * publication.
+   */
   void saveTouched() {
     for (OpenRow row : touched) {
       row.touched = false;
@@ -124,7 +127,10 @@ final class OpenRows {
     store.delete(row.keyBytes);
   }
 
-  /** Returns the first rows, from a key on, whose windows start before a time. */
+  /**
+   * Returns rows in ascending order of their keys, beginning with a key. Returns only rows of
+   * windows that start before a time.
+   */
   List<OpenRow> scan(byte[] from, long startsBeforeEpochMillis, int maxRows) {
     List<OpenRow> rows = new ArrayList<>();
     for (ByteStore.Entry entry : store.scan(from, RowKey.from(startsBeforeEpochMillis), maxRows)) {
@@ -136,8 +142,9 @@ final class OpenRows {
   }
 
   /**
-   * Returns the rows changed since the last call; {@code queued} remains set on them. If there are
-   * too many rows in memory, removes those that are not queued.
+   * Returns the rows that have changed since the last call of this method. Their {@code queued}
+   * flag remains set. If too many rows are in memory, this method removes the rows that are not
+   * queued from memory.
    */
   Queue<OpenRow> takeChanged() {
     if (inMemory.size() >= MAX_ROWS_IN_MEMORY) {

@@ -2,9 +2,9 @@
 package io.weir.aggregator.count;
 
 /**
- * Thrown if the stored data were counted with another maximum number of endpoints than the settings
- * have. The number must not change: with another one, a repeated count would put a call into
- * another row than the billed one.
+ * Thrown if the setting of the maximum number of endpoints differs from the number with which the
+ * stored data were counted. The number must not change. Otherwise a repeated count could add a call
+ * to a different row than the bill did.
  */
 public final class OtherEndpointsException extends IllegalStateException {
   private static final long serialVersionUID = 1L;
@@ -19,7 +19,11 @@ public final class OtherEndpointsException extends IllegalStateException {
    * @param set the number in the settings
    */
   public OtherEndpointsException(long stored, long set) {
-    super("the stored data were counted with at most " + stored + " endpoints, not " + set);
+    super(
+        "the stored data were counted with maxEndpoints "
+            + stored
+            + ", but maxEndpoints is now "
+            + set);
     this.stored = stored;
     this.set = set;
   }

@@ -2,8 +2,9 @@
 package io.weir.aggregator.count;
 
 /**
- * Thrown if the stored data were counted with another window than the settings have. The window
- * must not change, because a reader of the ledger cannot distinguish rows of two lengths.
+ * Thrown if the setting of the window length differs from the length with which the stored data
+ * were counted. The length must not change, because a reader of the ledger cannot distinguish
+ * windows of two lengths.
  */
 public final class OtherWindowException extends IllegalStateException {
   private static final long serialVersionUID = 1L;
@@ -15,19 +16,19 @@ public final class OtherWindowException extends IllegalStateException {
     super(
         "the stored data were counted with windows of "
             + storedMillis
-            + " ms, not of "
+            + " ms, but the window is now "
             + setMillis
             + " ms");
     this.storedMillis = storedMillis;
     this.setMillis = setMillis;
   }
 
-  /** Returns the window with which the data were counted, in milliseconds. */
+  /** Returns the window length with which the data were counted, in milliseconds. */
   public long storedMillis() {
     return storedMillis;
   }
 
-  /** Returns the window in the settings, in milliseconds. */
+  /** Returns the window length in the settings, in milliseconds. */
   public long setMillis() {
     return setMillis;
   }

@@ -6,7 +6,8 @@ import io.weir.aggregator.state.Unpacker;
 import io.weir.limits.BillingPeriod;
 
 /**
- * The stored form of a billing period of a client's own calendar, which follows a row's figures.
+ * The codec of a stored billing period of a client's own calendar. The period follows the figures
+ * of a stored row.
  */
 final class PackedPeriod {
   private PackedPeriod() {}

@@ -35,16 +35,19 @@ import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts one partition of the calls topic. Refuses invalid records and lines, drops duplicates,
- * adds the rest to windows and closes them, and passes each call to the audit of the decision
- * cache. All case distinctions are here; the parts it calls do not depend on each other. Not
- * thread-safe.
+ * The counter of one partition of the calls topic. It refuses invalid records and lines, drops
+ * duplicates, and adds all other lines to windows. It closes windows. It passes each call to the
+ * audit of the decision cache. This class makes all decisions about a line; the classes that it
+ * calls do not depend on each other. Not thread-safe.
  *
- * <p>Every received line is in exactly one of four counters: received = counted + duplicate +
+ * <p>Every received line increases exactly one of four counters: received = counted + duplicate +
  * late-adjusted + quarantined.
  */
 public final class PartitionCounter {
-  /** Maximum number of pending boundaries; more are written before the next call is counted. */
+  /**
+   * Maximum number of pending boundaries. If there are more, the counter writes them before the
+   * next record.
+   */
   private static final int MAX_PENDING_CLOSES = 64;
 
   private static final String TOO_OLD =
@@ -78,13 +81,13 @@ public final class PartitionCounter {
   private @Nullable String lastClient;
   private boolean lastClientIsOurs;
 
-  /** The batch whose lines are being counted; null between batches and in replays of lines. */
+  /** The batch whose lines are being counted. Null between batches and during a replay of lines. */
   private @Nullable BatchHeader taking;
 
-  /** Whether digests of the current record cover whole lines. */
+  /** Whether the digests of the current record's lines include the whole line. */
   private boolean digestsLines;
 
-  /** The number, in that batch, of the line that is being counted. */
+  /** The number of the line that is being counted, within {@link #taking}. */
   private int takingLine;
 
   /**
@@ -92,9 +95,9 @@ public final class PartitionCounter {
    *
    * @param open rows of open windows
    * @param closed rows of closed windows
-   * @param progress the state of the partition and its nodes
-   * @param buckets audits of the live buckets of the decision cache
-   * @param ids ids chosen by clients, settled calls, and refused lines
+   * @param progress the state of the partition and of its nodes
+   * @param buckets the audit state of the decision cache's live buckets
+   * @param ids the ids that clients chose, the settled calls, and the refused lines
    */
   public record Stores(
       ByteStore open, ByteStore closed, ByteStore progress, ByteStore buckets, SeenIds ids) {}
@@ -107,8 +110,8 @@ public final class PartitionCounter {
    * @param settings the settings of the counting rules
    * @param stores the stores of the partition
    * @param output receives the records to write
-   * @param partitionOfClient the rule of all modules that maps a client to its partition
-   * @param clockEpochMillis the clock for the creation time of rows; not used otherwise
+   * @param partitionOfClient maps a client to its partition, as all modules do
+   * @param clockEpochMillis the clock for the creation time of rows; it has no other use
    */
   public PartitionCounter(
       int partition,
@@ -141,7 +144,7 @@ public final class PartitionCounter {
   }
 
   /**
-   * Moves the next record of the partition to the quarantine without examining it. An operator
+   * Moves the next record of the partition to the quarantine without examining it. An operator has
    * requested this because the record makes the code fail.
    */
   public void giveUp(SourceRecord record, String reason) {
@@ -169,7 +172,7 @@ public final class PartitionCounter {
     save();
   }
 
-  /** Records the offset of a record and finds its lines; returns its value. */
+  /** Stores the offset of a record and finds the record's lines. Returns the record's value. */
   private byte[] begin(SourceRecord record) {
     if (state.offset < 0) {
       state.beginsWith(record);
@@ -185,7 +188,7 @@ public final class PartitionCounter {
     return type != null && Arrays.equals(type, CACHE_LOSS);
   }
 
-  /** Writes rows of closed windows; returns whether all are written. */
+  /** Writes rows of closed windows. Returns whether all such rows are written. */
   public boolean close(Budget budget) {
     boolean nothingPending = state.pending.isEmpty();
     boolean done = ledger.close(budget);
@@ -195,7 +198,9 @@ public final class PartitionCounter {
     return done;
   }
 
-  /** Publishes figures of open windows and the progress; returns whether the round is complete. */
+  /**
+   * Publishes the figures of open windows and the progress. Returns whether the round is complete.
+   */
   public boolean publish(Budget budget) {
     return figures.publish(budget);
   }
@@ -205,24 +210,28 @@ public final class PartitionCounter {
     reconciler.publishAccuracy(state.appendEpochMillis);
   }
 
-  /** Continues the restoration of a cache; returns whether there is nothing to do now. */
+  /** Continues the restoration of a cache. Returns whether no work is left at present. */
   public boolean restore(Budget budget) {
     return reconciler.continueRestoration(budget);
   }
 
   /**
-   * Checks live buckets for charges never recorded; returns whether all due buckets are checked.
+   * Checks live buckets for charges that were never recorded. Returns whether all due buckets are
+   * checked.
    */
   public boolean sweep(Budget budget) {
     return reconciler.sweep(budget);
   }
 
-  /** Deletes closed rows that are too old for any later call; returns whether all are deleted. */
+  /**
+   * Deletes closed rows that no accepted call can change. Returns whether all such rows are
+   * deleted.
+   */
   public boolean forget(int maxRows) {
     return ledger.forget(maxRows);
   }
 
-  /** Returns the offset after the last counted record; −1 before the first. */
+  /** Returns the offset after the last counted record, or −1 if no record was counted. */
   public long nextOffset() {
     return state.offset < 0 ? -1 : state.offset + 1;
   }
@@ -252,7 +261,9 @@ public final class PartitionCounter {
 
   private void takeBatch(BatchHeader header, @Nullable Replay replay, byte[] value) {
     if (lines.count() != header.count()) {
-      refuse(value, "header count says " + header.count() + ", the value has " + lines.count());
+      refuse(
+          value,
+          "the header says " + header.count() + " lines, but the value has " + lines.count());
       return;
     }
     if (replay != null && !replay.isWhole()) {
@@ -292,8 +303,9 @@ public final class PartitionCounter {
   }
 
   /**
-   * Counts replayed lines, which were refused before. Their arrival is not recorded in their
-   * journals: their positions have arrived before, or the aggregator no longer awaits the journal.
+   * Counts replayed lines, which were refused before. This method does not record the arrival of
+   * their positions in the journal. Either the positions have arrived before, or the aggregator no
+   * longer waits for the journal.
    */
   private void takeReplayedLines(BatchHeader header, Replay replay, byte[] value) {
     List<Integer> counted = new ArrayList<>();
@@ -326,7 +338,8 @@ public final class PartitionCounter {
   /**
    * Counts the lines of a batch.
    *
-   * @param judge returns whether a line has arrived before, by its number in the batch, from 1
+   * @param judge returns whether a line has arrived before; its argument is the number of the line
+   *     in the batch, from 1
    */
   private void takeLines(BatchHeader header, byte[] value, IntFunction<LineArrival> judge) {
     taking = header;
@@ -360,7 +373,7 @@ public final class PartitionCounter {
         partition, header.node(), header.nodeEpoch(), header.linesBefore() + line);
   }
 
-  /** Counts a new line; returns the reason if the line is refused, otherwise null. */
+  /** Counts a new line. Returns the reason if the line is refused, otherwise null. */
   private @Nullable String takeLine(BatchHeader header, byte[] value, int line) {
     UsagePosition position = position(header, line);
     String reason;
@@ -382,7 +395,7 @@ public final class PartitionCounter {
     return reason;
   }
 
-  /** Counts a call; returns the reason if the call is refused, otherwise null. */
+  /** Counts a call. Returns the reason if the call is refused, otherwise null. */
   private @Nullable String takeCall(CallEvent call, long digest) {
     String misplaced = misplaced(call);
     if (misplaced != null) {
@@ -441,7 +454,9 @@ public final class PartitionCounter {
             || (isTakenBefore(call) && settled.isCountedNow(call, state.appendEpochMillis)));
   }
 
-  /** Returns whether a line precedes the current line in the batch that is being counted. */
+  /**
+   * Returns whether a line is in the batch that is being counted, and precedes the current line.
+   */
   private boolean isTakenBefore(UsagePosition line) {
     BatchHeader batch = taking;
     return batch != null
@@ -451,7 +466,10 @@ public final class PartitionCounter {
         && line.line() < batch.linesBefore() + takingLine;
   }
 
-  /** Returns why an event is not valid in this partition at this time, or null if it is valid. */
+  /**
+   * Returns the reason for which an event is not valid in this partition at this time. Returns null
+   * if the event is valid.
+   */
   private @Nullable String misplaced(CallEvent event) {
     if (!isOurs(event.client())) {
       return "client belongs to another partition";
@@ -481,7 +499,9 @@ public final class PartitionCounter {
     output.quarantine(value, 0, reason);
   }
 
-  /** Advances the watermark and closes, by definition, the windows that it has passed. */
+  /**
+   * Advances the watermark. Adds a pending boundary if the watermark has passed the end of windows.
+   */
   private void advance() {
     long watermark = nodes.watermark(state.newestLowWatermarkEpochMillis);
     if (watermark <= state.watermarkEpochMillis) {
@@ -507,7 +527,7 @@ public final class PartitionCounter {
 
   private void save() {
     reconciler.save();
-    state.counters(); // a broken equation stops the process before the state becomes durable
+    state.counters(); // throws before the state becomes durable if the equation does not hold
     state.save(stores.progress(), settings, packer);
   }
 }

@@ -11,15 +11,17 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * The counters, times and boundaries of one partition; rows and nodes have their own state. Stored
- * as one entry of the progress store. Not thread-safe.
+ * The counters, times and boundaries of one partition. They are stored as one entry of the progress
+ * store. Rows and nodes have their own state. Not thread-safe.
  */
 final class PartitionState implements PartitionTime {
   private static final int VERSION = 5;
 
   private static final byte[] KEY = {'p'};
 
-  /** Numbers of lines by outcome, the terms of the equation. */
+  /**
+   * The numbers of lines by outcome: received = counted + duplicate + lateAdjusted + quarantined.
+   */
   long received;
 
   long counted;
@@ -27,33 +29,34 @@ final class PartitionState implements PartitionTime {
   long lateAdjusted;
   long quarantined;
 
-  /** Number of calls with the id of another call; they are counted. */
+  /** Number of calls with the id of another call. These calls are counted. */
   long idConflicts;
 
-  /** Number of lines with another billing period than their row. */
+  /** Number of lines whose billing period differs from the billing period of their row. */
   long periodConflicts;
 
-  /** Number of lines, of {@code counted} and {@code lateAdjusted}, in others rows. */
+  /** Number of counted and late-adjusted lines in others rows. */
   long inOtherRows;
 
-  /** Offset of the last counted record; −1 before the first. */
+  /** Offset of the last counted record, or −1 if no record was counted. */
   long offset = -1;
 
   /**
-   * The trusted broker's time of that record; never decreases after the first record of a node. A
-   * broker's clock may be wrong by days, and its time is stored permanently. So it is trusted only
-   * up to {@link CountSettings#maxAheadOfNodesMillis} after the newest low watermark of all nodes.
+   * The trusted broker's time of the last counted record. It never decreases after the first record
+   * of a node. A broker's clock may be wrong by days, and its time is stored permanently. So a
+   * broker's time is trusted only up to {@link CountSettings#maxAheadOfNodesMillis} after the
+   * newest low watermark of all nodes.
    */
   long appendEpochMillis;
 
-  /** The timestamp of that record, unchanged from the broker. */
+  /** The unchanged timestamp of the last counted record, from the broker. */
   long stampEpochMillis;
 
   private boolean brokerIsAhead;
 
   /**
-   * The current time of the partition: the broker's time of that record if it is plausible,
-   * otherwise the newest low watermark of all nodes. May decrease.
+   * The current time of the partition. It is the broker's time of the last counted record if that
+   * time is plausible, otherwise the newest low watermark of all nodes. It may decrease.
    */
   long nowEpochMillis;
 
@@ -61,12 +64,12 @@ final class PartitionState implements PartitionTime {
   long newestNodeEpochMillis;
 
   /**
-   * Value of {@code heldFromEpochMillis} from versions that did not store it, if the log had lost
-   * its oldest records.
+   * Value of {@code heldFromEpochMillis} for state of older versions, if the log had lost its
+   * oldest records.
    */
   private static final long HELD_FROM_UNKNOWN = 1;
 
-  /** Time since which the log contained every record; 0 if it contained its first record. */
+  /** Time since which the log contains every record; 0 if the log contained its first record. */
   private long heldFromEpochMillis;
 
   /** The greatest trusted low watermark of all journals. */
@@ -77,18 +80,18 @@ final class PartitionState implements PartitionTime {
   /** The boundary of the last written CLOSE row. */
   long closedThroughEpochMillis;
 
-  /** The later boundaries, ascending, whose CLOSE is not written yet. */
+  /** The boundaries whose CLOSE row is not written yet, in ascending order. */
   final Deque<PendingClose> pending = new ArrayDeque<>();
 
-  /** Control totals for the next CLOSE. */
+  /** Control totals for the next CLOSE row. */
   long rowsSinceClose;
 
   long quantitySinceClose;
 
   /**
-   * Observes the broker's time and the node's low watermark of the next record.
+   * Updates the times with the broker's time and the low watermark of the next record.
    *
-   * @param lowWatermarkEpochMillis the low watermark in the record; 0 if it has none
+   * @param lowWatermarkEpochMillis the low watermark in the record; 0 if the record has none
    */
   void observe(long brokerEpochMillis, long lowWatermarkEpochMillis, CountSettings settings) {
     stampEpochMillis = brokerEpochMillis;
@@ -104,8 +107,8 @@ final class PartitionState implements PartitionTime {
   }
 
   /**
-   * Observes the first counted record. Expired records are older and do not concern anything that
-   * began much later.
+   * Sets the time since which the log contains every record, from the first counted record. Records
+   * that expired before are older than that time.
    */
   void beginsWith(SourceRecord first) {
     heldFromEpochMillis =
@@ -137,13 +140,16 @@ final class PartitionState implements PartitionTime {
     return newestNodeEpochMillis;
   }
 
-  /** Returns the newest boundary: all windows before it are closed by definition. */
+  /**
+   * Returns the newest boundary. All windows that end at or before it are closed, although their
+   * rows may not be written yet.
+   */
   long boundaryEpochMillis() {
     PendingClose last = pending.peekLast();
     return last == null ? closedThroughEpochMillis : last.boundaryEpochMillis();
   }
 
-  /** Returns the pending boundary that closed the window with this end. */
+  /** Returns the pending boundary that closed the window with this end time. */
   PendingClose closingOf(long windowEndEpochMillis) {
     for (PendingClose close : pending) {
       if (windowEndEpochMillis <= close.boundaryEpochMillis()) {
@@ -154,7 +160,7 @@ final class PartitionState implements PartitionTime {
         "no pending boundary closes the window that ends at " + windowEndEpochMillis);
   }
 
-  /** Returns the counters; throws if the equation does not hold. */
+  /** Returns the counters. Throws if the equation does not hold. */
   Counters counters() {
     return new Counters(received, counted, duplicate, lateAdjusted, quarantined);
   }
@@ -162,8 +168,9 @@ final class PartitionState implements PartitionTime {
   /**
    * Loads the state.
    *
-   * @throws OtherWindowException if the state was counted with another window size
-   * @throws OtherEndpointsException if it was counted with another maximum number of endpoints
+   * @throws OtherWindowException if the state was counted with another window length
+   * @throws OtherEndpointsException if the state was counted with another maximum number of
+   *     endpoints
    */
   static PartitionState load(ByteStore store, CountSettings settings) {
     PartitionState state = new PartitionState();

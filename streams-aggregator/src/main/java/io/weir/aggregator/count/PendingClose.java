@@ -6,13 +6,13 @@ import io.weir.topics.model.UsageWindow;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A boundary that the watermark has passed. Every window that ends at it or earlier is closed by
- * definition, although its rows may not be written yet.
+ * A boundary that the watermark has passed and whose CLOSE row is not written yet. Every window
+ * that ends at or before the boundary is closed, although its rows may not be written yet.
  *
- * @param boundaryEpochMillis exclusive end of the last closed window
- * @param atEpochMillis broker's time of the record that closed it
- * @param possibleGap event times before the boundary for which calls may be missing; null if no
- *     call can be missing
+ * @param boundaryEpochMillis end of the last closed window, exclusive
+ * @param atEpochMillis the broker's time of the record that closed the window
+ * @param possibleGap interval of event time before the boundary for which calls may be missing;
+ *     null if no call can be missing
  */
 record PendingClose(long boundaryEpochMillis, long atEpochMillis, @Nullable Interval possibleGap) {
 

@@ -11,15 +11,15 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The key of one row of the ledger. Its bytes begin with the window's start, big-endian, so that a
- * store returns the rows in the order in which their windows close. The names follow, each after
- * its length, so that no two keys collide.
+ * The key of one row of the ledger. The bytes of a key begin with the start of the window in
+ * big-endian order, so a store returns rows in the order in which their windows close. The names
+ * follow. Each name is preceded by its length, so that different keys have different bytes.
  *
  * @param windowStartEpochMillis first millisecond of the window
  * @param client the client of the calls
  * @param meter the meter of the calls
- * @param endpoint the endpoint of the calls; empty for the others row, which contains all endpoints
- *     of the client and meter without their own row. The endpoint of a call is never empty
+ * @param endpoint the endpoint of the calls; empty for the others row, which sums all endpoints of
+ *     the client and meter that have no row of their own. The endpoint of a call is never empty
  */
 record RowKey(long windowStartEpochMillis, String client, String meter, String endpoint) {
 
@@ -65,15 +65,15 @@ record RowKey(long windowStartEpochMillis, String client, String meter, String e
     return new RowKey(windowStartEpochMillis, client, meter, "");
   }
 
-  /** Returns the exclusive upper bound of the keys of this window, client and meter. */
+  /** Returns the upper bound of the keys of this window, client and meter, exclusive. */
   byte[] endOfMeter() {
     byte[] end = others().toBytes();
-    // no endpoint has this length
+    // a length that no endpoint has
     end[end.length - 2] = Byte.MAX_VALUE;
     return end;
   }
 
-  /** Returns the lower bound of the keys of all windows that start at or after a time. */
+  /** Returns the lower bound of the keys of windows that start at or after a time. */
   static byte[] from(long epochMillis) {
     return ByteBuffer.allocate(Long.BYTES).putLong(epochMillis).array();
   }
@@ -83,8 +83,8 @@ record RowKey(long windowStartEpochMillis, String client, String meter, String e
   }
 
   /**
-   * Returns the billing period of this row if {@code first} is its first call; null for the month
-   * in UTC.
+   * Returns the billing period that this row has if {@code first} is its first call. Returns null
+   * if it is the month in UTC.
    */
   @Nullable BillingPeriod ownPeriod(CallEvent first) {
     BilledIn billing = first.billing();

@@ -11,9 +11,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Publishes the figures of open windows in rounds: all changed rows, then the progress of the
- * partition at the start of the round. A reader that has read the progress has therefore read all
- * figures up to it. Not thread-safe.
+ * The publisher of the figures of open windows. It publishes in rounds. A round publishes all
+ * changed rows, and then the progress that the partition had at the start of the round. So a reader
+ * that has read a progress record has read all figures that the progress includes. Not thread-safe.
  *
  * <p>The first round after a start publishes every open row, because it is unknown which rows the
  * previous process published.
@@ -27,7 +27,7 @@ final class RunningFigures {
   private final CountOutput output;
   private final Supplier<PartitionProgress> progress;
 
-  /** Key at which the first round continues; null when every row has been published. */
+  /** Key at which the first round continues. Null when the first round has published every row. */
   private byte @Nullable [] republishFrom = RowKey.from(0);
 
   private Queue<OpenRow> round = new ArrayDeque<>();
@@ -83,8 +83,9 @@ final class RunningFigures {
       }
       List<OpenRow> rows = open.scan(republishFrom, Long.MAX_VALUE, CHUNK_ROWS);
       for (OpenRow row : rows) {
-        // skip a queued row: dequeued here, it could be removed from memory while in the queue; it
-        // would then be published as open after a second copy of it was closed
+        // A queued row is published later. If this method cleared its flag, the row could be
+        // removed from memory while it is in the queue. The queue would then publish it as open
+        // after another copy of the row was closed.
         if (!row.queued) {
           publish(row);
         }

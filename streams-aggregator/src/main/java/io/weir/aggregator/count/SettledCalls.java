@@ -10,19 +10,18 @@ import io.weir.topics.model.UsagePosition;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Remembers the settled calls and the refused and replayed lines of a partition, so that a
- * settlement can be matched with its call. A line is counted if it has arrived in its journal and
- * was not refused, or if a replay counted it. Refused lines are few and stored individually. Not
- * thread-safe.
+ * The settled calls, the refused lines and the replayed lines of a partition. They are needed to
+ * match a settlement with its call. A line was counted if it has arrived and was not refused, or if
+ * a replay counted it. Refused lines are few, so they are stored individually. Not thread-safe.
  */
 final class SettledCalls {
   /** Prefix of the key of a settled call; keys of calls begin with 0 or 1, by verdict. */
   private static final int SETTLED_CALL = 5;
 
-  /** Prefix of the key of a refused line's position. */
+  /** Prefix of the key of a refused line. */
   private static final int REFUSED_LINE = 3;
 
-  /** Prefix of the key of the position of a refused line that a replay counted. */
+  /** Prefix of the key of a refused line that a replay has counted. */
   private static final int REPLAYED_LINE = 4;
 
   private final SeenIds ids;
@@ -44,7 +43,10 @@ final class SettledCalls {
     ids.remember(key(REPLAYED_LINE, line), "", appendEpochMillis);
   }
 
-  /** Returns whether a replayed line was counted before; NEW if it must be counted. */
+  /**
+   * Returns whether a replayed line was counted before. The result is NEW if the line must be
+   * counted.
+   */
   LineArrival judgeReplayed(UsagePosition line, long appendEpochMillis) {
     if (ids.find(key(REPLAYED_LINE, line), appendEpochMillis) != null) {
       return LineArrival.SEEN;
@@ -55,15 +57,15 @@ final class SettledCalls {
         : known;
   }
 
-  /** Returns whether the line at a position of this partition was counted in an earlier record. */
+  /** Returns whether the line at a position was counted in an earlier record of this partition. */
   boolean isCounted(UsagePosition line, long appendEpochMillis) {
     return (nodes.judge(line) == LineArrival.SEEN && !isRefused(line, appendEpochMillis))
         || ids.find(key(REPLAYED_LINE, line), appendEpochMillis) != null;
   }
 
   /**
-   * Returns whether a line of the current record was counted. The journal records the arrival of a
-   * record's lines only after all are counted.
+   * Returns whether an earlier line of the current record was counted. The watermark state does not
+   * contain the lines of the current record yet.
    */
   boolean isCountedNow(UsagePosition line, long appendEpochMillis) {
     return nodes.judge(line) == LineArrival.NEW && !isRefused(line, appendEpochMillis);
@@ -92,7 +94,7 @@ final class SettledCalls {
     return new Standing(Long.parseLong(known.substring(0, space)), position);
   }
 
-  /** Records the settlement that counts for its call. */
+  /** Records the settlement that is final for its call. */
   void settle(CallEvent settlement, Standing standing, long appendEpochMillis) {
     ids.remember(
         settledKey(settlement),
@@ -101,8 +103,8 @@ final class SettledCalls {
   }
 
   /**
-   * Returns the key of a settled call. Different calls with one id have different keys, so that
-   * each can be settled.
+   * Returns the key of a settled call. Different calls with the same id have different keys, so
+   * that each call can be settled.
    */
   private byte[] settledKey(CallEvent call) {
     return packer

@@ -5,14 +5,14 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A record of the calls topic, not checked yet.
+ * A record of the calls topic that is not yet checked.
  *
- * @param offset its offset
+ * @param offset the offset
  * @param appendEpochMillis the broker's time
- * @param value its value; null if it has none
- * @param headers returns the value of a header by name; null if it is absent
+ * @param value the value; null if the record has none
+ * @param headers returns the value of a header by its name, or null if the header is absent
  */
-@SuppressWarnings("ArrayRecordComponent") // never compared, never changed
+@SuppressWarnings("ArrayRecordComponent") // arrays are never compared or changed
 public record SourceRecord(
     long offset,
     long appendEpochMillis,

@@ -5,17 +5,21 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cache of texts. A name that occurs in many calls is created once; it can then be compared by
- * identity, and its hash is known. A new text replaces the one in the same slot. Not thread-safe.
+ * A cache of texts. A name that occurs in many calls is usually created only once. Its comparison
+ * is then fast, because the strings are identical, and its hash is already computed. A new text
+ * replaces the text in the same slot. Not thread-safe.
  */
 final class TextCache {
-  /** Number of slots; a power of two. Texts have at most 256 characters, so the maximum is 5 MB. */
+  /**
+   * Number of slots, a power of two. Texts have at most 256 characters, so the cache takes at most
+   * 5 MB.
+   */
   private static final int PLACES = 16 * 1024;
 
   private final @Nullable String[] places = new String[PLACES];
 
   /**
-   * Returns the text of ASCII bytes.
+   * Returns the text that a range of ASCII bytes represents.
    *
    * @param hash {@link String#hashCode} of the text
    */

@@ -7,10 +7,11 @@ import io.weir.topics.model.CallEvent;
 import io.weir.topics.model.UsageCount;
 
 /**
- * A mutable {@link UsageCount}, so that counting a batch allocates no objects. Not thread-safe.
+ * A mutable form of {@link UsageCount}. With it, counting a batch allocates no objects. Not
+ * thread-safe.
  *
- * <p>A quantity outside int64 throws {@link ArithmeticException}, because no bill is better than a
- * wrong bill.
+ * <p>Methods throw {@link ArithmeticException} if the quantity would be outside int64, because no
+ * bill is better than a wrong bill.
  */
 final class UsageTally {
   private long quantity;
@@ -44,16 +45,16 @@ final class UsageTally {
   }
 
   /**
-   * Returns whether a quantity plus a difference is in range, so that every reader can represent it
-   * exactly.
+   * Returns whether the sum of a quantity and a difference is in range. All readers can represent
+   * each quantity in range exactly.
    */
   static boolean isInRange(long quantity, long difference) {
     return Math.abs(quantity + difference) <= CallEvent.MAX_QUANTITY;
   }
 
   /**
-   * Adds one call or settlement of the record with an offset. A settlement changes no number of
-   * calls, because its call has been counted already.
+   * Adds one call or settlement. A settlement does not change the numbers of calls, because its
+   * call was counted before.
    */
   void add(CallEvent call, long offset, long digest) {
     quantity = Math.addExact(quantity, call.quantity());

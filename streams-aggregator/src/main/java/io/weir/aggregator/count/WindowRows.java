@@ -8,12 +8,13 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * The rows that count the calls and settlements of a partition: rows of open windows, and
- * adjustments of closed windows in the ledger. Not thread-safe.
+ * The rows that sum the calls and settlements of a partition. Usage of an open window is added to
+ * an open row. Usage of a closed window becomes an adjustment in the ledger. Not thread-safe.
  *
- * <p>In each window, the first {@link CountSettings#maxEndpoints} endpoints of a client and meter,
- * in counting order, have their own rows. All other endpoints share the others row. An endpoint
- * stays in the row of its first line in a window, also for settlements, duplicates and late calls.
+ * <p>In each window, the first {@link CountSettings#maxEndpoints} endpoints of a client and meter
+ * have their own rows. The order is the order of counting. All other endpoints share the others
+ * row. In one window, all lines of an endpoint are in the row of the endpoint's first line. This
+ * includes settlements, duplicates and late calls.
  */
 final class WindowRows {
   private final CountSettings settings;
@@ -39,7 +40,7 @@ final class WindowRows {
     this.state = state;
   }
 
-  /** Returns the key of the row that counts an event; the row may not exist yet. */
+  /** Returns the key of the row to which an event belongs. The row may not exist yet. */
   RowKey of(CallEvent event) {
     long start = settings.boundaryAtOrBefore(event.decidedAtEpochMillis());
     RowKey own = new RowKey(start, event.client(), event.meter(), event.endpoint());
@@ -54,7 +55,7 @@ final class WindowRows {
     if (!isLate(key)) {
       return open.find(key) != null;
     }
-    // late lines usually arrive in groups: only the first line of a row reads the stores
+    // late lines usually arrive in groups, so the first condition avoids most reads of the stores
     return late.contains(key) || open.find(key) != null || ledger.hasClosed(key);
   }
 
@@ -70,7 +71,7 @@ final class WindowRows {
   }
 
   /**
-   * Counts an event in its row.
+   * Adds an event to its row.
    *
    * @param digest digest of the event's line
    */
@@ -88,7 +89,8 @@ final class WindowRows {
   }
 
   /**
-   * Counts an event of an open window; returns whether its billing period differs from its row's.
+   * Adds an event of an open window. Returns whether the billing periods of the event and the row
+   * differ.
    */
   private boolean countOpen(RowKey key, CallEvent event, long digest) {
     OpenRow row = open.find(key);
@@ -101,7 +103,8 @@ final class WindowRows {
   }
 
   /**
-   * Counts an event of a closed window; returns whether its billing period differs from its row's.
+   * Adds an event of a closed window. Returns whether the billing periods of the event and the row
+   * differ.
    */
   private boolean countLate(RowKey key, CallEvent event, long digest) {
     if (!exists(key)) {
@@ -116,7 +119,7 @@ final class WindowRows {
     }
   }
 
-  /** Drops a duplicate; its row counts the duplicate if the window is open. */
+  /** Drops a duplicate. If the window is open, increases the number of duplicates of the row. */
   void drop(RowKey key) {
     state.duplicate++;
     OpenRow row = isLate(key) ? null : open.find(key);
@@ -125,7 +128,7 @@ final class WindowRows {
     }
   }
 
-  /** Writes all rows and adjustments that a record has changed. */
+  /** Stores the open rows that a record has changed, and writes the record's adjustments. */
   void write() {
     open.saveTouched();
     if (!late.isEmpty()) {

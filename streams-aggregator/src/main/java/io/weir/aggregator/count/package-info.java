@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Counts usage: drops duplicates, sums windows, closes and adjusts them. Pure: depends on the
- * topics' model and wire, on {@code state} and {@code watermark}, and on {@code audit}, to which it
- * passes each record. Uses no Kafka, thread, file or clock.
+ * The counting rules: removal of duplicates, sums of windows, closing and adjustment of windows.
+ * This package depends on the topics' model and record formats, on {@code state}, {@code watermark}
+ * and {@code audit}. It does not use Kafka, threads, files or clocks.
  *
- * <p>The steps for a record:
+ * <p>The counter processes a record in these steps:
  *
  * <ol>
- *   <li>Refuse. A record with unreadable headers, or with another number of lines than its header
- *       says, goes to the quarantine as a whole; its batch number stays missing. A malformed line,
- *       a client of another partition, or a call outside the accepted times goes there alone.
- *   <li>Drop duplicates: lines by node, journal and position, and calls by the ids of callers.
- *       Arrived positions are runs, at most 256 per journal. Beyond that the oldest hole is given
- *       up, and a line of it that still arrives is quarantined.
+ *   <li>Refuse invalid data. If the headers are unreadable, or the number of lines differs from the
+ *       header, the whole record is quarantined and its lines stay missing. If a line is malformed,
+ *       of a client of another partition, or outside the accepted times, only the line is
+ *       quarantined.
+ *   <li>Drop duplicates. Node, journal epoch and position identify a line; the caller's id
+ *       identifies a call. Arrived positions are stored as at most 256 runs per journal. If there
+ *       are more runs, the oldest hole is removed, and a line of that hole that still arrives is
+ *       quarantined.
  *   <li>Add the calls to open rows. A row is written once per batch.
- *   <li>Advance the watermark: the least low watermark of the live nodes. A node, or a hole, that
- *       is older than the hold is not waited for.
- *   <li>Close every window that ends at or before the watermark minus the grace. Its rows are
- *       written in pieces, then the CLOSE row. A later fact is one adjustment per key and batch.
+ *   <li>Advance the watermark, which is the least low watermark of the live nodes. The watermark
+ *       does not wait for a node or a hole whose lag exceeds the hold.
+ *   <li>Close every window that ends at or before the watermark minus the grace. The rows of the
+ *       window are written in several steps, and the CLOSE row follows. Usage that arrives later
+ *       becomes one adjustment per key, reason and batch.
  * </ol>
  */
 @NullMarked

@@ -12,24 +12,29 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.WriteBufferManager;
 
 /**
- * A memory limit for all RocksDB stores of the process: blocks, indexes, filters and write buffers
- * share one cache. Without it, each store may use almost 100 MB.
+ * The memory limit of all RocksDB stores of the process. Blocks, indexes, filters and write buffers
+ * of all stores share one cache. Without the limit, each store could use almost 100 MB.
  */
 public final class BoundedRocksMemory implements RocksDBConfigSetter {
-  /** Maximum memory of all stores in bytes, including blocks and write buffers. */
+  /** Maximum memory of all stores together, in bytes. */
   public static final long MAX_BYTES = 96L * 1024 * 1024;
 
-  /** Part of {@link #MAX_BYTES} that write buffers may use before they are flushed. */
+  /**
+   * Maximum part of {@link #MAX_BYTES} for write buffers, in bytes. If it is exceeded, RocksDB
+   * flushes a write buffer.
+   */
   private static final long MAX_WRITE_BUFFER_BYTES = 32L * 1024 * 1024;
 
   private static final long WRITE_BUFFER_BYTES = 4L * 1024 * 1024;
   private static final int WRITE_BUFFERS = 2;
 
-  /** Part of the cache reserved for indexes and filters, which every look-up needs. */
+  /**
+   * Fraction of the cache that is reserved for indexes and filters, because every look-up needs
+   * them.
+   */
   private static final double INDEX_SHARE = 0.2;
 
-  private static final int BITS_PER_KEY =
-      10; // about 1 % of look-ups of absent keys read a file in vain
+  private static final int BITS_PER_KEY = 10; // about 1 % of look-ups of absent keys read a file
 
   private static final LRUCache CACHE;
   private static final WriteBufferManager WRITE_BUFFERS_OF_ALL;
@@ -42,7 +47,7 @@ public final class BoundedRocksMemory implements RocksDBConfigSetter {
     WRITE_BUFFERS_OF_ALL = new WriteBufferManager(MAX_WRITE_BUFFER_BYTES, CACHE);
   }
 
-  /** Returns the number of bytes in use. */
+  /** Returns the memory in use, in bytes. */
   public static long usedBytes() {
     return CACHE.getUsage();
   }
@@ -52,12 +57,15 @@ public final class BoundedRocksMemory implements RocksDBConfigSetter {
     share(options, (BlockBasedTableConfig) options.tableFormatConfig());
   }
 
-  /** Configures a store that Kafka Streams does not manage to share the memory. */
+  /**
+   * Configures the options of a store that Kafka Streams does not manage. The store then shares the
+   * memory limit.
+   */
   public static void share(Options options) {
     BlockBasedTableConfig table = new BlockBasedTableConfig();
     table.setFilterPolicy(KEYS);
-    // as one block, the index of a large file would not fit into its shard of the cache; every
-    // look-up would read it again, in half a millisecond
+    // The index of a large file, as one block, would not fit into a shard of the cache. Each look-
+    // up would then read the index again, which takes half a millisecond.
     table.setIndexType(IndexType.kTwoLevelIndexSearch);
     table.setPartitionFilters(true);
     share(options, table);
@@ -76,6 +84,6 @@ public final class BoundedRocksMemory implements RocksDBConfigSetter {
 
   @Override
   public void close(String storeName, Options options) {
-    // all stores share cache and write buffers, which exist as long as the process
+    // all stores share the cache and the write buffers, which are never closed
   }
 }

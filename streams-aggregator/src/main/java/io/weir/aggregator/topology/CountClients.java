@@ -12,16 +12,16 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.streams.KafkaClientSupplier;
 
 /**
- * Supplies the Kafka clients of the Streams application. All are the default ones except the
- * consumer of calls, which withholds stopped partitions. Thread-safe.
+ * The supplier of the Kafka clients of the Streams application. It creates Kafka's default clients,
+ * except that the consumer of calls withholds stopped partitions. Thread-safe.
  */
 public final class CountClients implements KafkaClientSupplier {
   private final StoppedPartitions stopped;
 
   /**
-   * Creates a supplier whose consumers withhold stopped partitions.
+   * Creates a supplier.
    *
-   * @param stopped the current set of stopped partitions
+   * @param stopped the stopped partitions
    */
   public CountClients(StoppedPartitions stopped) {
     this.stopped = stopped;

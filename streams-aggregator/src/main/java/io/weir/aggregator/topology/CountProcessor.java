@@ -20,20 +20,21 @@ import org.apache.kafka.streams.state.WindowStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A processor that counts one partition in a Streams task: it connects {@link PartitionCounter} to
- * stores, sinks and clock. Closing and publishing are done in bounded steps, so that no poll or
- * commit waits long for them.
+ * The processor of a Streams task, which counts one partition. It connects {@link PartitionCounter}
+ * to its stores, its sinks and the clock. It closes windows and publishes figures in short steps,
+ * so that no poll or commit waits long.
  */
 final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[]> {
-  // all intervals are well below the 1 s between two heartbeats, so that all work is complete soon
-  // after each heartbeat
+  // All intervals are well below 1 s, the time between two heartbeats. So all work is complete soon
+  // after each heartbeat.
 
   private static final long CLOSE_MILLIS = 100;
   private static final long PUBLISH_MILLIS = 200;
   private static final long FORGET_MILLIS = 500;
 
   /**
-   * Maximum duration of closing while one record is processed; between records it may take longer.
+   * Maximum time per record for closing windows. Between records the maximum is {@link
+   * #CLOSE_BUDGET}.
    */
   private static final Duration CLOSE_BUDGET_PER_RECORD = Duration.ofMillis(10);
 
@@ -42,23 +43,28 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private static final Duration CLOSE_BUDGET = Duration.ofMillis(50);
 
   /**
-   * With this budget, a tenth of the time is spent on figures that will soon be published again.
+   * Maximum duration of one publishing step. With this budget, publishing figures that will soon
+   * change again takes at most a tenth of the time.
    */
   private static final Duration PUBLISH_BUDGET = Duration.ofMillis(20);
 
   /**
-   * Duration of a round after which publishing has priority, because the published progress is old.
+   * Maximum duration of a publishing round. After it, publishing has priority, because the
+   * published progress is old.
    */
   private static final Duration MAX_ROUND = Duration.ofSeconds(1);
 
   private static final Duration URGENT_PUBLISH_BUDGET = Duration.ofMillis(200);
 
-  /** Short, because clients wait until the cache is restored. */
+  /** Interval of the restoration. It is short because clients wait until the cache is restored. */
   private static final long RESTORE_MILLIS = 50;
 
   private static final Duration RESTORE_BUDGET = Duration.ofMillis(30);
 
-  /** With this interval, the sweep over the buckets uses at most a twentieth of the time. */
+  /**
+   * Interval of the sweep over the buckets. With this interval, the sweep takes at most a twentieth
+   * of the time.
+   */
   private static final long SWEEP_MILLIS = 400;
 
   private static final Duration SWEEP_BUDGET = Duration.ofMillis(20);
@@ -66,8 +72,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   private static final long ACCURACY_MILLIS = 500;
 
   /**
-   * Maximum number of rows deleted at once. On an average day, fewer rows are closed in the same
-   * time.
+   * Maximum number of rows deleted in one step. On average, fewer rows are closed in the same time.
    */
   private static final int MAX_FORGET_ROWS = 2_000;
 
@@ -128,8 +133,9 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     this.ids = seenIds;
     this.marked = false;
     this.roundStartedNanos = System.nanoTime();
-    // A task that lost its transaction is revived with this same processor. Work scheduled for the
-    // previous counter would continue to write its uncommitted state from memory.
+    // After an aborted transaction, Kafka Streams revives the task with the same processor object.
+    // Work scheduled for the previous counter would write the counter's uncommitted state from
+    // memory.
     cancelWork();
     this.work = null;
     stopped.resumeIfPassed(context.taskId().partition(), started.nextOffset());
@@ -140,9 +146,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
     if (!isRecreated) {
       scheduleWork();
     }
-    // A recreated task still has its previous offset. A punctuation would commit that offset
-    // although its transaction was rolled back. The first record corrects the offset and schedules
-    // the work.
+    // A revived task still has the offset of the aborted transaction. A punctuation would commit
+    // that offset. The first record corrects the offset and schedules the work.
   }
 
   private PeriodicWork workOf(PartitionCounter started) {
@@ -160,7 +165,7 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
             });
   }
 
-  /** Schedules the work between records until all of it is complete. */
+  /** Schedules the periodic work until all of it is complete. */
   private void scheduleWork() {
     PeriodicWork due = work;
     if (due == null || schedule != null) {
@@ -224,8 +229,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
         partition.take(source);
       }
       if (!marked) {
-        // the mark has the trusted time: a window store treats the greatest time it has received as
-        // the present
+        // The mark must have the trusted time, because a window store expires entries by the
+        // greatest time that it has received.
         initialised(ids).mark(partition.timeEpochMillis());
         marked = true;
       }
@@ -242,8 +247,8 @@ final class CountProcessor implements Processor<byte[], byte[], PlacedKey, byte[
   }
 
   /**
-   * Stops the partition at a record. Changes by that record are not committed. Work on other
-   * partitions in the same transaction is repeated.
+   * Stops the partition at a record. The changes of that record are not committed. Other partitions
+   * of the same transaction repeat their work.
    */
   private PartitionStoppedException stop(
       int partition, long offset, boolean betweenRecords, RuntimeException failure) {

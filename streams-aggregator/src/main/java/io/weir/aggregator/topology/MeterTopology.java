@@ -19,13 +19,13 @@ import org.apache.kafka.streams.state.Stores;
 import org.apache.kafka.streams.state.WindowStore;
 
 /**
- * Supplies the topology of the application {@code meter-core}, which counts the calls topic exactly
- * once and writes the ledger and the other output topics.
+ * The supplier of the topology of the application {@code meter-core}. The application counts each
+ * record of the calls topic exactly once. It writes the ledger and the other output topics.
  */
 public final class MeterTopology implements Supplier<Topology> {
   /**
-   * Name of the store of live buckets, for interactive queries; {@code BucketAuditCodec} decodes
-   * its values.
+   * Name of the store of live buckets, for interactive queries. {@code BucketAuditCodec} decodes
+   * the store's values.
    */
   public static final String BUCKETS = ResourceNames.BUCKETS_STORE;
 
@@ -41,9 +41,9 @@ public final class MeterTopology implements Supplier<Topology> {
    *
    * @param properties the Streams configuration, from {@link StreamsSettings#meterCore}
    * @param settings the settings of the counting rules
-   * @param partitions number of partitions of the calls topic, and so of every topic
-   * @param written counts the rows written
-   * @param stopped stopped partitions, and records that an operator has given up
+   * @param partitions number of partitions of each topic
+   * @param written counts the ledger rows
+   * @param stopped the stopped partitions, and the records that an operator has given up
    */
   public MeterTopology(
       Properties properties,

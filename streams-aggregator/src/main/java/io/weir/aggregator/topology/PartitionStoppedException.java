@@ -2,7 +2,7 @@
 package io.weir.aggregator.topology;
 
 /**
- * Thrown to abort the transaction in which a record made the code fail. The replacing thread
+ * Thrown when a record makes the code fail, to abort the current transaction. A new thread then
  * continues to count the other partitions.
  */
 public final class PartitionStoppedException extends RuntimeException {

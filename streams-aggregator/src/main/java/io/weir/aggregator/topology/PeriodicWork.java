@@ -6,25 +6,25 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
- * The work of a partition between records, in bounded steps. Each kind of work runs at its own
- * interval until all work after the last record is complete. Kafka Streams commits after every
- * punctuation, even if nothing changed. So an idle partition without punctuations needs no
- * transactions. Not thread-safe.
+ * The work of a partition between records, in short steps. Each kind of work runs at its own
+ * interval until all work after the last record is complete. Punctuations must then end, because
+ * Kafka Streams commits a transaction after each punctuation, even if nothing has changed. Not
+ * thread-safe.
  */
 final class PeriodicWork {
-  /** Interval at which {@link #run} must be called while there is work, in milliseconds. */
+  /** Interval at which the caller must call {@link #run} until it returns true, in milliseconds. */
   static final long TICK_MILLIS = 50;
 
   private final List<Kind> kinds = new ArrayList<>();
 
-  /** One kind of work. A kind may depend only on kinds added before it. */
+  /** One kind of work. A kind may depend only on kinds that were added earlier. */
   private static final class Kind {
     private final long intervalMillis;
     private final BooleanSupplier work;
     private long lastRunMillis = Long.MIN_VALUE;
     private boolean unfinished;
 
-    /** Whether a run that began after the last record has completed the work. */
+    /** Whether the work is complete: a run that began after the last record has completed it. */
     private boolean done;
 
     private Kind(long intervalMillis, BooleanSupplier work) {
@@ -32,9 +32,9 @@ final class PeriodicWork {
       this.work = work;
     }
 
-    /** Returns whether the work is due; rounds to the nearest tick. */
+    /** Returns whether the work is due. Rounds the interval to the nearest tick. */
     private boolean isDue(long nowMillis) {
-      // a clock that was set back must not delay the work
+      // the second condition is true if the clock was set back, which must not delay the work
       return lastRunMillis == Long.MIN_VALUE
           || nowMillis < lastRunMillis
           || nowMillis - lastRunMillis >= intervalMillis - TICK_MILLIS / 2;
@@ -50,7 +50,7 @@ final class PeriodicWork {
   }
 
   /**
-   * Adds a kind of work; the kinds it depends on must be added first.
+   * Adds a kind of work. The kinds on which it depends must be added first.
    *
    * @param intervalMillis time between two steps of the work, in milliseconds
    * @param work does one step; returns true if the work is complete until the next record
@@ -66,7 +66,7 @@ final class PeriodicWork {
   }
 
   /**
-   * Does a step of each kind that is due.
+   * Does one step of each kind of work that is due.
    *
    * @return whether all work is complete until the next record
    */
@@ -85,8 +85,8 @@ final class PeriodicWork {
   }
 
   /**
-   * Does one more step of each kind, in order, and returns whether all are complete. An earlier
-   * kind may have been completed after a later one that depends on it.
+   * Does one more step of each kind, in order, and returns whether all kinds are complete. This is
+   * necessary because an earlier kind may have been completed after a kind that depends on it.
    */
   private boolean isStillDone(long nowMillis) {
     boolean all = true;

@@ -8,13 +8,13 @@ import org.apache.kafka.streams.processor.StreamPartitioner;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The key of a record sent to a sink, with the target partition: rows stay in the partition of
- * their calls.
+ * The key of an output record, with the partition to which the record is sent. An output record has
+ * the same partition as its calls.
  *
  * @param partition the partition
- * @param bytes the serialized key; null if the record has none
+ * @param bytes the serialized key; null if the record has no key
  */
-@SuppressWarnings("ArrayRecordComponent") // never compared, never changed
+@SuppressWarnings("ArrayRecordComponent") // arrays are never compared or changed
 record PlacedKey(int partition, byte @Nullable [] bytes) {
 
   /** Returns a serializer that writes only the key. */
@@ -22,7 +22,7 @@ record PlacedKey(int partition, byte @Nullable [] bytes) {
     return (topic, key) -> key.bytes();
   }
 
-  /** Returns a partitioner that uses the partition of the key. */
+  /** Returns a partitioner that returns the partition in the key. */
   static StreamPartitioner<PlacedKey, byte[]> partitioner() {
     return (topic, key, value, partitions) -> Optional.of(Set.of(key.partition()));
   }

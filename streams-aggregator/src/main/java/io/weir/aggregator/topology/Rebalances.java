@@ -13,9 +13,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Measures the number and duration of rebalances of the application, including its start. A
- * rebalance lasts until partitions are assigned and restored. Meanwhile partitions that move are
- * not counted; reports are still answered. Thread-safe.
+ * A listener that measures the number and duration of the application's rebalances. The start of
+ * the application is also a rebalance. A rebalance lasts until partitions are assigned and
+ * restored. During a rebalance, partitions that move are not counted, and reports are still
+ * answered. Thread-safe.
  */
 public final class Rebalances implements KafkaStreams.StateListener {
   private static final Logger LOG = LoggerFactory.getLogger(Rebalances.class);
@@ -27,7 +28,7 @@ public final class Rebalances implements KafkaStreams.StateListener {
   private long begunNanos;
 
   /**
-   * Creates the observer.
+   * Creates the listener and registers its metrics.
    *
    * @param placement returns the partitions of this process as text for the log
    */
@@ -37,12 +38,12 @@ public final class Rebalances implements KafkaStreams.StateListener {
         Counter.builder("weir.rebalances")
             .description("rebalances of this instance, including its start")
             .register(registry);
-    // includes the rebalance in progress, so that it grows during a rebalance
+    // the value includes the rebalance in progress
     FunctionCounter.builder("weir.rebalancing.seconds", this, Rebalances::totalSeconds)
         .description("seconds spent in rebalances of this instance")
         .register(registry);
     Gauge.builder("weir.streams.running", this, all -> all.isRunning() ? 1 : 0)
-        .description("1 when the application counts, 0 while it rebalances, restores or is stopped")
+        .description("1 when the application counts, 0 when it rebalances, restores or is stopped")
         .tag("application", "meter-core")
         .register(registry);
   }
@@ -77,7 +78,7 @@ public final class Rebalances implements KafkaStreams.StateListener {
     return took;
   }
 
-  /** Returns the current state. */
+  /** Returns the current state of the application. */
   public synchronized State state() {
     return state;
   }
@@ -87,7 +88,7 @@ public final class Rebalances implements KafkaStreams.StateListener {
     return state() == State.RUNNING;
   }
 
-  /** Returns the time spent in rebalances, in seconds, including one in progress. */
+  /** Returns the total duration of all rebalances in seconds, including a rebalance in progress. */
   synchronized double totalSeconds() {
     long current = state == State.REBALANCING ? System.nanoTime() - begunNanos : 0;
     return (finishedNanos + current) / 1e9;

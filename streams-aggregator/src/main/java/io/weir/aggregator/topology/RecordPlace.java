@@ -8,19 +8,19 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The partition and offset of a record in the calls topic; {@code 3@1234} as text.
+ * The partition and offset of a record in the calls topic. Its text form is {@code 3@1234}.
  *
- * @param partition its partition, ≥ 0
- * @param offset its offset, ≥ 0
+ * @param partition the partition, ≥ 0
+ * @param offset the offset, ≥ 0
  */
 public record RecordPlace(int partition, long offset) {
-  /** The topic of all places. */
+  /** Name of the calls topic. */
   static final String TOPIC = Topics.CALLS.name();
 
   private static final Pattern TEXT = Pattern.compile("(\\d{1,9})@(\\d{1,18})");
 
   /**
-   * Parses a list of places, separated by commas.
+   * Parses a list of places that are separated by commas.
    *
    * @throws IllegalArgumentException if an entry is not a place; the message shows the format
    */
@@ -40,7 +40,7 @@ public record RecordPlace(int partition, long offset) {
     return places;
   }
 
-  /** Returns the place with the topic's name, as in {@code weir.calls.v1-3@1234}. */
+  /** Returns the place with the name of the topic, for example {@code weir.calls.v1-3@1234}. */
   public String describe() {
     return TOPIC + "-" + this;
   }

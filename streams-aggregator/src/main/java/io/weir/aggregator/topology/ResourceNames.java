@@ -2,8 +2,8 @@
 package io.weir.aggregator.topology;
 
 /**
- * The names of all processors, stores, sources and sinks. They are part of the names of folders and
- * changelog topics, so a changed name orphans state.
+ * The names of all processors, stores, sources and sinks. Folders and changelog topics contain
+ * these names, so a changed name makes existing state inaccessible.
  */
 final class ResourceNames {
   /** Source of the calls topic. */
@@ -21,18 +21,21 @@ final class ResourceNames {
   /** Rows of open windows, by window start and names. */
   static final String OPEN_STORE = "open-rows";
 
-  /** Rows of closed windows, by window start and names, kept for the maximum lateness of a call. */
+  /**
+   * Rows of closed windows, by window start and names. They are kept for the maximum lateness of a
+   * call.
+   */
   static final String CLOSED_STORE = "closed-rows";
 
-  /** State of the partition and of the nodes in it. */
+  /** State of the partition and of its nodes. */
   static final String PROGRESS_STORE = "progress";
 
   /** Live buckets of the decision cache, by key. */
   static final String BUCKETS_STORE = "buckets";
 
   /**
-   * Ids chosen by clients, settled calls, and refused lines, kept for the maximum lateness of a
-   * call.
+   * Ids that clients chose, settled calls, and refused lines. They are kept for the maximum
+   * lateness of a call.
    */
   static final String CALLER_IDS_STORE = "caller-ids";
 

@@ -31,25 +31,25 @@ import org.apache.kafka.streams.processor.api.Record;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends the output of a partition's counter to the sinks. Ledger rows have the client as key; CLOSE
- * rows have none. Not thread-safe.
+ * The output of a partition's counter, which sends records to the sinks. The key of a ledger row is
+ * the client; a CLOSE row has no key. Not thread-safe.
  */
 final class SinkOutput implements CountOutput {
   private static final byte[] NOTHING = {};
 
   /**
-   * Maximum size of a part: half of a record, which leaves room for the headers added to a refused
-   * record.
+   * Maximum size of one part of a refused record, in bytes. It is half of the maximum size of a
+   * record, because headers are added.
    */
   private static final int MAX_PART_BYTES = Topic.MAX_RECORD_BYTES / 2;
 
   /**
-   * Maximum size of a kept key or header of a refused record; larger ones are omitted, because they
-   * could exceed the size of a record.
+   * Maximum size of a key or header of a refused record, in bytes. Larger keys and headers are
+   * omitted, because the record could become too large.
    */
   private static final int MAX_EXTRA_BYTES = 16 * 1024;
 
-  /** Maximum number of kept headers of a refused record; others are omitted. */
+  /** Maximum number of headers of a refused record. Further headers are omitted. */
   private static final int MAX_HEADERS_KEPT = 32;
 
   private static final byte[] USAGE = utf8(UsageStateCodec.TYPE);
@@ -71,7 +71,7 @@ final class SinkOutput implements CountOutput {
     this.partition = context.taskId().partition();
   }
 
-  /** Sets the current record. */
+  /** Sets the current record, which is the source of all following output. */
   void begin(Record<byte[], byte[]> record, long offset) {
     taken = record;
     takenOffset = offset;
@@ -153,7 +153,7 @@ final class SinkOutput implements CountOutput {
   public void quarantine(byte[] value, int line, String reason) {
     Record<byte[], byte[]> record = taken;
     if (record == null) {
-      throw new IllegalStateException("quarantine without a current record");
+      throw new IllegalStateException("quarantine was called without a current record");
     }
     int parts = Math.max(1, (value.length + MAX_PART_BYTES - 1) / MAX_PART_BYTES);
     for (int part = 0; part < parts; part++) {
@@ -181,7 +181,7 @@ final class SinkOutput implements CountOutput {
   public void replayed(Replay replay, List<Integer> lines) {
     Record<byte[], byte[]> record = taken;
     if (record == null) {
-      throw new IllegalStateException("replay without a current record");
+      throw new IllegalStateException("replayed was called without a current record");
     }
     Headers headers =
         noHeaders()
@@ -210,8 +210,8 @@ final class SinkOutput implements CountOutput {
   }
 
   /**
-   * Returns empty headers. They are taken from a new record, because their implementation is
-   * internal to Kafka.
+   * Returns new empty headers. They come from a new record, because Kafka does not publish their
+   * implementation.
    */
   private static Headers noHeaders() {
     return new Record<>(NOTHING, NOTHING, 0).headers();

@@ -6,14 +6,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Detects skipped records and prevents the aggregator from continuing after them. Thread-safe.
+ * A check that no record of the calls topic is skipped. Thread-safe.
  *
- * <p>If a transaction cannot be committed, Kafka Streams recreates the task but does not change the
- * position of the consumer. The records of the aborted transaction, and those already fetched, are
- * then never processed. The offset of the next record shows this. The thread then dies before it
- * commits anything, and its replacement begins at the last committed offset. Offsets may also be
- * missing permanently (deleted by retention, or markers of a transaction). A read of the log
- * distinguishes the two cases.
+ * <p>If a transaction cannot be committed, Kafka Streams revives the task but does not reset the
+ * position of the consumer. It then never processes the records of the aborted transaction and the
+ * records that it has already fetched. The check detects this by the offset of the next record. It
+ * throws an exception, so the thread ends before it commits. The new thread begins at the last
+ * committed offset. A gap in the offsets is also possible without a skipped record, because of
+ * retention or transaction markers. The check reads the log to distinguish the two cases.
  */
 final class SkippedOffsets {
   private static final Logger LOG = LoggerFactory.getLogger(SkippedOffsets.class);
@@ -25,26 +25,27 @@ final class SkippedOffsets {
     /**
      * Returns whether the log has a record in {@code [fromOffset, toOffset)}.
      *
-     * @throws org.apache.kafka.common.KafkaException if the log does not answer
+     * @throws org.apache.kafka.common.KafkaException if Kafka does not answer
      */
     boolean holdsRecord(int partition, long fromOffset, long toOffset);
   }
 
   /**
-   * Creates a check against a log.
+   * Creates a check that reads a log.
    *
-   * @param log read for each gap of offsets, by the thread that detected it
+   * @param log the log; the thread that detects a gap in the offsets reads it
    */
   SkippedOffsets(Log log) {
     this.log = log;
   }
 
   /**
-   * Checks the offset of the next record.
+   * Checks that no record is between the last counted record and the next record.
    *
-   * @param expectedOffset the offset after the last record counted; negative if there is none
+   * @param expectedOffset the offset after the last counted record; negative if no record was
+   *     counted
    * @param offset the offset of the next record
-   * @throws StreamsException if there are records in between, so that they were skipped
+   * @throws StreamsException if records between the two offsets were skipped
    */
   void refuse(int partition, long expectedOffset, long offset) {
     if (expectedOffset < 0 || offset <= expectedOffset) {
@@ -61,8 +62,8 @@ final class SkippedOffsets {
               + "; the partition is read again from the last committed offset");
     }
     LOG.warn(
-        "the calls topic no longer contains some offsets; their records were not counted"
-            + " partition={} from_offset={} to_offset={}",
+        "the calls topic has no records between two offsets; if retention removed records,"
+            + " they were not counted partition={} from_offset={} to_offset={}",
         partition,
         expectedOffset,
         offset);

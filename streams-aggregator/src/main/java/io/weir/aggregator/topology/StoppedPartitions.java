@@ -13,11 +13,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The partitions of the calls topic that this process no longer counts because a record made the
- * code fail. The others are still counted. The record is not lost: it stays in the topic,
- * uncounted, until an operator has examined it. Thread-safe.
+ * code fail. The process continues to count the other partitions. The record is not lost: it stays
+ * in the topic until an operator has examined it. Thread-safe.
  *
- * <p>An operator may give up a record. The aggregator then moves the unchanged record to the
- * quarantine, uncounted, and continues after it.
+ * <p>An operator may give up a record with {@code WEIR_QUARANTINE_RECORDS}. The aggregator then
+ * moves the record to the quarantine without counting it, and continues with the next record.
  */
 public final class StoppedPartitions {
   private static final Logger LOG = LoggerFactory.getLogger(StoppedPartitions.class);
@@ -26,20 +26,20 @@ public final class StoppedPartitions {
   private final Map<Integer, Stop> stops = new ConcurrentHashMap<>();
 
   /**
-   * The record and the failure at which a partition has stopped.
+   * The record at which a partition has stopped, and the failure.
    *
-   * @param place the record that was being processed; the next one if the failure occurred between
-   *     two records
-   * @param betweenRecords whether no record was being processed; giving up a record then cannot
-   *     help
+   * @param place the record that was being processed; if the failure occurred between two records,
+   *     the next record
+   * @param betweenRecords whether the failure occurred between two records; if so, giving up a
+   *     record does not help
    * @param failure the exception as text
    */
   public record Stop(RecordPlace place, boolean betweenRecords, String failure) {}
 
   /**
-   * Creates the set without stopped partitions.
+   * Creates an empty set of stopped partitions.
    *
-   * @param toQuarantine records that an operator has given up, see {@code WEIR_QUARANTINE_RECORDS}
+   * @param toQuarantine the records that an operator has given up ({@code WEIR_QUARANTINE_RECORDS})
    */
   public StoppedPartitions(Set<RecordPlace> toQuarantine) {
     this.toQuarantine = Set.copyOf(toQuarantine);
@@ -52,7 +52,7 @@ public final class StoppedPartitions {
         .toList();
   }
 
-  /** Returns whether an operator has given up a record. */
+  /** Returns whether an operator has given up this record. */
   boolean isGivenUp(RecordPlace place) {
     return toQuarantine.contains(place);
   }
@@ -61,8 +61,9 @@ public final class StoppedPartitions {
   PartitionStoppedException stop(Stop stop, RuntimeException failure) {
     stops.put(stop.place().partition(), stop);
     LOG.error(
-        "partition stopped, other partitions are still counted record={} failure={}: to continue"
-            + " without this record, move it to the quarantine by WEIR_QUARANTINE_RECORDS={}",
+        "partition stopped record={} failure={}; other partitions are still counted; to continue"
+            + " without this record, set WEIR_QUARANTINE_RECORDS={}, which moves the record to the"
+            + " quarantine",
         stop.place().describe(),
         stop.failure(),
         stop.place(),
@@ -72,7 +73,8 @@ public final class StoppedPartitions {
   }
 
   /**
-   * Removes a partition if another process has meanwhile counted the record at which it stopped.
+   * Removes a stopped partition if another process has counted the record at which the partition
+   * stopped.
    */
   void resumeIfPassed(int partition, long nextOffset) {
     stops.computeIfPresent(
@@ -80,15 +82,18 @@ public final class StoppedPartitions {
   }
 
   /**
-   * Returns whether a partition's counter failed between records; its periodic work must then not
-   * run.
+   * Returns whether the failure of a partition occurred between two records. If so, the partition's
+   * periodic work must not run.
    */
   boolean isIdle(int partition) {
     Stop stop = stops.get(partition);
     return stop != null && stop.betweenRecords();
   }
 
-  /** Returns the first offset that must not be processed, or null if there is none. */
+  /**
+   * Returns the first offset of a partition that must not be processed, or null if the partition
+   * has not stopped.
+   */
   @Nullable Long withheldFrom(TopicPartition partition) {
     if (!partition.topic().equals(RecordPlace.TOPIC)) {
       return null;

@@ -11,7 +11,7 @@ import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.jspecify.annotations.Nullable;
 
-/** A {@link ByteStore} over a key-value store of Kafka Streams. Not thread-safe. */
+/** A {@link ByteStore} that uses a key-value store of Kafka Streams. Not thread-safe. */
 final class StreamsByteStore implements ByteStore {
   private final KeyValueStore<Bytes, byte[]> store;
 
@@ -31,7 +31,7 @@ final class StreamsByteStore implements ByteStore {
 
   @Override
   public void delete(byte[] key) {
-    // delete() would read the old value in order to return it
+    // delete() would read the old value to return it
     store.put(Bytes.wrap(key), null);
   }
 
@@ -42,7 +42,7 @@ final class StreamsByteStore implements ByteStore {
       while (entries.size() < maxEntries && range.hasNext()) {
         KeyValue<Bytes, byte[]> next = range.next();
         byte[] key = next.key.get();
-        if (Arrays.compareUnsigned(key, to) >= 0) { // Kafka's ranges include their end
+        if (Arrays.compareUnsigned(key, to) >= 0) { // the range of Kafka Streams includes its end
           break;
         }
         entries.add(new Entry(key, next.value));

@@ -10,11 +10,12 @@ import org.apache.kafka.streams.state.WindowStoreIterator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@link SeenIds} over a window store of Kafka Streams, by the broker's time of an id. That time
- * never decreases, so whole segments expire, and a client's wrong clock cannot expire an id early.
+ * A {@link SeenIds} that uses a window store of Kafka Streams. The time of an entry is the trusted
+ * broker's time. This time never decreases, so whole segments expire, and a client's wrong clock
+ * cannot make an id expire early.
  */
 final class StreamsSeenIds implements SeenIds {
-  /** Key of the mark; shorter than the key of any id. */
+  /** Key of the mark. It is shorter than each key of an id. */
   private static final byte[] MARK = {0};
 
   private final WindowStore<Bytes, byte[]> store;
@@ -26,18 +27,19 @@ final class StreamsSeenIds implements SeenIds {
   }
 
   /**
-   * Returns how long an id is kept after the broker appended it, in milliseconds: as long as it may
-   * be repeated. A call is accepted until its age exceeds the lateness, and its decision time may
-   * have been in the future at its first arrival.
+   * Returns the time for which an id is kept after the broker appended its record, in milliseconds.
+   * It is the time for which a repeated call may be accepted. A call is accepted until its age
+   * exceeds the maximum lateness. At its first arrival, its decision time may have been in the
+   * future.
    */
   static long retentionMillis(CountSettings settings) {
     return settings.latenessMillis() + CountSettings.MAX_AHEAD_MILLIS;
   }
 
   /**
-   * Writes an entry without meaning, so that the store is not empty. After a restart, Kafka Streams
-   * treats a window store without writes as corrupt, and restores all stores of the partition from
-   * their changelogs.
+   * Writes an entry so that the store is not empty. The entry has no other purpose. After a
+   * restart, Kafka Streams treats an empty window store as corrupt, and restores all stores of the
+   * partition from their changelogs.
    */
   void mark(long appendEpochMillis) {
     if (find(MARK, appendEpochMillis) == null) {

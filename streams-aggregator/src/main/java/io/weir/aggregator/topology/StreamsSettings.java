@@ -15,18 +15,20 @@ import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.streams.StreamsConfig;
 
 /**
- * The settings of the Streams application, with an explicit value for every relevant option.
+ * The settings of the Streams application. They include an explicit value for every relevant
+ * option.
  *
  * @param kafka connection to Kafka
- * @param applicationPrefix prefix of the application id, and so of the group and the changelogs
+ * @param applicationPrefix prefix of the application id, the consumer group and the changelog
+ *     topics
  * @param stateFolder folder of the stores
- * @param instance name of this process, unique among all aggregators and unchanged by a restart: a
- *     restarted process gets its partitions back without a rebalance
- * @param sessionTimeout how long a stopped instance keeps its partitions before other instances
- *     take them. Meanwhile others answer its reports, but no instance counts its partitions. An
- *     open transaction of it is aborted after the same time, and readers wait until then; a restart
- *     with the same folder aborts it at once
- * @param folderId id of the state folder, which distinguishes two processes of the same name
+ * @param instance name of this process. It must be unique among all aggregators. A process that
+ *     restarts with the same name gets its partitions back without a rebalance
+ * @param sessionTimeout time after which other instances take the partitions of a stopped instance.
+ *     Until then other instances answer report requests for these partitions, but no instance
+ *     counts them. Kafka aborts an open transaction of the instance after the same time, and
+ *     readers wait until then. A restart with the same folder aborts the transaction immediately
+ * @param folderId id of the state folder, which distinguishes two processes with the same name
  * @param threads number of threads of {@code meter-core}
  * @param standbys number of other instances that keep a copy of the stores
  * @param singleCopy whether internal topics have the cluster's default number of replicas;
@@ -45,29 +47,36 @@ public record StreamsSettings(
 
   private static final String METER_CORE = "meter-core";
 
-  private static final int COMMIT_INTERVAL_MILLIS = 100; // half of it adds to a report's age
+  private static final int COMMIT_INTERVAL_MILLIS =
+      100; // on average, half of it adds to the age of a report
 
-  /** Time without progress after which a thread loses its partitions. */
+  /**
+   * Maximum time between two polls of a thread. After a longer time, the thread loses its
+   * partitions.
+   */
   private static final int MAX_POLL_INTERVAL_MILLIS = 300_000;
 
   private static final int MAX_HEARTBEAT_INTERVAL_MILLIS = 3_000;
 
-  /** Number of consecutive heartbeats that must be lost for a session to end. */
+  /** Number of heartbeats per session timeout. */
   private static final int HEARTBEATS_A_SESSION = 3;
 
-  /** A partition moves only to an instance whose state lacks at most this many records. */
+  /**
+   * Maximum number of records that an instance's state may lack when a partition moves to the
+   * instance.
+   */
   private static final long ACCEPTABLE_RECOVERY_LAG_RECORDS = 10_000;
 
   /**
-   * Maximum number of partitions prepared on other instances at once. The interval below is the
-   * time between two checks whether they are ready.
+   * Maximum number of partitions whose state is prepared on other instances at the same time. The
+   * interval below is the time between two checks whether the state is ready.
    */
   private static final int MAX_WARMUP_REPLICAS = 2;
 
   private static final long PROBING_REBALANCE_INTERVAL_MILLIS = 60_000;
 
   /**
-   * Maximum number of buffered records per partition; one record is a batch of calls of up to 4
+   * Maximum number of buffered records per partition. One record is a batch of calls with at most 4
    * MiB.
    */
   private static final int MAX_RECORDS_BUFFERED = 50;
@@ -103,22 +112,22 @@ public record StreamsSettings(
     return kafka.streams(properties);
   }
 
-  /** Returns the application's id, which is also its consumer group. */
+  /** Returns the application id, which is also the name of the consumer group. */
   public String applicationId() {
     return applicationId(applicationPrefix);
   }
 
-  /** Returns the id of the application with a prefix. */
+  /** Returns the application id for a prefix. */
   public static String applicationId(String applicationPrefix) {
     return applicationPrefix + METER_CORE;
   }
 
-  /** Returns whether a topic is an internal topic of the application with a prefix. */
+  /** Returns whether a topic is an internal topic of the application with this prefix. */
   public static boolean isInternalTopic(String applicationPrefix, String topic) {
     return topic.startsWith(applicationId(applicationPrefix) + "-");
   }
 
-  /** Returns the prefix of the ids of all Kafka clients of the application. */
+  /** Returns the prefix of the client ids of the application's Kafka clients. */
   public String clientId() {
     return applicationId() + "-" + instance + "-" + folderId;
   }

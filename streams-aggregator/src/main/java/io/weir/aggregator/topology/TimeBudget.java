@@ -5,11 +5,11 @@ import io.weir.aggregator.state.Budget;
 import java.time.Duration;
 
 /**
- * A budget that is used up after a duration. Reads the clock once per {@value #STEPS_PER_READING}
- * steps. Not thread-safe.
+ * A budget that is used up after a duration. It reads the clock once per {@value
+ * #STEPS_PER_READING} steps. Not thread-safe.
  */
 final class TimeBudget implements Budget {
-  /** Number of steps between two reads of the clock; a step takes about 5 µs. */
+  /** Number of steps between two reads of the clock. A step takes about 5 µs. */
   private static final int STEPS_PER_READING = 16;
 
   private final long endNanos;

@@ -17,9 +17,9 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A consumer that withholds the record at which a partition has stopped, and all later ones. It
- * keeps its position before that record. Kafka Streams itself cannot pause a single partition, but
- * it cannot count or commit a record that it does not receive. Not thread-safe, as its superclass.
+ * A consumer that withholds the record at which a partition has stopped, and all later records. Its
+ * position stays at that record. Kafka Streams cannot stop a single partition. But it cannot count
+ * or commit records that it does not receive. Like its superclass, it is not thread-safe.
  */
 final class WithholdingConsumer extends KafkaConsumer<byte[], byte[]> {
   private final StoppedPartitions stopped;
@@ -69,7 +69,7 @@ final class WithholdingConsumer extends KafkaConsumer<byte[], byte[]> {
     return records.subList(0, count);
   }
 
-  /** Resumes partitions that Kafka Streams has paused; a stopped partition stays paused. */
+  /** Resumes partitions that Kafka Streams has paused. A stopped partition stays paused. */
   @Override
   public void resume(Collection<TopicPartition> partitions) {
     List<TopicPartition> flowing = new ArrayList<>(partitions);

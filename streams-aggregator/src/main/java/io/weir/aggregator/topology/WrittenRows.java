@@ -7,8 +7,8 @@ import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageRow;
 
 /**
- * Counts the ledger rows that this process has sent to Kafka, including rows of transactions
- * aborted later. Thread-safe.
+ * The counters of ledger rows that this process has sent to Kafka. They include rows of
+ * transactions that were later aborted. Thread-safe.
  */
 public final class WrittenRows {
   private final Counter finals;
@@ -25,7 +25,7 @@ public final class WrittenRows {
   private static Counter rows(MeterRegistry registry, String type) {
     return Counter.builder("weir.ledger.rows")
         .description(
-            "rows of the ledger sent to Kafka, including rows of transactions aborted later")
+            "rows of the ledger sent to Kafka, including rows of transactions that were later aborted")
         .tag("type", type)
         .register(registry);
   }
