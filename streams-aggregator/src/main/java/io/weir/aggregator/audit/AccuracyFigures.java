@@ -21,13 +21,13 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * Counts, per policy, how often the cache's decisions in one partition were wrong. Each policy has
- * an entry in the store, written in the same transaction as the audits. Not thread-safe.
+ * The numbers of wrong decisions of the cache in one partition, by policy. Each policy has one
+ * entry in the store, which is written in the same transaction as the audits. Not thread-safe.
  */
 final class AccuracyFigures {
   /**
-   * Maximum number of policies with their own figures; the figures of all others are summed as
-   * {@value #OTHER}.
+   * Maximum number of policies with their own figures. The figures of all other policies are summed
+   * as {@value #OTHER}.
    */
   static final int MAX_POLICIES = 1_000;
 
@@ -89,8 +89,8 @@ final class AccuracyFigures {
     }
 
     /**
-     * Counts a charge: a decision of the cache if it has a stamp, otherwise tokens admitted without
-     * the cache.
+     * Counts a charge. A charge with a stamp is a decision of the cache. The tokens of a charge
+     * without a stamp were admitted without the cache.
      */
     void count(Charge charge) {
       if (charge.stamp() == null) {
@@ -100,7 +100,7 @@ final class AccuracyFigures {
       }
     }
 
-    /** Adds the changes that one step of a bucket's audit caused. */
+    /** Adds the effect of one step of a bucket's audit. */
     void add(AuditEffect effect) {
       wronglyAdmitted += effect.wronglyAdmitted();
       wronglyDenied += effect.wronglyDenied();
@@ -149,7 +149,10 @@ final class AccuracyFigures {
     totalsTouched = true;
   }
 
-  /** Counts the time from a fault of the cache to the decision that confirmed its correction. */
+  /**
+   * Counts the time between a fault of the cache and the decision that confirmed the correction of
+   * the fault.
+   */
   void countDelay(long millis) {
     List<Long> bounds = PartitionAccuracy.DELAY_BOUNDS_MILLIS;
     int place = 0;
@@ -160,7 +163,7 @@ final class AccuracyFigures {
     totalsTouched = true;
   }
 
-  /** Writes the figures that changed since the last time. */
+  /** Stores the figures that have changed since the last call of this method. */
   void save() {
     for (Policy policy : touched) {
       packer.reset().integer(VERSION);
@@ -189,7 +192,10 @@ final class AccuracyFigures {
     return changed;
   }
 
-  /** Returns the figures for publication and clears {@link #hasChanged}. */
+  /**
+   * Returns the figures for publication. After this call, {@link #hasChanged} returns false until
+   * figures are saved again.
+   */
   PartitionAccuracy figures(int partition, long asOfMillis) {
     changed = false;
     Map<String, Figures> byPolicy = new HashMap<>();

@@ -5,14 +5,16 @@ import io.weir.limits.correction.Correction;
 import io.weir.topics.model.CacheRestored;
 import io.weir.topics.model.PartitionAccuracy;
 
-/** Receives the records that the audit of a partition publishes, in order. */
+/** The receiver of the records that the audit of a partition publishes, in order. */
 public interface AuditOutput {
   /** Publishes the state that a bucket of the decision cache should have. */
   void correction(Correction correction, long timestampEpochMillis);
 
-  /** Publishes the "restored" marker: the corrections of all live buckets precede this record. */
+  /**
+   * Publishes the "restored" marker. The corrections of all live buckets were published before it.
+   */
   void restored(CacheRestored restored, long timestampEpochMillis);
 
-  /** Publishes how often the cache's decisions were wrong. */
+  /** Publishes the numbers of wrong decisions of the cache. */
   void accuracy(PartitionAccuracy accuracy, long timestampEpochMillis);
 }

@@ -13,11 +13,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The audits of all live buckets of a partition: a store with an in-memory cache of decoded audits.
- * Not thread-safe.
+ * The audits of all live buckets of a partition. They are in a store with a cache of decoded audits
+ * in memory. Not thread-safe.
  */
 final class AuditStore {
-  /** Maximum number of decoded audits in memory; at about 900 bytes each, 18 MB per partition. */
+  /**
+   * Maximum number of decoded audits in memory. An audit takes about 900 bytes, so all take at most
+   * 18 MB per partition.
+   */
   static final int MAX_AUDITS_IN_MEMORY = 20_000;
 
   private static final byte[] FIRST_KEY = {'b'};
@@ -36,7 +39,9 @@ final class AuditStore {
     return store.scan(FIRST_KEY, BEHIND_LAST_KEY, 1).isEmpty();
   }
 
-  /** Returns the audit of a bucket, and keeps it in memory; null if the bucket is not live. */
+  /**
+   * Returns the audit of a bucket, or null if the bucket is not live. Keeps the audit in memory.
+   */
   @Nullable BucketAudit find(String bucket) {
     BucketAudit known = inMemory.get(bucket);
     if (known != null) {
@@ -51,14 +56,14 @@ final class AuditStore {
     return audit;
   }
 
-  /** Keeps an audit in memory because it is about to change. */
+  /** Keeps an audit in memory, because it will change. */
   void keep(BucketAudit audit) {
     inMemory.put(audit.bucket(), audit);
   }
 
   /**
-   * Returns the first stored audits from a key on, in key order. Does not add them to the audits in
-   * memory.
+   * Returns stored audits in ascending order of their keys, beginning with a key. Does not keep
+   * them in memory.
    *
    * @param from the first key, inclusive
    */
@@ -82,19 +87,22 @@ final class AuditStore {
     store.delete(key(audit.bucket()));
   }
 
-  /** Removes all audits from memory if there are too many; the caller must have saved every one. */
+  /**
+   * Removes all audits from memory if there are too many. The caller must have saved all changed
+   * audits.
+   */
   void trim() {
     if (inMemory.size() > MAX_AUDITS_IN_MEMORY) {
       inMemory.clear();
     }
   }
 
-  /** Returns the key at which a scan over all buckets begins. */
+  /** Returns the key at which a scan of all buckets begins. */
   static byte[] firstKey() {
     return FIRST_KEY.clone();
   }
 
-  /** Returns the first key after a bucket, at which a scan continues. */
+  /** Returns the lowest key after the key of a bucket. A scan can continue there. */
   static byte[] keyBehind(String bucket) {
     return ByteStore.behind(key(bucket));
   }

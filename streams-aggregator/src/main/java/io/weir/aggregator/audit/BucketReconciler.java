@@ -19,29 +19,31 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reconciles the decision cache with the records of one partition. Audits every live bucket and
- * publishes a correction where cache and records disagree. It deletes the audit of a bucket that is
- * full and whose newest stamp has been checked. So the state grows with the buckets in use. Not
- * thread-safe.
+ * The reconciliation of the decision cache with the records of one partition. It audits every live
+ * bucket, and publishes a correction where cache and records differ. It deletes the audit of a
+ * bucket when the bucket is full and its newest stamp has been checked. So the size of the state
+ * depends on the number of buckets in use. Not thread-safe.
  */
 public final class BucketReconciler {
   /**
-   * How long an audit is kept after its bucket is full. Longer than the cache keeps the bucket, so
-   * that no audit begins in the middle of an epoch.
+   * Time for which an audit is kept after its bucket is full, in milliseconds. It is longer than
+   * the time for which the cache keeps the bucket. So no audit begins in the middle of an epoch.
    */
   static final long KEPT_AFTER_FULL_MILLIS = 15_000;
 
   /**
-   * How far before the watermark a charge must be to count as never recorded. The watermark does
-   * not include a node that has just started until its first batch arrives.
+   * Time in milliseconds by which a charge must be before the watermark to count as never recorded.
+   * The reason is a node that has just started: it affects the watermark only after its first batch
+   * has arrived.
    */
   static final long GAP_GRACE_MILLIS = 2_000;
 
-  /** Maximum difference between the clocks of the cache and of a broker. */
+  /** Maximum difference between the clocks of the cache and of a broker, in milliseconds. */
   private static final long CLOCKS_DIFFER_MILLIS = 10_000;
 
   /**
-   * Maximum lag of the newest low watermark of a node, which replaces an implausible broker time.
+   * Maximum lag of the newest low watermark behind the current time, in milliseconds. The newest
+   * low watermark replaces an implausible broker's time.
    */
   private static final long NODE_LAG_MILLIS = 60_000;
 
@@ -60,7 +62,7 @@ public final class BucketReconciler {
   private final Set<BucketAudit> touched = new LinkedHashSet<>();
   private @Nullable CacheRestoration restoration;
 
-  /** Key at which the sweep over all buckets after a start continues; null when it is complete. */
+  /** Key at which the first sweep over all buckets continues. Null when this sweep is complete. */
   private byte @Nullable [] recoverFrom;
 
   /**
@@ -92,7 +94,7 @@ public final class BucketReconciler {
     this.restoration = CacheRestoration.load(progress);
   }
 
-  /** Processes the charges of a call, and the costs that buckets denied. */
+  /** Processes the charges of a call. A charge of 0 means that the bucket denied the call. */
   public void take(CallEvent call) {
     for (Charge charge : call.charges()) {
       take(charge, call.cost(), call.decidedAtEpochMillis());
@@ -104,7 +106,7 @@ public final class BucketReconciler {
     BucketLimit limit = charge.limit();
     if (limit == null) {
       if (audit == null) {
-        return; // an old record, written before records contained limits
+        return; // early versions of Weir recorded no limits
       }
       limit = audit.limit();
     }
@@ -122,7 +124,8 @@ public final class BucketReconciler {
       }
     }
     if (restoration != null) {
-      // the call may be older than the loss, and its bucket published before this record arrived
+      // The call may be older than the loss, and the restoration may have published the bucket
+      // before this record arrived.
       audit.requireCorrection(atMillis);
     }
     touch(audit);
@@ -144,8 +147,8 @@ public final class BucketReconciler {
   }
 
   /**
-   * Processes the settlement of a call: its actual cost differs from the charge. The cache does not
-   * know the difference, so it has no stamp, and it does not count as an outage.
+   * Processes a settlement, in which the actual cost of a call differs from the charge. The cache
+   * does not know the difference. The difference has no stamp, and does not count as an outage.
    */
   public void settle(CallEvent settlement) {
     for (Charge charge : settlement.charges()) {
@@ -165,8 +168,8 @@ public final class BucketReconciler {
     AccuracyFigures.Policy figures = accuracy.ofBucket(charge.bucket());
     BucketAudit audit = audits.find(charge.bucket());
     if (audit == null) {
-      // a bucket without an audit is full, so tokens cannot be returned; for a bucket that never
-      // refills, Kafka has already deleted the records
+      // A bucket without an audit is full, so no tokens can be returned. If such a bucket never
+      // refills, Kafka has already deleted its records.
       if (differenceTokens < 0 || !limit.refills()) {
         return;
       }
@@ -195,12 +198,15 @@ public final class BucketReconciler {
         + GAP_GRACE_MILLIS;
   }
 
-  /** Returns the gap watermark: an older charge without a record counts as never recorded. */
+  /**
+   * Returns the gap watermark. A charge before this time that has no record counts as never
+   * recorded.
+   */
   private long gapWatermarkMillis() {
     return Math.max(0, time.watermarkEpochMillis() - GAP_GRACE_MILLIS);
   }
 
-  /** Publishes the corrections that are due and stores every changed audit. */
+  /** Publishes the due corrections and stores the changed audits. */
   public void save() {
     publishDue();
     for (BucketAudit audit : touched) {
@@ -226,7 +232,10 @@ public final class BucketReconciler {
     }
   }
 
-  /** Publishes the due correction of each changed bucket, or adds it to the waiting corrections. */
+  /**
+   * Publishes the due correction of each changed bucket. If a correction must wait, adds it to the
+   * waiting corrections.
+   */
   private void publishTouched() {
     for (BucketAudit audit : List.copyOf(touched)) {
       Cause cause = audit.dueCause();
@@ -261,7 +270,7 @@ public final class BucketReconciler {
   /**
    * Publishes the accuracy figures if they have changed.
    *
-   * @param asOfEpochMillis the time of the newest record included
+   * @param asOfEpochMillis the time of the newest record that the figures include
    */
   public void publishAccuracy(long asOfEpochMillis) {
     if (accuracy.hasChanged()) {
@@ -270,11 +279,11 @@ public final class BucketReconciler {
   }
 
   /**
-   * Examines the buckets whose timers are due: finds charges that were never recorded and deletes
-   * audits that have expired. After a start it first visits every bucket to find due corrections,
-   * which are not stored.
+   * Examines the buckets whose timers are due. Finds charges that were never recorded, and deletes
+   * expired audits. After a start, first visits every bucket to find due corrections, because the
+   * queue of due corrections is not stored.
    *
-   * @return whether all buckets that are due have been examined
+   * @return whether all due buckets have been examined
    */
   public boolean sweep(Budget budget) {
     while (!budget.isSpent()) {
@@ -338,10 +347,10 @@ public final class BucketReconciler {
   }
 
   /**
-   * Begins a restoration, which publishes every live bucket again. A restoration in progress is
-   * merged into it. Calls decided before the loss have times before {@code
-   * loss.foundAtEpochMillis()}, because both come from the cache's clock. If that time is too far
-   * ahead, the node did not know the cache's clock, and the time is bounded.
+   * Begins a restoration, which publishes every live bucket again. The new restoration includes a
+   * restoration in progress. Calls that were decided before the loss have times before {@code
+   * loss.foundAtEpochMillis()}, because both times are from the cache's clock. If that time is too
+   * far in the future, the node did not know the cache's clock. It is then reduced.
    */
   public void beginRestoration(CacheLoss loss) {
     long now = time.nowEpochMillis();
@@ -355,10 +364,10 @@ public final class BucketReconciler {
   }
 
   /**
-   * Continues a restoration. Publishes live buckets and, when the watermark has passed the loss,
-   * the "restored" marker.
+   * Continues a restoration. Publishes the live buckets. Publishes the "restored" marker when the
+   * watermark has passed the time of the loss.
    *
-   * @return whether nothing is left to do now
+   * @return whether no work is left at present
    */
   public boolean continueRestoration(Budget budget) {
     CacheRestoration current = restoration;
@@ -366,7 +375,7 @@ public final class BucketReconciler {
       return true;
     }
     if (recoverFrom != null) {
-      return false; // the sweep after a start has not found all due corrections yet
+      return false; // the first sweep has not found all due corrections yet
     }
     while (!current.isAllPublished()) {
       if (budget.isSpent()) {

@@ -9,9 +9,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The queue of buckets, ordered by the watermark at which each must be examined next. The key order
- * of the store is the order of the queue. A timer that differs from the one in the bucket's audit
- * is outdated and ignored. Not thread-safe.
+ * The queue of the buckets to examine, ordered by the watermark at which each bucket must be
+ * examined next. The order of keys in the store is the order of the queue. A timer is outdated and
+ * ignored if it differs from the timer in the bucket's audit. Not thread-safe.
  */
 final class BucketTimers {
   private static final byte KIND = 't';
@@ -21,15 +21,15 @@ final class BucketTimers {
   private final ByteStore store;
 
   /**
-   * The first key of the next scan. Only deleted timers precede it, and scanning their tombstones
-   * is slow.
+   * Key at which the next scan begins. Only deleted timers have lower keys, and a scan of their
+   * tombstones would be slow.
    */
   private byte[] from = key(0, "");
 
   /**
    * One timer.
    *
-   * @param atMillis the watermark at which it is due
+   * @param atMillis the watermark at which the timer is due
    * @param bucket the bucket to examine
    */
   record Timer(long atMillis, String bucket) {}
@@ -47,14 +47,16 @@ final class BucketTimers {
     }
   }
 
-  /** Removes a timer; {@code atMillis} 0 means that there is none. */
+  /**
+   * Removes a timer. Does nothing if {@code atMillis} is 0, because the bucket then has no timer.
+   */
   void remove(String bucket, long atMillis) {
     if (atMillis > 0) {
       store.delete(key(atMillis, bucket));
     }
   }
 
-  /** Removes and returns the timers that a watermark has reached, at most {@code maxTimers}. */
+  /** Removes and returns the timers that are due at a watermark, at most {@code maxTimers}. */
   List<Timer> due(long watermarkMillis, int maxTimers) {
     List<Timer> due = new ArrayList<>();
     for (ByteStore.Entry entry : store.scan(from, key(watermarkMillis + 1, ""), maxTimers)) {

@@ -10,21 +10,21 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The progress of restoring a cache that lost its state, by publishing a correction of every live
- * bucket. It continues after a restart of the process. If a server loses its state during a
- * restoration, the restoration starts again with the first bucket and covers both losses. Each
- * correction is then published after both. Not thread-safe.
+ * The progress of a restoration, which publishes a correction of every live bucket because the
+ * cache has lost its state. A restoration continues after a restart of the process. If another
+ * server loses its state during a restoration, a new restoration starts at the first bucket and
+ * includes both losses. So each correction is published after both losses. Not thread-safe.
  */
 final class CacheRestoration {
   private static final int VERSION = 1;
   private static final byte[] KEY = {'r'};
 
-  /** Separator of generations; no generation contains it. */
+  /** Separator of generations. No generation contains it. */
   private static final String SEPARATOR = ",";
 
   /**
-   * Maximum number of generations, more than a cache has servers. Newer generations replace the
-   * oldest.
+   * Maximum number of generations. It is greater than the number of servers of a cache. A new
+   * generation replaces the oldest generation.
    */
   private static final int MAX_GENERATIONS = 1_000;
 
@@ -42,9 +42,10 @@ final class CacheRestoration {
   /**
    * Begins a restoration.
    *
-   * @param before the restoration in progress, which the new one includes; null if there is none
+   * @param before the restoration in progress, which the new restoration includes; null if there is
+   *     none
    * @param generation the generation of the cache that lost its state
-   * @param lostAtMillis a time after every call that was decided before the loss
+   * @param lostAtMillis a time that is later than every call decided before the loss
    */
   static CacheRestoration begin(
       @Nullable CacheRestoration before, String generation, long lostAtMillis) {
@@ -59,7 +60,7 @@ final class CacheRestoration {
         Math.max(before.lostAtMillis, lostAtMillis));
   }
 
-  /** Loads the restoration in progress; returns null if there is none. */
+  /** Loads the restoration in progress. Returns null if there is none. */
   static @Nullable CacheRestoration load(ByteStore store) {
     byte[] bytes = store.get(KEY);
     if (bytes == null) {
@@ -74,7 +75,7 @@ final class CacheRestoration {
     return restoration;
   }
 
-  /** Writes the progress. */
+  /** Stores the progress. */
   void save(ByteStore store) {
     store.put(
         KEY,
@@ -93,12 +94,12 @@ final class CacheRestoration {
     store.delete(KEY);
   }
 
-  /** Returns the generations of the cache that lost their state, the oldest loss first. */
+  /** Returns the generations of the cache that lost their state, in the order of the losses. */
   List<String> generations() {
     return generations;
   }
 
-  /** Returns a time after every call that was decided before the loss. */
+  /** Returns a time that is later than every call decided before the loss. */
   long lostAtMillis() {
     return lostAtMillis;
   }
@@ -108,7 +109,7 @@ final class CacheRestoration {
     return isAllPublished;
   }
 
-  /** Returns the number of buckets whose correction has been published. */
+  /** Returns the number of buckets whose corrections have been published. */
   long buckets() {
     return buckets;
   }
@@ -118,7 +119,10 @@ final class CacheRestoration {
     buckets++;
   }
 
-  /** Records that a chunk of buckets is complete, and whether it was the last. */
+  /**
+   * Records that the corrections of a chunk of buckets have been published, and whether it was the
+   * last chunk.
+   */
   void advance(List<BucketAudit> chunk, boolean isLast) {
     if (!chunk.isEmpty()) {
       publishedThrough = chunk.get(chunk.size() - 1).bucket();

@@ -2,32 +2,35 @@
 package io.weir.aggregator.audit;
 
 /**
- * The times of one partition, derived from its records. They change only while a record of the
- * partition is processed. All are in milliseconds since 1970.
+ * The times of one partition, which are derived from its records. They change only when a record of
+ * the partition is processed. All times are in milliseconds since 1970.
  */
 public interface PartitionTime {
   /**
-   * Returns the current time of the partition: the broker's time of the newest record. If the
-   * broker's clock is too far ahead of all nodes, returns the newest low watermark instead. May
-   * decrease.
+   * Returns the current time of the partition, which is the broker's time of the newest record. If
+   * the broker's clock is too far ahead of all nodes, returns the newest low watermark instead. The
+   * time may decrease.
    */
   long nowEpochMillis();
 
   /**
-   * Returns the watermark of the partition: every earlier call of a live node has been processed.
-   * Never decreases.
+   * Returns the watermark of the partition. All earlier calls of live nodes have been processed.
+   * The watermark never decreases.
    */
   long watermarkEpochMillis();
 
-  /** Returns the greatest plausible low watermark of all nodes; 0 before the first. */
+  /** Returns the greatest plausible low watermark of all nodes, or 0 if there is none. */
   long newestNodeEpochMillis();
 
-  /** Returns whether the broker's time of the newest record is too far ahead to be trusted. */
+  /**
+   * Returns whether the broker's time of the newest record is too far ahead of all nodes to be
+   * trusted.
+   */
   boolean isBrokerAhead();
 
   /**
-   * Returns whether records since a time may be missing, because Kafka had deleted the oldest
-   * records when the partition was first read.
+   * Returns whether records since a time may be missing because Kafka deleted them before the
+   * partition was first read.
    */
   boolean mayLackRecordsSince(long beganEpochMillis);
 }

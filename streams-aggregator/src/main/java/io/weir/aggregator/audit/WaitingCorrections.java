@@ -7,9 +7,9 @@ import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A queue of buckets whose correction waits until the previous correction is confirmed, ordered by
- * the end of the wait. Kept in memory only: after a start the first sweep finds the due corrections
- * again. Not thread-safe.
+ * A queue of buckets whose next correction waits until the previous correction is confirmed. The
+ * queue is ordered by the end of the wait. It is only in memory. After a start, the first sweep
+ * over the buckets finds the due corrections again. Not thread-safe.
  */
 final class WaitingCorrections {
   private final PriorityQueue<Waiting> queue =
@@ -18,28 +18,29 @@ final class WaitingCorrections {
 
   private record Waiting(long untilMillis, String bucket) {}
 
-  /** Adds a bucket whose correction waits until a time. */
+  /** Adds a bucket whose correction waits at most until a time. */
   void add(String bucket, long untilMillis) {
     queue.add(new Waiting(untilMillis, bucket));
   }
 
   /**
-   * Removes and returns the first bucket, even if its wait has not ended; null if there is none.
+   * Removes and returns the first bucket, even if its wait has not ended. Returns null if the queue
+   * is empty.
    */
   @Nullable String next() {
     Waiting first = queue.poll();
     return first == null ? null : first.bucket;
   }
 
-  /** Removes and returns the first bucket whose wait has ended; null if there is none. */
+  /** Removes and returns the first bucket if its wait has ended. Returns null otherwise. */
   @Nullable String nextEnded(long nowMillis) {
     Waiting first = queue.peek();
     return first != null && hasEnded(first, nowMillis) ? next() : null;
   }
 
   /**
-   * Returns whether a wait has ended. An end far in the future means that a wrong clock began the
-   * wait; it counts as ended.
+   * Returns whether a wait has ended. If the end of a wait is far in the future, the clock was
+   * wrong when the wait began. The wait then counts as ended.
    */
   private static boolean hasEnded(Waiting one, long nowMillis) {
     return one.untilMillis <= nowMillis

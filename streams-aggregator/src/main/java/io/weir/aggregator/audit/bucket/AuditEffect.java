@@ -2,17 +2,18 @@
 package io.weir.aggregator.audit.bucket;
 
 /**
- * The change that one step of a bucket's audit makes to the figures of its policy. Immutable.
+ * The effect of one step of a bucket's audit on the figures of the bucket's policy. Immutable.
  *
  * @param wronglyAdmitted number of decisions that admitted a call whose cost exceeded the tokens of
  *     the true bucket
- * @param wronglyDenied number of decisions that denied a call although the true bucket held its
- *     cost
- * @param driftTokens change of the number of tokens by which cache and records differ
- * @param outageTokens change of the number of tokens admitted without the cache and not yet charged
- *     in it
- * @param confirmedAfterMillis time from the oldest disturbance until this record confirmed its
- *     correction, in milliseconds; negative if the record confirmed none, or if the time is unknown
+ * @param wronglyDenied number of decisions that denied a call although the true bucket had enough
+ *     tokens
+ * @param driftTokens change of the difference between cache and records, in tokens
+ * @param outageTokens change of the number of tokens that were admitted without the cache and are
+ *     not yet charged in the cache
+ * @param confirmedAfterMillis time in milliseconds from the oldest difference until this record
+ *     confirmed the correction; negative if the record confirmed no correction, or if the time is
+ *     unknown
  */
 public record AuditEffect(
     long wronglyAdmitted,
@@ -22,12 +23,12 @@ public record AuditEffect(
     long confirmedAfterMillis) {
   private static final long NOT_CONFIRMED = -1;
 
-  /** Returns the effect of a step that judged no decision and confirmed no correction. */
+  /** Returns the effect of a step that neither judged a decision nor confirmed a correction. */
   public static AuditEffect ofDifferences(long driftTokens, long outageTokens) {
     return new AuditEffect(0, 0, driftTokens, outageTokens, NOT_CONFIRMED);
   }
 
-  /** Returns the effect of gaps found by a check. */
+  /** Returns the effect of the gaps that a check found. */
   static AuditEffect ofGaps(long driftTokens, long wrongRefusals) {
     return new AuditEffect(0, wrongRefusals, driftTokens, 0, NOT_CONFIRMED);
   }
@@ -43,7 +44,7 @@ public record AuditEffect(
         confirmedAfterMillis);
   }
 
-  /** Returns whether the figures of the policy do not change. */
+  /** Returns whether the step does not change the figures of the policy. */
   public boolean isNothing() {
     return wronglyAdmitted == 0 && wronglyDenied == 0 && driftTokens == 0 && outageTokens == 0;
   }

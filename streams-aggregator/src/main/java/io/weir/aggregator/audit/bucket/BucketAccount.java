@@ -8,10 +8,10 @@ import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.Stamp;
 
 /**
- * The state of one bucket according to the records: its limit, epochs, time to full, total and
- * corrections. Its methods change several of these together. {@link StampComparison}, {@link
- * EpochStart}, {@link LimitFollowing} and {@link BucketAudit} decide which change a record causes.
- * Not thread-safe.
+ * The state of one bucket according to the records. It consists of the limit, the epochs, the time
+ * to full, the total and the corrections. A method may change several of them together. {@link
+ * StampComparison}, {@link EpochStart}, {@link LimitFollowing} and {@link BucketAudit} decide which
+ * change a record causes. Not thread-safe.
  */
 final class BucketAccount {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -21,10 +21,10 @@ final class BucketAccount {
   private final CorrectionCycle corrections;
   private BucketLimit limit;
 
-  /** Time of the newest known charge, with or without the cache. */
+  /** Time of the newest known charge, including charges without the cache. */
   private long chargedAtMicros;
 
-  /** Σ cost of all records since the bucket was last full. */
+  /** Sum of the costs of all records since the bucket was last full. */
   private long totalTokens;
 
   BucketAccount(
@@ -62,7 +62,7 @@ final class BucketAccount {
     chargedAtMicros = atMicros;
   }
 
-  /** Returns Σ cost of all records since the bucket was last full. */
+  /** Returns the sum of the costs of all records since the bucket was last full. */
   long totalTokens() {
     return totalTokens;
   }
@@ -72,7 +72,7 @@ final class BucketAccount {
     totalTokens = Saturating.add(totalTokens, tokens);
   }
 
-  /** Restarts the total because the bucket was full before this charge. */
+  /** Sets the total to the cost of a charge, because the bucket was full before the charge. */
   void restartTotal(long costTokens) {
     totalTokens = costTokens;
   }
@@ -82,7 +82,7 @@ final class BucketAccount {
     return epochs;
   }
 
-  /** Returns the bucket's times to full. */
+  /** Returns the bucket's times to full, according to the cache and to the records. */
   TimeToFull timeToFull() {
     return timeToFull;
   }
@@ -98,9 +98,9 @@ final class BucketAccount {
   }
 
   /**
-   * Returns whether this record, not yet processed, is the first charge: only denials were known
-   * before. A total of 0 is not enough: a charge and its refund also sum to 0, and the cache may
-   * not know the refund.
+   * Returns whether a record that is not processed yet is the first charge. All known earlier
+   * records are then denials. A total of 0 is not sufficient, because a charge and its refund also
+   * sum to 0, and the cache may not know the refund.
    */
   boolean isFirstCharge(Stamp stamp, long costTokens) {
     return costTokens > 0
@@ -111,7 +111,10 @@ final class BucketAccount {
         && stamp.epoch() == epoch().epoch();
   }
 
-  /** Adds a debt: a charge that the cache does not know, possibly older than known charges. */
+  /**
+   * Adds a debt, which is a charge that the cache does not know. The charge may be older than known
+   * charges.
+   */
   void owe(long costTokens, long atMillis, Cause cause) {
     long at = atMillis * MICROS_PER_MILLI;
     chargedAtMicros = Math.max(chargedAtMicros, at);
@@ -123,8 +126,9 @@ final class BucketAccount {
   }
 
   /**
-   * Adds the overlap of an epoch as a debt: the tokens recorded beyond the cache's counter. Tokens
-   * of a gap were charged, so their credit is taken back; the cache does not know the rest.
+   * Adds the overlap of an epoch as a debt. The overlap is the number of recorded tokens that
+   * exceeds the cache's counter. If some of these tokens were credited as a gap, the credit is
+   * taken back. The cache does not know the other tokens.
    */
   void oweOverlap(EpochAccount epoch, long atMillis) {
     long tokens = epoch.acceptOverlap();
@@ -134,8 +138,8 @@ final class BucketAccount {
   }
 
   /**
-   * Adds an overlap that a check found as a debt: tokens recorded beyond the counter in the check's
-   * stamp. Later charges may be in flight.
+   * Adds an overlap that a check has found as a debt. The overlap is the number of recorded tokens
+   * that exceeds the counter in the check's stamp. Later charges may be in flight.
    */
   void oweCheckedOverlap(long tokens) {
     if (tokens > 0) {
@@ -155,9 +159,10 @@ final class BucketAccount {
   }
 
   /**
-   * Takes back the credit of gaps. A gap was credited only as far as the bucket had not refilled
-   * (simulation, seeds 500 and 3573). While the credit kept the bucket full, the bucket would have
-   * refilled the tokens, so that part is not taken back (simulation, seed 1017828).
+   * Takes back the credit of gaps. The credit of a gap excluded the part that the bucket had
+   * already refilled (simulation, seeds 500 and 3573). Without the credit, the bucket would have
+   * refilled tokens while the credit kept it full. That part is not taken back (simulation, seed
+   * 1017828).
    */
   private void takeBackCredit(EpochAccount epoch, long tokens) {
     Refill refill = limit.refill();
@@ -190,9 +195,9 @@ final class BucketAccount {
   }
 
   /**
-   * Credits a gap: tokens of an epoch that will never be recorded.
+   * Credits a gap. A gap is a number of charged tokens of an epoch that will never be recorded.
    *
-   * @param watermarkMicros every call decided before this time is known
+   * @param watermarkMicros time before which all calls are known
    * @return the number of denials that the missing charges may have caused
    */
   long creditGap(EpochAccount epoch, long missingTokens, long watermarkMicros) {
@@ -218,8 +223,8 @@ final class BucketAccount {
   }
 
   /**
-   * Records how far from full the bucket was just before a charge, including all other charges of
-   * the cache.
+   * Records the distance from full immediately before a charge, including all other charges of the
+   * cache.
    */
   void noteHeadroom(long costTokens, long atMicros) {
     Refill refill = limit.refill();
@@ -230,8 +235,8 @@ final class BucketAccount {
   }
 
   /**
-   * Records how far from full the bucket was at the time of a stamp. If a debt is newer than the
-   * stamp, earlier charges may still be in flight, so the known distances are kept.
+   * Records the distance from full at the time of a stamp. If a debt is newer than the stamp,
+   * earlier charges may still be in flight. The known distances are then kept.
    */
   void noteDistance(long fromFullMicros, long atMicros) {
     if (timeToFull.isOwedBefore(atMicros)) {
@@ -242,8 +247,8 @@ final class BucketAccount {
   }
 
   /**
-   * Trusts the time to full in the stamp of a charge, for the cache and for the truth. Adds the
-   * known charges since that stamp at once; unknown charges are left out.
+   * Sets the cache's and the true time to full from the stamp of a charge. Adds the known charges
+   * since that stamp without refill between them. Unknown charges are not included.
    */
   void trust(Stamp stamp) {
     Refill refill = limit.refill();
@@ -252,7 +257,7 @@ final class BucketAccount {
     timeToFull.trust(stamp, since);
   }
 
-  /** Converts durations that represent tokens to the refill rate of a changed limit. */
+  /** Converts durations that represent tokens to the refill rate of a new limit. */
   void followTimes(LimitChange change, long atMicros) {
     timeToFull.followOwed(change, atMicros);
     epochs.follow(change);

@@ -9,25 +9,28 @@ import io.weir.topics.model.Stamp;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The audit of one bucket: compares the cache's state of the bucket with the records, and computes
- * the correct state where they differ. Decision record 0005 has the arithmetic and its proof. The
- * audit depends only on records and low watermarks, so a replay of the topic has the same result.
- * Not thread-safe.
+ * The audit of one bucket. It compares the cache's state of the bucket with the records. If they
+ * differ, it computes the correct state. Decision record 0005 contains the arithmetic and its
+ * proof. The audit depends only on records and low watermarks, so a second read of the topic has
+ * the same result. Not thread-safe.
  *
- * <p>While cache and records agree, the true time to full is the one in the newest stamp. When they
- * differ, the audit computes the true time itself, until a stamp confirms the published correction.
+ * <p>While cache and records agree, the newest stamp contains the true time to full. When they
+ * differ, the audit computes the true time to full until a stamp confirms the published correction.
  *
- * <p>Each step returns its effect on the figures of the bucket's policy as a value. This class does
- * not publish or count anything.
+ * <p>Each step returns its effect on the figures of the bucket's policy. This class itself does not
+ * publish or count anything.
  */
 public final class BucketAudit {
-  /** Minimum time between two corrections of a bucket while the first is not confirmed. */
+  /**
+   * Minimum time between two corrections of a bucket while the first correction is not confirmed,
+   * in milliseconds.
+   */
   public static final long UNCONFIRMED_INTERVAL_MILLIS =
       CorrectionCycle.UNCONFIRMED_INTERVAL_MILLIS;
 
   /**
-   * Maximum time between two stamps for a measured delay. Rarer stamps show too late when the
-   * correction was applied.
+   * Maximum time between two stamps if the delay of a correction is measured, in milliseconds. With
+   * a longer time, the stamp would show much later than the cache that the correction was applied.
    */
   private static final long DELAY_RESOLUTION_MILLIS = 500;
 
@@ -51,10 +54,10 @@ public final class BucketAudit {
   }
 
   /**
-   * Begins the audit of a bucket with its first stamp, which is trusted.
+   * Creates the audit of a bucket from the bucket's first known stamp.
    *
-   * @param mayLackRecords whether Kafka may have deleted records of this epoch; earlier charges
-   *     then are not in flight
+   * @param mayLackRecords whether Kafka may have deleted records of this epoch. If so, earlier
+   *     charges do not count as in flight
    */
   public static BucketAudit ofStamp(
       Charge charge, BucketLimit limit, Stamp stamp, long atMillis, boolean mayLackRecords) {
@@ -81,14 +84,17 @@ public final class BucketAudit {
     return new BucketAudit(charge.bucket(), account, new DecisionJudge(0));
   }
 
-  /** Begins the audit of a bucket with a charge without a stamp; the bucket was full before. */
+  /**
+   * Creates the audit of a bucket from a charge without a stamp. The bucket was full before the
+   * charge.
+   */
   public static BucketAudit ofUnstamped(Charge charge, BucketLimit limit, long atMillis) {
     BucketAudit audit = ofFull(charge.bucket(), limit, atMillis);
     audit.takeUnstamped(charge.cost(), atMillis);
     return audit;
   }
 
-  /** Begins the audit of a bucket that was full at a time. */
+  /** Creates the audit of a bucket that was full at a time. */
   public static BucketAudit ofFull(String bucket, BucketLimit limit, long atMillis) {
     long at = Math.max(1, atMillis * MICROS_PER_MILLI);
     TimeToFull timeToFull = new TimeToFull(limit.fullAtMicros(at), 0);
@@ -102,7 +108,7 @@ public final class BucketAudit {
         new DecisionJudge(0));
   }
 
-  /** Restores an audit from its stored state. */
+  /** Creates an audit from its stored state. */
   static BucketAudit of(BucketAuditState state) {
     BucketAccount account =
         new BucketAccount(
@@ -118,7 +124,7 @@ public final class BucketAudit {
     return audit;
   }
 
-  /** Returns the whole state for the store. */
+  /** Returns the complete state for the store. */
   BucketAuditState state() {
     return new BucketAuditState(
         bucket,
@@ -144,13 +150,16 @@ public final class BucketAudit {
     return account.limit();
   }
 
-  /** Returns by how many tokens cache and records have differed since they last agreed. */
+  /**
+   * Returns the number of tokens by which cache and records have differed since they last agreed.
+   */
   public long openDriftTokens() {
     return corrections.openDriftTokens();
   }
 
   /**
-   * Returns how many tokens were admitted without the cache since cache and records last agreed.
+   * Returns the number of tokens that were admitted without the cache since cache and records last
+   * agreed.
    */
   public long openOutageTokens() {
     return corrections.openOutageTokens();
@@ -161,7 +170,8 @@ public final class BucketAudit {
    *
    * @param limit the limit that decided the call
    * @param requestedTokens the cost of the call
-   * @param atMillis when the call was decided
+   * @param atMillis time of the decision
+   * @param nowMillis the current time of the partition
    * @param nowMillis the current time of the partition
    */
   public AuditEffect take(
@@ -190,7 +200,10 @@ public final class BucketAudit {
         confirmedAfter);
   }
 
-  /** Clears the open differences if cache and records agree, or repeats an overdue correction. */
+  /**
+   * Clears the open differences if cache and records agree. Otherwise makes a correction due if the
+   * confirmation of the newest correction is overdue.
+   */
   private void settleAgreement(long atMillis, long nowMillis) {
     if (corrections.isAgreed()) {
       corrections.closeDifferences();
@@ -207,11 +220,11 @@ public final class BucketAudit {
   }
 
   /**
-   * Processes a settlement: the difference between the actual cost of a call and its charge.
+   * Processes a settlement.
    *
-   * @param differenceTokens positive if the call cost more; a refund cannot return tokens that the
-   *     bucket has already refilled
-   * @param decidedAtMillis when the call was decided
+   * @param differenceTokens actual cost minus charge. A negative difference is a refund, which
+   *     cannot return tokens that the bucket has already refilled
+   * @param decidedAtMillis time of the decision
    */
   public AuditEffect settle(long differenceTokens, long decidedAtMillis) {
     long driftBefore = corrections.openDriftTokens();
@@ -225,7 +238,7 @@ public final class BucketAudit {
     return AuditEffect.ofDifferences(corrections.openDriftTokens() - driftBefore, 0);
   }
 
-  /** Makes a correction due, without a disturbance, if none is due. */
+  /** Makes a correction due, if none is due, although cache and records do not differ. */
   public void requireCorrection(long atMillis) {
     if (corrections.dueCause() == null) {
       corrections.disturb(Cause.RESTORE, 0, atMillis);
@@ -239,9 +252,9 @@ public final class BucketAudit {
   }
 
   /**
-   * Checks for gaps and overlaps. Every call before the watermark is known, so charges still
-   * missing will never be recorded, and the bucket is credited. Credits for charges recorded after
-   * all are taken back.
+   * Checks the bucket for gaps and overlaps. All calls before the watermark are known, so missing
+   * charges before it will never be recorded. The check credits them to the bucket. If a credited
+   * charge was recorded after all, the check takes the credit back.
    */
   public AuditEffect check(long watermarkMillis) {
     long watermark = watermarkMillis * MICROS_PER_MILLI;
@@ -269,13 +282,16 @@ public final class BucketAudit {
     return corrections.mayPublish(nowMillis);
   }
 
-  /** Returns until when a due correction waits for the confirmation of the newest. */
+  /**
+   * Returns the time until which a due correction waits for the confirmation of the newest
+   * published correction.
+   */
   public long waitsUntilMillis() {
     return corrections.waitsUntilMillis();
   }
 
   /**
-   * Begins to wait until {@link #waitsUntilMillis}; returns false if the correction already waits.
+   * Begins to wait until {@link #waitsUntilMillis}. Returns false if the correction already waits.
    */
   public boolean beginWaiting() {
     return corrections.beginWaiting();
@@ -283,9 +299,9 @@ public final class BucketAudit {
 
   /**
    * Advances the bucket to its next version and returns the correction to publish. Returns null if
-   * the capacity is 0: only denials are known then, and neither the content nor the size of the
-   * bucket. The debt remains, because no stamp shows that version. The bucket is published when its
-   * limit changes.
+   * the capacity is 0. Only denials are then known, and the content and capacity of the bucket in
+   * the cache are unknown. The debt remains, because no stamp shows that version. A correction is
+   * published when the limit changes.
    */
   public @Nullable Correction publish(Cause cause, long nowMillis) {
     if (account.limit().capacityTokens() == 0) {
@@ -311,7 +327,7 @@ public final class BucketAudit {
         account.timeToFull().knownThroughMicros());
   }
 
-  /** Returns the watermark at which the bucket is examined next; 0 if it has no timer. */
+  /** Returns the watermark at which the bucket is examined next, or 0 if it has no timer. */
   public long timerAtMillis() {
     return timerAtMillis;
   }
@@ -322,10 +338,10 @@ public final class BucketAudit {
   }
 
   /**
-   * Returns the next watermark at which a check may find something, or at which the bucket has
+   * Returns the next watermark at which a check may find a difference, or at which the audit has
    * expired.
    *
-   * @param marginMillis as in {@link #hasExpired}
+   * @param marginMillis minimum time between the time to full and the watermark of an expired audit
    */
   public long nextExaminationMillis(long watermarkMillis, long marginMillis) {
     long at = (latestFullAtMicros() / MICROS_PER_MILLI) + marginMillis + 1;
@@ -342,10 +358,10 @@ public final class BucketAudit {
   }
 
   /**
-   * Returns whether the audit is complete: the bucket is full or its period has ended, and no
-   * correction is due.
+   * Returns whether the audit is no longer needed. The bucket is then full or its period has ended,
+   * and no correction is due.
    *
-   * @param marginMillis how far the watermark must be after the time to full
+   * @param marginMillis minimum time between the time to full and the watermark
    */
   public boolean hasExpired(long watermarkMillis, long marginMillis) {
     return corrections.dueCause() == null
@@ -363,7 +379,7 @@ public final class BucketAudit {
     return account.epoch().stampedAtMicros() / MICROS_PER_MILLI;
   }
 
-  /** Returns the state of the bucket for reports. */
+  /** Returns the state of the bucket that reports show. */
   BucketSnapshot snapshot() {
     EpochAccount epoch = account.epoch();
     return new BucketSnapshot(

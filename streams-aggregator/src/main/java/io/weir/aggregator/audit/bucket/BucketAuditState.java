@@ -5,18 +5,20 @@ import io.weir.limits.BucketLimit;
 import java.util.List;
 
 /**
- * The whole stored state of one bucket's audit. A value shares mutable parts with its audit, so it
- * is valid until that audit changes.
+ * The complete stored state of one bucket's audit. It shares mutable objects with the audit, so it
+ * is valid only until the audit changes.
  *
  * @param bucket the bucket's key in the decision cache
  * @param limit the limit in force
  * @param epoch the account of the newest epoch
- * @param previousEpochs the accounts of previous epochs with charges in flight, the newest last
- * @param timeToFull when the bucket is full, according to the cache and to the records
+ * @param previousEpochs the accounts of the previous epochs that have charges in flight, in
+ *     ascending order
+ * @param timeToFull times at which the bucket is full, according to the cache and to the records
  * @param chargedAtMicros time of the newest known charge, in microseconds since 1970
- * @param totalTokens Σ cost of all records since the bucket was last full
+ * @param totalTokens sum of the costs of all records since the bucket was last full
  * @param corrections the published, confirmed and due corrections
- * @param forgoneTokens Σ cost of the calls wrongly denied since cache and records last agreed
+ * @param forgoneTokens sum of the costs of the calls that were wrongly denied since cache and
+ *     records last agreed
  * @param timerAtMillis the watermark at which the bucket is examined next; 0 if it has no timer
  * @param gapCheck the search for charges that were never recorded
  */

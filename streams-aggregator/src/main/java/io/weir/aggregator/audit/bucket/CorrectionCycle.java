@@ -6,17 +6,20 @@ import io.weir.topics.model.CallEvent;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The cycle of a bucket's corrections: a disturbance makes one due, the audit publishes it, and a
- * stamp confirms it. Not thread-safe.
+ * The state of a bucket's corrections. A difference between cache and records makes a correction
+ * due. The audit publishes the correction, and a later stamp confirms it. Not thread-safe.
  *
  * <p>The cache and the records <em>agree</em> if a stamp has confirmed the newest published
  * correction and no correction is due.
  */
 final class CorrectionCycle {
-  /** Minimum time between two corrections of a bucket while the first is not confirmed. */
+  /**
+   * Minimum time between two corrections of a bucket while the first correction is not confirmed,
+   * in milliseconds.
+   */
   static final long UNCONFIRMED_INTERVAL_MILLIS = 1_000;
 
-  /** Time after which a correction that is not confirmed is published again. */
+  /** Time after which a correction that is not confirmed is published again, in milliseconds. */
   static final long REPEAT_AFTER_MILLIS = 5_000;
 
   private long version;
@@ -28,23 +31,27 @@ final class CorrectionCycle {
   private long openDriftTokens;
   private long openOutageTokens;
 
-  /** Until when the due correction waits for the previous one. In memory only. */
+  /**
+   * Time until which the due correction waits for the previous correction. It is only in memory.
+   */
   private long waitsUntilMillis;
 
   /**
-   * The cycle as a value.
+   * The state as an immutable value.
    *
    * @param version version of the newest published correction
    * @param confirmedVersion version of the newest confirmed correction
    * @param dueCause cause of the due correction; null if none is due
-   * @param disturbedAtMillis decision time of the oldest call included in the next correction and
-   *     in no earlier one
-   * @param awaitedSinceMillis the same time of the newest published correction; 0 if there was no
-   *     such call
-   * @param publishedAtMillis when the newest correction was published, in the partition's time
+   * @param disturbedAtMillis decision time of the oldest call that the next correction includes and
+   *     no earlier correction includes
+   * @param awaitedSinceMillis the corresponding decision time for the newest published correction;
+   *     0 if there was no such call
+   * @param publishedAtMillis time at which the newest correction was published, by the partition's
+   *     time
    * @param openDriftTokens number of tokens by which cache and records have differed since the last
    *     confirmation
-   * @param openOutageTokens number of tokens admitted without the cache since the last confirmation
+   * @param openOutageTokens number of tokens that were admitted without the cache since the last
+   *     confirmation
    */
   record State(
       long version,
@@ -56,7 +63,7 @@ final class CorrectionCycle {
       long openDriftTokens,
       long openOutageTokens) {}
 
-  /** Restores a cycle. */
+  /** Creates an instance from its state. */
   static CorrectionCycle of(State state) {
     CorrectionCycle cycle = new CorrectionCycle();
     cycle.version = state.version;
@@ -70,7 +77,7 @@ final class CorrectionCycle {
     return cycle;
   }
 
-  /** Returns the cycle as a value. */
+  /** Returns the state as an immutable value. */
   State state() {
     return new State(
         version,
@@ -108,21 +115,27 @@ final class CorrectionCycle {
     return confirmedVersion < version;
   }
 
-  /** Returns by how many tokens cache and records have differed since the last confirmation. */
+  /**
+   * Returns the number of tokens by which cache and records have differed since the last
+   * confirmation.
+   */
   long openDriftTokens() {
     return openDriftTokens;
   }
 
-  /** Returns how many tokens were admitted without the cache since the last confirmation. */
+  /**
+   * Returns the number of tokens that were admitted without the cache since the last confirmation.
+   */
   long openOutageTokens() {
     return openOutageTokens;
   }
 
   /**
-   * Makes a correction due if none is due. If one is due, its cause does not change.
+   * Makes a correction due if none is due. If a correction is already due, its cause does not
+   * change.
    *
-   * @param driftTokens number of tokens by which the difference of cache and records grows
-   * @param atMillis decision time of the call that disturbed the bucket
+   * @param driftTokens number of tokens by which the difference between cache and records increases
+   * @param atMillis decision time of the call that caused the difference
    */
   void disturb(Cause cause, long driftTokens, long atMillis) {
     openDriftTokens = Saturating.add(openDriftTokens, driftTokens);
@@ -144,31 +157,39 @@ final class CorrectionCycle {
     openOutageTokens = 0;
   }
 
-  /** Sets the version to that in the first stamp of an epoch; each epoch has its own versions. */
+  /**
+   * Sets the version to the version in the first stamp of an epoch. Each epoch has its own
+   * versions.
+   */
   void beginEpoch(long stampVersion) {
     version = stampVersion;
     confirmedVersion = stampVersion;
   }
 
   /**
-   * Confirms the corrections up to the version in the newest stamp. After a reset of the aggregator
-   * that version may be older than the reset; the next correction must exceed it.
+   * Confirms the corrections up to the version in the newest stamp. After a reset of the
+   * aggregator, the stamp may have a version from before the reset. The next correction must have a
+   * greater version.
    */
   void confirm(long stampVersion) {
     version = Math.max(version, stampVersion);
     confirmedVersion = Math.max(confirmedVersion, stampVersion);
   }
 
-  /** Lowers the confirmed version to that in a stamp, because the cache has gone back. */
+  /**
+   * Reduces the confirmed version to the version in a stamp, because the cache has returned to an
+   * older state.
+   */
   void goBack(long stampVersion) {
     confirmedVersion = Math.min(confirmedVersion, stampVersion);
   }
 
   /**
-   * Advances to the next version, which is published now and clears the due correction.
+   * Advances to the next version, because the due correction is published now. No correction is due
+   * afterwards.
    *
-   * @return decision time of the oldest call included in this correction and in no earlier one;
-   *     {@code nowMillis} if no correction was due
+   * @return decision time of the oldest call that this correction includes and no earlier
+   *     correction includes; {@code nowMillis} if no correction was due
    */
   long publish(long nowMillis) {
     long pendingSinceMillis = dueCause == null ? nowMillis : disturbedAtMillis;
@@ -180,41 +201,48 @@ final class CorrectionCycle {
   }
 
   /**
-   * Returns the time from the disturbance to a confirmation of the newest correction, in
-   * milliseconds; negative if no disturbance caused it.
+   * Returns the time from the difference that caused the newest correction to the correction's
+   * confirmation, in milliseconds. Returns a negative number if no difference caused the
+   * correction.
    */
   long awaitedMillis(long atMillis) {
     return awaitedSinceMillis > 0 ? Math.max(0, atMillis - awaitedSinceMillis) : -1;
   }
 
   /**
-   * Returns whether the next correction may be published now; otherwise it waits for the newest.
+   * Returns whether the next correction may be published now. Otherwise it waits for the
+   * confirmation of the newest correction.
    */
   boolean mayPublish(long nowMillis) {
     return confirmedVersion == version
         || isLongerAgo(publishedAtMillis, UNCONFIRMED_INTERVAL_MILLIS - 1, nowMillis);
   }
 
-  /** Returns whether the confirmation of the newest correction is overdue, and none is due. */
+  /**
+   * Returns whether the confirmation of the newest correction is overdue and no correction is due.
+   */
   boolean isOverdue(long nowMillis) {
     return dueCause == null && isLongerAgo(publishedAtMillis, REPEAT_AFTER_MILLIS, nowMillis);
   }
 
   /**
-   * Returns whether a time differs from now by more than an interval. A wrong clock may have set a
-   * time in the future.
+   * Returns whether a time differs from the current time by more than an interval. The time may be
+   * in the future because a clock was wrong.
    */
   private static boolean isLongerAgo(long epochMillis, long intervalMillis, long nowMillis) {
     return Math.abs(nowMillis - epochMillis) > intervalMillis;
   }
 
-  /** Returns until when the next correction waits for the confirmation of the newest. */
+  /**
+   * Returns the time until which the next correction waits for the confirmation of the newest
+   * correction.
+   */
   long waitsUntilMillis() {
     return publishedAtMillis + UNCONFIRMED_INTERVAL_MILLIS;
   }
 
   /**
-   * Begins to wait until {@link #waitsUntilMillis()}; returns false if the correction already
+   * Begins to wait until {@link #waitsUntilMillis()}. Returns false if the correction already
    * waits.
    */
   boolean beginWaiting() {

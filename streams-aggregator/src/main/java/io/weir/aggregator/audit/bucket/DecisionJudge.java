@@ -5,24 +5,28 @@ import io.weir.limits.BucketLimit;
 import io.weir.limits.Refill;
 
 /**
- * Judges decisions of the cache for one bucket against the content of the true bucket. Remembers
- * the cost of wrongly denied calls: the true bucket would have admitted them, so it holds that much
- * less for later calls. Not thread-safe.
+ * A judge of the cache's decisions for one bucket. It compares each decision with the content of
+ * the true bucket. The true bucket would have admitted a wrongly denied call, and would then have
+ * fewer tokens for later calls. So the judge sums the costs of wrongly denied calls. Not
+ * thread-safe.
  */
 final class DecisionJudge {
   private long forgoneTokens;
 
-  /** Creates a judge with a remembered cost of wrongly denied calls. */
+  /** Creates a judge with a sum of the costs of wrongly denied calls. */
   DecisionJudge(long forgoneTokens) {
     this.forgoneTokens = forgoneTokens;
   }
 
-  /** Returns Σ cost of the calls wrongly denied since cache and records last agreed. */
+  /**
+   * Returns the sum of the costs of the calls that were wrongly denied since cache and records last
+   * agreed.
+   */
   long forgoneTokens() {
     return forgoneTokens;
   }
 
-  /** Forgets the wrongly denied calls because cache and records agree. */
+  /** Sets the sum to 0, because cache and records agree. */
   void reset() {
     forgoneTokens = 0;
   }
@@ -31,11 +35,11 @@ final class DecisionJudge {
    * Judges a decision.
    *
    * @param limit the limit of the true bucket
-   * @param fullAtMicros when the true bucket would have been full without the call
-   * @param totalTokens Σ cost of the records before the call
+   * @param fullAtMicros time at which the true bucket would have been full without the call
+   * @param totalTokens sum of the costs of the records before the call
    * @param costTokens tokens charged for the call; 0 if the cache denied it
    * @param requestedTokens cost of the call
-   * @param atMicros when the call was decided
+   * @param atMicros time of the decision
    */
   Judgement judge(
       BucketLimit limit,

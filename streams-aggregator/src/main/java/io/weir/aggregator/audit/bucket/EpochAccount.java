@@ -5,14 +5,17 @@ import io.weir.limits.LimitChange;
 import io.weir.topics.model.Stamp;
 
 /**
- * The account of one epoch of a bucket: the cache's counter of charges in the epoch, and the sum of
- * the epoch's records. An epoch begins when the cache creates the bucket. It ends when the bucket
- * expires or the cache loses it. Not thread-safe.
+ * The account of one epoch of a bucket. It contains the cache's counter of charged tokens in the
+ * epoch, and the sum of the epoch's records. An epoch begins when the cache creates the bucket. It
+ * ends when the bucket expires or the cache loses the bucket. Not thread-safe.
  *
- * <p>Decision record 0005 calls the counter C, the sum of the records E and the accepted drift R.
+ * <p>Decision record 0005 uses C for the counter, E for the sum of the records, and R for the
+ * accepted drift.
  */
 final class EpochAccount {
-  /** When the epoch began, by the cache's clock, in microseconds since 1970; its identity. */
+  /**
+   * Start of the epoch by the cache's clock, in microseconds since 1970. It identifies the epoch.
+   */
   private final long epoch;
 
   private long chargedTokens;
@@ -32,26 +35,27 @@ final class EpochAccount {
   /**
    * The account as a value.
    *
-   * @param epoch when the epoch began, by the cache's clock, in microseconds since 1970
+   * @param epoch start of the epoch by the cache's clock, in microseconds since 1970
    * @param chargedTokens the cache's counter in the newest stamp (C)
    * @param stampedAtMicros time of that stamp, by the cache's clock
-   * @param exactTokens Σ cost of the records stamped with this epoch (E)
-   * @param driftTokens accepted part of recorded minus charged tokens (R): positive where the
-   *     counter went back, negative for gaps
-   * @param wentBackAtMicros time of the first stamp after the counter last went back; 0 if it never
-   *     did
-   * @param gapTokens tokens that gaps credited as never recorded, less those recorded after all
-   * @param creditedMicros by how much the credit of these tokens moved the time to full earlier;
-   *     less than their refill time if the bucket had refilled since
-   * @param creditedFromMicros the earliest time at which the newest of these credits could make the
-   *     bucket full
-   * @param gapUntilMicros the latest possible time of a charge that a gap credited
-   * @param arrivedTokens Σ cost of the records that arrived after a gap with charges up to that
-   *     time; an upper bound of the recorded tokens of gaps
-   * @param trustedTokens the cache's counter in the first stamp if that was trusted; earlier
-   *     charges then count as recorded. 0 if it was not trusted
-   * @param trustedAtMicros time of that stamp
-   * @param trustedLeftTokens part of {@code trustedTokens} not seen in records yet
+   * @param exactTokens sum of the costs of the records stamped with this epoch (E)
+   * @param driftTokens accepted difference, recorded minus charged tokens (R). A decrease of the
+   *     counter makes it greater, and a gap makes it less
+   * @param wentBackAtMicros time of the first stamp after the newest decrease of the counter; 0 if
+   *     the counter never decreased
+   * @param gapTokens tokens credited for gaps, minus the credited tokens that were recorded later
+   * @param creditedMicros duration by which the credit of these tokens moved the time to full
+   *     earlier; less than their refill time if the bucket had refilled some of them
+   * @param creditedFromMicros the earliest time at which the newest credit could make the bucket
+   *     full
+   * @param gapUntilMicros the latest possible time of a credited charge
+   * @param arrivedTokens sum of the costs of the records that arrived after a gap with charges up
+   *     to {@code gapUntilMicros}. It is an upper bound of the credited tokens that were recorded
+   *     later
+   * @param trustedTokens the cache's counter in the first stamp if the audit trusted it, otherwise
+   *     0. If it is trusted, earlier charges count as recorded
+   * @param trustedAtMicros time of the trusted stamp
+   * @param trustedLeftTokens part of {@code trustedTokens} for which no record has arrived yet
    */
   record State(
       long epoch,
@@ -69,7 +73,7 @@ final class EpochAccount {
       long trustedAtMicros,
       long trustedLeftTokens) {}
 
-  /** Creates the account of an epoch; for the parameters see {@link State}. */
+  /** Creates the account of an epoch. {@link State} describes the parameters. */
   EpochAccount(
       long epoch, long chargedTokens, long stampedAtMicros, long exactTokens, long driftTokens) {
     this.epoch = epoch;
@@ -79,7 +83,7 @@ final class EpochAccount {
     this.driftTokens = driftTokens;
   }
 
-  /** Restores an account from its state. */
+  /** Creates an account from its state. */
   static EpochAccount of(State state) {
     EpochAccount account =
         new EpochAccount(
@@ -138,9 +142,9 @@ final class EpochAccount {
   }
 
   /**
-   * Consumes a charge that already counts as recorded because of the trusted first stamp; returns
-   * whether it does. At most the counter of that stamp is consumed; charges beyond it were made
-   * before the cache went back.
+   * Consumes a charge that already counts as recorded because the first stamp was trusted. Returns
+   * whether the charge was consumed. The sum of consumed charges is at most the counter of that
+   * stamp. The cache made further charges before it returned to an older state.
    */
   boolean takeTrusted(Stamp stamp, long costTokens, long atMicros) {
     boolean isTrusted =
@@ -154,7 +158,7 @@ final class EpochAccount {
     return isTrusted;
   }
 
-  /** Returns the identity of the epoch: its start in microseconds since 1970. */
+  /** Returns the start of the epoch in microseconds since 1970, which identifies the epoch. */
   long epoch() {
     return epoch;
   }
@@ -169,12 +173,12 @@ final class EpochAccount {
     return stampedAtMicros;
   }
 
-  /** Returns Σ cost of the epoch's records. */
+  /** Returns the sum of the costs of the epoch's records. */
   long exactTokens() {
     return exactTokens;
   }
 
-  /** Returns the accepted difference between records and counter. */
+  /** Returns the accepted difference, recorded minus charged tokens. */
   long driftTokens() {
     return driftTokens;
   }
@@ -185,14 +189,16 @@ final class EpochAccount {
   }
 
   /**
-   * Returns how many tokens of an overlap belong to gaps. A cache that went back charged the rest
-   * twice (simulation, seed 6000712).
+   * Returns the number of tokens of an overlap that belong to gaps. The cache charged the other
+   * tokens twice, because it returned to an older state (simulation, seed 6000712).
    */
   long gapTokensIn(long tokens) {
     return Math.min(tokens, Math.min(gapTokens, arrivedTokens));
   }
 
-  /** Adds the cost of a record of this epoch with a stamp of {@code atMicros}. */
+  /**
+   * Adds the cost of a record of this epoch. {@code atMicros} is the time of the record's stamp.
+   */
   void addRecord(long costTokens, long atMicros) {
     if (gapTokens > 0 && atMicros <= gapUntilMicros) {
       arrivedTokens = Saturating.add(arrivedTokens, costTokens);
@@ -203,7 +209,7 @@ final class EpochAccount {
   /**
    * Moves the account to a newer stamp.
    *
-   * @param wentBackTokens number of tokens by which the counter went back before the stamp;
+   * @param wentBackTokens number of tokens by which the counter decreased before the stamp. It is
    *     accepted as drift, so that charges in flight remain in flight
    */
   void moveTo(Stamp stamp, long atMicros, long wentBackTokens) {
@@ -212,16 +218,17 @@ final class EpochAccount {
     stampedAtMicros = Math.max(stampedAtMicros, atMicros);
   }
 
-  /** Records that the stamp of this time is the first after the counter went back. */
+  /** Records that the stamp of this time is the first stamp after a decrease of the counter. */
   void noteWentBack(long atMicros) {
     wentBackAtMicros = atMicros;
   }
 
   /**
-   * Returns whether a stamp of this epoch is newer than the newest known one. The counter decides,
-   * unless it went back while the clock advanced. A denial does not change the counter, so the
-   * clock orders denials, and the version orders them within a millisecond. A charge with the same
-   * counter and millisecond as a denial precedes the denial (simulation, seed 315353).
+   * Returns whether a stamp of this epoch is newer than the newest known stamp. The stamp with the
+   * greater counter is newer, unless the counter decreased while the clock advanced. A denial does
+   * not change the counter. So the clock orders denials, and the version orders denials within a
+   * millisecond. A charge with the same counter and millisecond as a denial precedes the denial
+   * (simulation, seed 315353).
    *
    * @param confirmedVersion the version of the newest confirmed correction
    */
@@ -238,29 +245,32 @@ final class EpochAccount {
             && stamp.version() >= confirmedVersion);
   }
 
-  /** Returns how many tokens the cache has charged without a known record: in flight, or lost. */
+  /**
+   * Returns the number of tokens that the cache has charged without a known record. Their records
+   * are in flight or lost.
+   */
   long pendingTokens() {
     return Saturating.subtract(Saturating.add(chargedTokens, driftTokens), exactTokens);
   }
 
-  /** Accepts all tokens recorded beyond the cache's counter as drift; returns their number. */
+  /** Accepts all recorded tokens that exceed the cache's counter as drift. Returns their number. */
   long acceptOverlap() {
     long overlap = Math.max(0, -pendingTokens());
     acceptOverlap(overlap);
     return overlap;
   }
 
-  /** Accepts a number of tokens recorded beyond the cache's counter as drift. */
+  /** Accepts a number of recorded tokens that exceed the cache's counter as drift. */
   void acceptOverlap(long tokens) {
     driftTokens = Saturating.add(driftTokens, tokens);
   }
 
   /**
-   * Accepts a gap: tokens that will never be recorded.
+   * Accepts a gap, which is a number of charged tokens that will never be recorded.
    *
-   * @param creditMicros by how much their credit moves the time to full earlier
-   * @param fullAtMicros when the bucket is full with that credit
-   * @param untilMicros latest possible time of their charges
+   * @param creditMicros duration by which the credit of the gap moves the time to full earlier
+   * @param fullAtMicros time at which the bucket is full with the credit
+   * @param untilMicros latest possible time of the missing charges
    */
   void acceptGap(long tokens, long creditMicros, long fullAtMicros, long untilMicros) {
     gapUntilMicros = Math.max(gapUntilMicros, untilMicros);
@@ -271,11 +281,12 @@ final class EpochAccount {
   }
 
   /**
-   * Takes back credits of gaps, because some of their tokens were recorded after all.
+   * Takes back credits of gaps, because some of the credited tokens were recorded later.
    *
    * @param tokens at most the result of {@link #gapTokensIn}
    * @param micros the time in which the bucket refills these tokens
-   * @return the time to take back: at most {@code micros} and at most the credited time
+   * @return the duration to take back, which is the lesser of {@code micros} and the credited
+   *     duration
    */
   long takeBackGap(long tokens, long micros) {
     gapTokens -= tokens;
@@ -285,12 +296,12 @@ final class EpochAccount {
     return takenBack;
   }
 
-  /** Converts the credited time to the refill rate of a changed limit. */
+  /** Converts the credited duration to the refill rate of a new limit. */
   void followCredit(LimitChange change) {
     creditedMicros = change.sameTokensMicros(creditedMicros);
   }
 
-  /** Returns whether records of charges or of credited gaps may still arrive. */
+  /** Returns whether records of pending charges or of credited gaps may still arrive. */
   boolean isOpen() {
     return pendingTokens() > 0 || gapTokens > 0;
   }

@@ -7,22 +7,22 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The accounts of a bucket's epochs: the current one, and previous ones with charges in flight.
- * Also holds the check for charges that were never recorded. Not thread-safe.
+ * The accounts of a bucket's current epoch and of the previous epochs that have charges in flight.
+ * It also contains the check for charges that were never recorded. Not thread-safe.
  */
 final class EpochAccounts {
   private EpochAccount current;
   private final PreviousEpochs previous = new PreviousEpochs();
   private final GapCheck gapCheck;
 
-  /** Creates the accounts with a bucket's first epoch. */
+  /** Creates the accounts of a bucket with the bucket's first epoch. */
   EpochAccounts(EpochAccount first) {
     this.current = first;
     this.gapCheck = new GapCheck();
     gapCheck.begin(first);
   }
 
-  /** Restores the accounts from their states. */
+  /** Creates the accounts from their states. */
   EpochAccounts(EpochAccount.State current, List<EpochAccount.State> ended, GapCheck.State check) {
     this.current = EpochAccount.of(current);
     this.gapCheck = GapCheck.of(check);
@@ -34,17 +34,17 @@ final class EpochAccounts {
     return current;
   }
 
-  /** Returns the previous epochs as values, the newest last. */
+  /** Returns the states of the previous epochs, in ascending order. */
   List<EpochAccount.State> previousStates() {
     return previous.states();
   }
 
-  /** Returns the gap check as a value. */
+  /** Returns the state of the gap check. */
   GapCheck.State gapCheckState() {
     return gapCheck.state();
   }
 
-  /** Ends the current epoch and begins the next. */
+  /** Ends the current epoch and begins the next epoch. */
   void begin(EpochAccount next) {
     previous.add(current);
     current = next;
@@ -56,15 +56,16 @@ final class EpochAccounts {
   }
 
   /**
-   * Returns the account of an epoch, or null if the epoch is unknown or has no charges in flight.
+   * Returns the account of an epoch. Returns null if the epoch is unknown, or is a previous epoch
+   * without charges in flight.
    */
   @Nullable EpochAccount find(long epoch) {
     return epoch == current.epoch() ? current : previous.find(epoch);
   }
 
   /**
-   * Returns the previous epoch whose charges in flight may include a record of {@code epoch}, or
-   * null.
+   * Returns the previous epoch whose charges in flight may include a record of {@code epoch}.
+   * Returns null if there is none.
    */
   @Nullable EpochAccount findPrevious(long epoch) {
     EpochAccount known = previous.find(epoch);
@@ -77,8 +78,8 @@ final class EpochAccounts {
   }
 
   /**
-   * Returns the number of tokens in flight in all epochs. Adds overlaps of credited gaps: they
-   * would otherwise hide as many tokens in flight until the next check (simulation, seed 50004349).
+   * Returns the number of tokens in flight in all epochs. The overlap of credited gaps reduces the
+   * pending tokens until the next check, so it is added here (simulation, seed 50004349).
    */
   long inFlightTokens() {
     long ofCurrent = Saturating.add(current.pendingTokens(), gapCheck.overlapTokens(current));
@@ -90,19 +91,19 @@ final class EpochAccounts {
     gapCheck.note(stamp, costTokens, atMicros);
   }
 
-  /** Counts a denial by the bucket. */
+  /** Counts a denial by the bucket's limit. */
   void noteRefusal() {
     gapCheck.noteRefusal();
   }
 
-  /** Begins a gap check at the first stamp of the current epoch. */
+  /** Begins the gap check at the first stamp of the current epoch. */
   void beginCheck() {
     gapCheck.beginEpoch(current);
   }
 
   /**
-   * Records how far from full the bucket was. If no charge is in flight, forgets all distances
-   * instead: no earlier charge can become a gap.
+   * Records a distance from full. If no charge is in flight, no earlier charge can become a gap.
+   * This method then clears all distances instead.
    */
   void noteDistance(long fromFullMicros) {
     if (!forgetHeadroom()) {
@@ -111,9 +112,9 @@ final class EpochAccounts {
   }
 
   /**
-   * Records how far from full the bucket was, according to the records, before a call without the
-   * cache. The distance excludes charges of the cache that are not known yet. The bucket refilled
-   * part of those only if it was full without them.
+   * Records the distance from full before a call without the cache, according to the records. The
+   * distance does not include charges of the cache that are not known yet. The bucket refilled part
+   * of such charges only if it was full without them.
    */
   void noteOwed(long fromFullMicros) {
     if (hasPending() || fromFullMicros <= 0) {
@@ -121,22 +122,28 @@ final class EpochAccounts {
     }
   }
 
-  /** Records how much of the charges in flight was certainly not refilled at the newest stamp. */
+  /**
+   * Records the part of the refill time of charges in flight that was certainly missing at the
+   * newest stamp.
+   */
   void noteCertain(long micros) {
     gapCheck.noteCertain(micros);
   }
 
-  /** Records that a charge in flight has been recorded; {@code micros} is its refill time. */
+  /**
+   * Records that the record of a charge in flight has arrived. {@code micros} is the refill time of
+   * the charge.
+   */
   void noteRecorded(long micros) {
     gapCheck.noteRecorded(micros);
   }
 
-  /** Records how far from full the bucket was, whether or not charges are in flight. */
+  /** Records a distance from full, even if no charge is in flight. */
   void noteHeadroom(long fromFullMicros) {
     gapCheck.noteHeadroom(fromFullMicros);
   }
 
-  /** Records how far from full the bucket was at an earlier time, according to a late record. */
+  /** Records the distance from full at an earlier time, according to a late record. */
   void noteHeadroomThen(long fromFullMicros, long atMicros) {
     gapCheck.noteHeadroomThen(fromFullMicros, atMicros);
   }
@@ -146,7 +153,7 @@ final class EpochAccounts {
     gapCheck.noteHeadroomInFlight(fromFullMicros, stampedAtMicros);
   }
 
-  /** Forgets all distances if no charge is in flight; returns whether it did. */
+  /** Clears all distances if no charge is in flight. Returns whether it cleared them. */
   boolean forgetHeadroom() {
     if (hasPending()) {
       return false;
@@ -155,7 +162,7 @@ final class EpochAccounts {
     return true;
   }
 
-  /** Converts durations that represent tokens to the refill rate of a changed limit. */
+  /** Converts durations that represent tokens to the refill rate of a new limit. */
   void follow(LimitChange change) {
     gapCheck.followHeadroom(change);
     current.followCredit(change);
@@ -173,7 +180,10 @@ final class EpochAccounts {
     return previous.pendingTokens() > 0 || gapCheck.isOpen(current) || current.pendingTokens() != 0;
   }
 
-  /** Returns the previous epochs with missing charges although every call is known. */
+  /**
+   * Returns the previous epochs that still have missing charges although all their calls are known
+   * at a watermark.
+   */
   List<EpochAccount> duePrevious(long watermarkMicros) {
     return previous.due(watermarkMicros);
   }
@@ -184,45 +194,47 @@ final class EpochAccounts {
   }
 
   /**
-   * Returns how many tokens of the current epoch the due check finds missing. At most those in
-   * flight: a counter that went back may hide recorded ones.
+   * Returns the number of tokens of the current epoch that the due check finds missing. It is at
+   * most the number of pending tokens, because recorded tokens may seem missing after a decrease of
+   * the counter.
    */
   long missingTokens() {
     return Math.min(gapCheck.missingTokens(), current.pendingTokens());
   }
 
   /**
-   * Returns how many recorded tokens of the current epoch the due check finds beyond the counter.
+   * Returns the number of recorded tokens of the current epoch by which the due check finds the
+   * counter exceeded.
    */
   long overlapTokens() {
     return gapCheck.overlapTokens(current);
   }
 
-  /** Ends the due check of the current epoch and begins the next. */
+  /** Ends the due check of the current epoch and begins the next check. */
   void beginNextCheck() {
     gapCheck.beginNext(current, !hasPending());
   }
 
   /**
-   * Returns the maximum by which a gap may move the time to full earlier.
+   * Returns the maximum duration by which the credit of a gap may move the time to full earlier.
    *
-   * @param watermarkMicros every call decided before this time is known
+   * @param watermarkMicros time before which all calls are known
    */
   long leastHeadroomMicros(long watermarkMicros) {
     return gapCheck.leastHeadroomMicros(watermarkMicros);
   }
 
-  /** Returns the time up to which the due check of the current epoch examines charges. */
+  /** Returns the time up to which the due check of the current epoch includes charges. */
   long checkedUntilMicros() {
     return gapCheck.stampedAtMicros();
   }
 
-  /** Reduces the distances from full by the credit of a gap. */
+  /** Reduces all distances by the credit of a gap. */
   void spendHeadroom(long micros) {
     gapCheck.spendHeadroom(micros);
   }
 
-  /** Returns the number of denials that a missing charge may have caused. */
+  /** Returns the number of denials that missing charges may have caused. */
   long possibleRefusals() {
     return gapCheck.possibleRefusals();
   }

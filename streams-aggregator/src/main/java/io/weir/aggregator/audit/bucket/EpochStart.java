@@ -8,9 +8,9 @@ import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.Stamp;
 
 /**
- * The rule for the first stamp of a new epoch. The cache created the bucket full, or as a
- * correction stated. If the true bucket was not full, the cache has lost charges, and a correction
- * is due. Not thread-safe.
+ * The rule for the first stamp of a new epoch. The cache creates a bucket as full, or with the
+ * content that a correction states. If the true bucket was not full, the cache has lost charges,
+ * and a correction is due. Not thread-safe.
  */
 final class EpochStart {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -21,7 +21,7 @@ final class EpochStart {
     this.account = account;
   }
 
-  /** Processes the first stamp of an epoch newer than the current one. */
+  /** Processes the first stamp of an epoch that is newer than the current epoch. */
   void take(Stamp stamp, long costTokens, long at) {
     EpochAccounts epochs = account.epochs();
     TimeToFull time = account.timeToFull();
@@ -54,23 +54,24 @@ final class EpochStart {
     }
     account.noteHeadroom(costTokens, at);
     if (stamp.charged() > costTokens) {
-      // the cache made the other charges at the time of this stamp or before
+      // the cache made the other charges not later than this stamp
       epochs.noteHeadroomInFlight(fullAtBefore - at, at);
     }
     epochs.beginCheck();
   }
 
   /**
-   * Returns whether the true bucket was as full as the cache created it. The stamp of a quota does
-   * not prove that: if the cache went back, an older correction may have begun the epoch. So a
-   * quota is right only if the newest correction is confirmed (simulation, seed 110015043).
+   * Returns whether the cache created the bucket with the content of the true bucket. The stamp of
+   * a quota does not prove this, because an older correction may have begun the epoch after the
+   * cache returned to an older state. So a quota is right only if the newest correction is
+   * confirmed (simulation, seed 110015043).
    */
   private boolean isRight(Stamp stamp, long costTokens, long at) {
     EpochAccounts epochs = account.epochs();
     if (!account.limit().refills() && account.corrections().isUnconfirmed()) {
       return false;
     }
-    // charges in flight also used the bucket
+    // charges in flight also took tokens
     boolean wasUsed =
         account.limit().refills() || account.totalTokens() > costTokens || epochs.hasPending();
     boolean wasFull = account.timeToFull().trueMicros() <= begunAt(stamp, at) || !wasUsed;
@@ -78,11 +79,11 @@ final class EpochStart {
   }
 
   /**
-   * Adds the charges of the epoch to the true time to full. If the stamp's time to full is
-   * explained by the epoch's own charges, the epoch may have begun full. The truth then is the
-   * later of two times: the stamp's, and the previous true time plus all charges (simulation, seed
-   * 97091). In any other epoch only the last charge has a known time; the cache may have made the
-   * others long before.
+   * Adds the charges of the epoch to the true time to full. If the epoch's charges explain the
+   * stamp's time to full, the epoch may have begun full. The true time is then the later of two
+   * times: the stamp's time to full, and the previous true time plus the refill time of all charges
+   * (simulation, seed 97091). Otherwise only the time of the last charge is known. The cache may
+   * have made the other charges much earlier.
    */
   private void charge(Stamp stamp, long costTokens, long at) {
     Refill refill = account.limit().refill();
@@ -99,10 +100,10 @@ final class EpochStart {
   }
 
   /**
-   * Trusts tokens that the stamp shows as missing and no record explains. They count as charges of
-   * an unknown epoch until every earlier call is known. Example: the first records had no stamp,
-   * while records of earlier charges are in flight. A correction that knew no charge then began an
-   * epoch with the remaining tokens (simulation, seeds 34521 and 48071).
+   * Trusts missing tokens in the stamp that no record explains. They count as charges of an unknown
+   * epoch until all earlier calls are known. Example: the first known records have no stamp, and
+   * the records of earlier charges are in flight. A correction without these charges then begins an
+   * epoch that contains the remaining tokens (simulation, seeds 34521 and 48071).
    */
   private void trustUnknownCharges(Stamp stamp, long at) {
     long unexplained = stamp.fullAtEpochMicros() - account.timeToFull().trueMicros();
@@ -114,14 +115,17 @@ final class EpochStart {
     }
   }
 
-  /** Returns the latest time, in the resolution of records, before all charges of an epoch. */
+  /**
+   * Returns the latest time that is before all charges of an epoch, in the resolution of records.
+   */
   private static long lastBefore(long begunAtMicros) {
     return begunAtMicros / MICROS_PER_MILLI * MICROS_PER_MILLI - 1;
   }
 
   /**
-   * Returns when an epoch began. If the epoch is later than its stamp, a correction began it after
-   * the cache's clock stepped back. Its value is then the previous epoch plus 1, and not a time.
+   * Returns the time at which an epoch began. If the epoch is much later than its stamp, a
+   * correction began it after the cache's clock stepped back. The epoch is then the previous epoch
+   * plus 1, and not a time.
    */
   private static long begunAt(Stamp stamp, long at) {
     boolean isAhead = stamp.epoch() - at > TimeToFull.CLOCKS_DIFFER_MICROS;
@@ -129,8 +133,8 @@ final class EpochStart {
   }
 
   /**
-   * Returns the latest time at which a bucket that began full is full again, from the stamp's
-   * counter.
+   * Returns the latest time at which a bucket that began as full is full again, according to the
+   * stamp's counter.
    */
   private long latestFullAtMicros(Refill refill, Stamp stamp, long at) {
     BucketLimit limit = account.limit();
@@ -139,9 +143,9 @@ final class EpochStart {
   }
 
   /**
-   * Returns whether the epoch may have begun full, according to its first charge. A cache that went
-   * back to an older limit may begin an epoch with fewer tokens (simulation, seed 10425). Later
-   * charges prove nothing, because the limit may have changed since.
+   * Returns whether the epoch may have begun with a full bucket, according to its first charge.
+   * After a return to an older limit, the cache may begin an epoch with fewer tokens (simulation,
+   * seed 10425). Later charges are no proof, because the limit may have changed since.
    */
   private boolean beganFull(Stamp stamp, long costTokens, long at) {
     Refill refill = account.limit().refill();

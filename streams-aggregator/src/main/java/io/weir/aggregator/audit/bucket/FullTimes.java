@@ -2,19 +2,21 @@
 package io.weir.aggregator.audit.bucket;
 
 /**
- * The intervals in which a bucket was full, according to the known records, and therefore gained
- * nothing. A charge that is recorded late would have been refilled in these intervals after it. So
- * only the rest of the charge is missing now, regardless of later charges.
+ * The intervals in which a bucket was full according to the known records. In these intervals the
+ * bucket could not refill. If a record of an earlier charge arrives late, the bucket would have
+ * refilled the charge in these intervals. So only the rest of the charge is missing now, regardless
+ * of later charges.
  *
- * <p>Example: the bucket was full in [10 s, 14 s), and was then charged. A charge made at 12 s,
- * with a refill time of 6 s, is recorded later. The 2 s from 12 s to 14 s would have refilled a
- * third of it: 4 s are missing now, and [10 s, 12 s) remains.
+ * <p>Example: the bucket was full in [10 s, 14 s), and was then charged. Later a record arrives of
+ * a charge at 12 s with a refill time of 6 s. In the 2 s from 12 s to 14 s the bucket would have
+ * refilled a third of this charge. So 4 s are missing now, and the interval [10 s, 12 s) remains.
  *
- * <p>This is the argument of busy periods in a work-conserving queue. The remaining work depends on
- * the idle periods, not on the order in which arrivals become known.
+ * <p>The same is true for busy periods of a work-conserving queue. The remaining work depends on
+ * the idle periods, and not on the order in which arrivals become known.
  *
- * <p>Keeps at most {@value #MAX} intervals. If there are more, the two nearest are merged into one
- * that refills no charge by more than both did. Not thread-safe.
+ * <p>There are at most {@value #MAX} intervals. If there are more, the two nearest intervals are
+ * merged. The merged interval never refills more of a charge than the two intervals did. Not
+ * thread-safe.
  */
 final class FullTimes {
   /** Maximum number of intervals. */
@@ -39,14 +41,14 @@ final class FullTimes {
     return ends[index];
   }
 
-  /** Forgets all intervals; from now on ignores everything before a time. */
+  /** Removes all intervals. Later calls ignore the time before {@code atMicros}. */
   void restart(long atMicros) {
     begins[0] = atMicros;
-    ends[0] = atMicros; // an empty interval refills nothing, and later intervals begin after it
+    ends[0] = atMicros; // an empty interval as a marker: later intervals begin after it
     size = 1;
   }
 
-  /** Appends a stored interval, possibly a marker of {@link #restart} or of a refund. */
+  /** Appends a stored interval. It may be a marker of {@link #restart} or {@link #ignoreBefore}. */
   void restore(long fromMicros, long toMicros) {
     begins[size] = fromMicros;
     ends[size] = toMicros;
@@ -54,28 +56,28 @@ final class FullTimes {
   }
 
   /**
-   * Cuts all intervals added from now on at a time. It is unknown whether the bucket was full
-   * between the newest interval and that time.
+   * Makes later calls of {@link #add} ignore the time before {@code atMicros}. It is unknown
+   * whether the bucket was full between the newest interval and that time.
    */
   void ignoreBefore(long atMicros) {
     if (size > 0 && ends[size - 1] >= atMicros) {
       return;
     }
-    // a marker that begins after its end: it refills nothing and differs from the marker of a
-    // restart
+    // a marker that begins after its end, which differs from the marker of a restart
     append(atMicros + 1, atMicros);
   }
 
   /**
-   * Observes the clock. An interval that ends later was recorded by a clock that was ahead. It is
-   * cut if it is ahead by at most {@code clocksDifferMicros}; otherwise no interval is trusted.
+   * Compares the intervals with the current clock. If an interval ends later than the clock,
+   * another clock was ahead when it was recorded. The interval is shortened if it is ahead by at
+   * most {@code clocksDifferMicros}. Otherwise all intervals are removed.
    *
    * @param clocksDifferMicros maximum difference of correct clocks
    */
   void observeClock(long atMicros, long clocksDifferMicros) {
     int newest = size - 1;
     while (newest >= 0 && isRefund(newest)) {
-      newest--; // the marker of a refund may be ahead and does not depend on the clock
+      newest--; // a marker of ignoreBefore may be ahead and does not depend on the clock
     }
     if (newest < 0 || ends[newest] <= atMicros) {
       return;
@@ -99,10 +101,10 @@ final class FullTimes {
   }
 
   /**
-   * Adds an interval after all others, without the part that overlaps them.
+   * Adds an interval after all other intervals, without the part that overlaps them.
    *
-   * @param fromMicros when the bucket had become full, inclusive
-   * @param toMicros when the bucket was charged, exclusive
+   * @param fromMicros time at which the bucket became full, inclusive
+   * @param toMicros time at which the bucket was charged, exclusive
    */
   void add(long fromMicros, long toMicros) {
     long from = size == 0 ? fromMicros : Math.max(fromMicros, ends[size - 1]);
@@ -121,9 +123,9 @@ final class FullTimes {
   }
 
   /**
-   * Merges the two nearest intervals into one with the length of both and the start of the first.
-   * It refills at most as much. The newest is not merged, because no later interval may begin
-   * before its end.
+   * Merges the two nearest intervals. The merged interval has the start of the first interval and
+   * the length of both. So it refills at most as much. The newest interval is not merged, because
+   * no later interval may begin before its end.
    */
   private void mergeNearest() {
     int nearest = 0;
@@ -137,11 +139,11 @@ final class FullTimes {
   }
 
   /**
-   * Uses up intervals for a charge that was not known until now.
+   * Uses up intervals for a charge that has become known late.
    *
-   * @param atMicros when the charge was made
+   * @param atMicros time of the charge
    * @param micros the refill time of the charge
-   * @return the part of that time that the bucket has refilled since
+   * @return the part of the refill time that the bucket has refilled since
    */
   long take(long atMicros, long micros) {
     long left = micros;
@@ -171,7 +173,7 @@ final class FullTimes {
     return micros - left;
   }
 
-  /** Uses up the newest intervals for charges whose time is unknown. */
+  /** Uses up the newest intervals for charges at unknown times. */
   void takeNewest(long micros) {
     long left = micros;
     long newestEnd = size == 0 ? 0 : ends[size - 1];

@@ -5,20 +5,20 @@ import io.weir.limits.LimitChange;
 import io.weir.topics.model.Stamp;
 
 /**
- * The search for charges that were never recorded. A check waits until the watermark has passed a
- * bucket's newest stamp. Charges up to that stamp that are not recorded then will never be
- * recorded; they are a gap, and the bucket is credited. The check remembers the effects of a
- * possible gap: the least distance from full, which bounds the credit, and the number of denials.
- * Both are kept for two checks, because a charge that one check finds missing may be older than the
- * previous check.
+ * The check for charges that were never recorded. A check waits until the watermark has passed a
+ * bucket's newest stamp. If charges up to that stamp are not recorded by then, they will never be
+ * recorded. They are a gap, and the audit credits them to the bucket. The <em>distance from
+ * full</em> is the time that the bucket needs to become full. The check stores the least distance
+ * from full, because it limits the credit, and the number of denials. Both are stored for two
+ * checks, because a charge that one check finds missing may be older than the previous check.
  *
  * <p>A known record gives an exact distance from full. A charge in flight is visible only in the
- * counter of a later stamp, and may be as late as that stamp. The distance derived from it is valid
- * until the watermark has passed the stamp. The charge then has a record with its own distance, or
- * is a gap itself. Not thread-safe.
+ * counter of a later stamp, so its time is at most the time of that stamp. A distance derived from
+ * that stamp is valid until the watermark has passed the stamp. The charge then has a record with
+ * its own distance, or it is a gap. Not thread-safe.
  */
 final class GapCheck {
-  /** An unbounded distance from full. */
+  /** Represents an unlimited distance from full. */
   static final long UNBOUNDED = Long.MAX_VALUE;
 
   private long stampedAtMicros;
@@ -36,23 +36,26 @@ final class GapCheck {
   private long certainMicros;
 
   /**
-   * The check as a value.
+   * The state as an immutable value.
    *
-   * @param stampedAtMicros time of the check's stamp; records up to it are summed
-   * @param chargedTokens the cache's counter in that stamp
-   * @param exactTokens Σ cost of the records up to that stamp
+   * @param stampedAtMicros time of the check's stamp
+   * @param chargedTokens the cache's counter in the check's stamp
+   * @param exactTokens sum of the costs of the records up to the check's stamp
    * @param driftTokens the accepted drift of the epoch when the check began
-   * @param headroomMicros least distance from full between the previous check and this one
+   * @param headroomMicros least distance from full between the beginnings of the previous check and
+   *     this check
    * @param nextHeadroomMicros least distance from full since this check began
-   * @param inFlightHeadroomMicros least distance from full before charges in flight between the
-   *     previous check and this one
-   * @param nextInFlightHeadroomMicros the same since this check began
-   * @param inFlightUntilMicros time of the newest stamp that showed charges in flight between the
-   *     previous check and this one
-   * @param nextInFlightUntilMicros the same since this check began
-   * @param refusals number of denials between the previous check and this one
+   * @param inFlightHeadroomMicros least distance from full before charges in flight, between the
+   *     beginnings of the previous check and this check
+   * @param nextInFlightHeadroomMicros least distance from full before charges in flight, since this
+   *     check began
+   * @param inFlightUntilMicros time of the newest stamp that showed charges in flight, between the
+   *     beginnings of the previous check and this check
+   * @param nextInFlightUntilMicros time of the newest stamp that showed charges in flight, since
+   *     this check began
+   * @param refusals number of denials between the beginnings of the previous check and this check
    * @param nextRefusals number of denials since this check began
-   * @param certainMicros refill time of charges in flight that was certainly not refilled,
+   * @param certainMicros part of the refill time of charges in flight that was certainly missing,
    *     regardless of the distances
    */
   record State(
@@ -70,7 +73,7 @@ final class GapCheck {
       long nextRefusals,
       long certainMicros) {}
 
-  /** Restores a check from its state. */
+  /** Creates a check from its state. */
   static GapCheck of(State state) {
     GapCheck check = new GapCheck();
     check.stampedAtMicros = state.stampedAtMicros;
@@ -89,7 +92,7 @@ final class GapCheck {
     return check;
   }
 
-  /** Returns the check as a value. */
+  /** Returns the state as an immutable value. */
   State state() {
     return new State(
         stampedAtMicros,
@@ -107,7 +110,7 @@ final class GapCheck {
         certainMicros);
   }
 
-  /** Begins a check at an epoch's newest stamp. */
+  /** Begins a check at the newest stamp of an epoch. */
   void begin(EpochAccount epoch) {
     stampedAtMicros = epoch.stampedAtMicros();
     chargedTokens = epoch.chargedTokens();
@@ -116,10 +119,10 @@ final class GapCheck {
   }
 
   /**
-   * Begins the next check when this one is complete.
+   * Begins the next check, because this check is complete.
    *
-   * @param keepsHeadroom whether the distances remain valid for the next check: no charge is known
-   *     to be in flight, but earlier charges may still be unknown
+   * @param keepsHeadroom whether the distances remain valid for the next check. They do if no
+   *     charge is known to be in flight, because earlier charges may still be unknown
    */
   void beginNext(EpochAccount epoch, boolean keepsHeadroom) {
     long kept = keepsHeadroom ? Math.min(headroomMicros, nextHeadroomMicros) : UNBOUNDED;
@@ -135,8 +138,8 @@ final class GapCheck {
   }
 
   /**
-   * Begins the check of another epoch. Distances of charges in flight in previous epochs are kept
-   * separately; they are valid while those charges are in flight.
+   * Begins the check of another epoch. The distances before charges in flight of previous epochs
+   * are kept separately. They are valid while these charges are in flight.
    */
   void beginEpoch(EpochAccount epoch) {
     inFlightHeadroomMicros = Math.min(inFlightHeadroomMicros, nextInFlightHeadroomMicros);
@@ -147,35 +150,38 @@ final class GapCheck {
     begin(epoch);
   }
 
-  /** Adds the cost of a record of the epoch if its stamp is not later than the check's stamp. */
+  /**
+   * Adds the cost of a record of the epoch, if the record's stamp is not later than the check's
+   * stamp.
+   */
   void note(Stamp stamp, long costTokens, long atMicros) {
     if (stamp.charged() <= chargedTokens && atMicros <= stampedAtMicros) {
       exactTokens = Saturating.add(exactTokens, costTokens);
     }
   }
 
-  /** Counts a denial by the bucket. */
+  /** Counts a denial by the bucket's limit. */
   void noteRefusal() {
     nextRefusals++;
   }
 
   /**
-   * Records how much of the charges in flight was certainly not refilled at the newest stamp.
-   * Earlier calls without the cache do not change this.
+   * Records the part of the refill time of charges in flight that was certainly missing at the
+   * newest stamp. Earlier calls without the cache do not change this part.
    */
   void noteCertain(long micros) {
     certainMicros = Math.max(certainMicros, micros);
   }
 
   /**
-   * Records that a charge in flight has been recorded; reduces the certain part of the others by
-   * its refill time.
+   * Records that the record of a charge in flight has arrived. Reduces the certainly missing part
+   * by the charge's refill time.
    */
   void noteRecorded(long micros) {
     certainMicros = Math.max(0, certainMicros - micros);
   }
 
-  /** Records how far from full the bucket was; a negative distance counts as 0. */
+  /** Records a distance from full. A negative distance counts as 0. */
   void noteHeadroom(long micros) {
     long distance = Math.max(0, micros);
     nextHeadroomMicros = Math.min(nextHeadroomMicros, distance);
@@ -183,9 +189,9 @@ final class GapCheck {
   }
 
   /**
-   * Records how far from full the bucket was at an earlier time, according to a late record; a
-   * negative distance counts as 0. Charges that the next check finds missing are later than this
-   * check's stamp, so an earlier distance does not bound them.
+   * Records the distance from full at an earlier time, according to a late record. A negative
+   * distance counts as 0. Charges that the next check finds missing are later than this check's
+   * stamp, so an earlier distance does not limit their credit.
    */
   void noteHeadroomThen(long micros, long atMicros) {
     if (atMicros < stampedAtMicros - TimeToFull.CLOCKS_DIFFER_MICROS) {
@@ -196,16 +202,16 @@ final class GapCheck {
   }
 
   /**
-   * Records the least distance from full before charges in flight; a negative distance counts as 0.
+   * Records the least distance from full before charges in flight. A negative distance counts as 0.
    *
-   * @param stampedAtMicros time of the stamp whose counter includes them
+   * @param stampedAtMicros time of the stamp whose counter includes the charges
    */
   void noteHeadroomInFlight(long micros, long stampedAtMicros) {
     nextInFlightUntilMicros = Math.max(nextInFlightUntilMicros, stampedAtMicros);
     nextInFlightHeadroomMicros = Math.min(nextInFlightHeadroomMicros, Math.max(0, micros));
   }
 
-  /** Converts the distances to the refill rate of a changed limit. */
+  /** Converts the distances to the refill rate of a new limit. */
   void followHeadroom(LimitChange change) {
     headroomMicros = follow(headroomMicros, change);
     nextHeadroomMicros = follow(nextHeadroomMicros, change);
@@ -219,8 +225,8 @@ final class GapCheck {
   }
 
   /**
-   * Reduces the distances by the credit of a gap; only the rest remains for other gaps (simulation,
-   * seed 60920).
+   * Reduces the distances by the credit of a gap. The rest limits the credit of other gaps
+   * (simulation, seed 60920).
    */
   void spendHeadroom(long micros) {
     headroomMicros = spend(headroomMicros, micros);
@@ -234,7 +240,7 @@ final class GapCheck {
     return headroom == UNBOUNDED ? headroom : Math.max(0, headroom - micros);
   }
 
-  /** Forgets the distances because no charge is in flight: no gap can be older than now. */
+  /** Clears the distances. No charge is in flight, so no gap can begin before the current time. */
   void forgetHeadroom() {
     headroomMicros = UNBOUNDED;
     nextHeadroomMicros = UNBOUNDED;
@@ -244,10 +250,10 @@ final class GapCheck {
   }
 
   /**
-   * Returns the maximum by which a gap may move the time to full earlier, for any time of its
-   * charges.
+   * Returns the maximum duration by which the credit of a gap may move the time to full earlier,
+   * whatever the times of the missing charges are.
    *
-   * @param watermarkMicros every call decided before this time is known, so no earlier charge is in
+   * @param watermarkMicros time before which all calls are known, so that no earlier charge is in
    *     flight
    */
   long leastHeadroomMicros(long watermarkMicros) {
@@ -261,17 +267,17 @@ final class GapCheck {
     return least;
   }
 
-  /** Returns the number of denials that a missing charge may have caused. */
+  /** Returns the number of denials that missing charges may have caused. */
   long possibleRefusals() {
     return refusals + nextRefusals;
   }
 
-  /** Returns whether every call up to the check's stamp is known at a watermark. */
+  /** Returns whether all calls up to the check's stamp are known at a watermark. */
   boolean isDue(long watermarkMicros) {
     return watermarkMicros > stampedAtMicros;
   }
 
-  /** Returns whether this check can find a difference, or a newer stamp requires a new check. */
+  /** Returns whether this check can find a difference, or newer records require a new check. */
   boolean isOpen(EpochAccount epoch) {
     return epoch.exactTokens() != exactTokens
         || epoch.chargedTokens() != chargedTokens
@@ -280,10 +286,10 @@ final class GapCheck {
   }
 
   /**
-   * Returns how many tokens up to the check's stamp are recorded beyond the cache's counter. They
-   * were credited as a gap, or the cache went back and charged them again. Later charges in flight
-   * do not hide them here (simulation, seed 4027591). Overlaps that the epoch has accepted since
-   * the check began are excluded.
+   * Returns the number of recorded tokens up to the check's stamp that exceeds the cache's counter.
+   * These tokens were credited as a gap, or the cache charged them twice after it returned to an
+   * older state. Later charges in flight do not reduce this number (simulation, seed 4027591). It
+   * excludes overlaps that the epoch has accepted since the check began.
    */
   long overlapTokens(EpochAccount epoch) {
     long acceptedSince = Math.max(0, Saturating.subtract(epoch.driftTokens(), driftTokens));
@@ -296,7 +302,8 @@ final class GapCheck {
   }
 
   /**
-   * Returns how many tokens the cache had charged up to the check's stamp without a known record.
+   * Returns the number of tokens that the cache had charged up to the check's stamp without a known
+   * record.
    */
   long missingTokens() {
     return Saturating.subtract(Saturating.add(chargedTokens, driftTokens), exactTokens);

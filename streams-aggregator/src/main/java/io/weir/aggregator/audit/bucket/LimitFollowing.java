@@ -10,8 +10,9 @@ import io.weir.topics.model.Stamp;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rule for applying a changed limit to a bucket: as the cache does ({@link LimitChange}), in
- * the order of the decisions and not of the records. Not thread-safe.
+ * The rule that applies a new limit to a bucket. It applies the limit as the cache does ({@link
+ * LimitChange}). It applies limits in the order of the decisions, and not of the records. Not
+ * thread-safe.
  */
 final class LimitFollowing {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -23,17 +24,17 @@ final class LimitFollowing {
   }
 
   /**
-   * Applies the limit of a record if the record is not older than the newest one.
+   * Applies the limit of a record if no newer record of the bucket is known, by these rules:
    *
    * <ul>
-   *   <li>A call without the cache is newer if no later record of the bucket is known. While the
-   *       cache is unavailable, the limit in force charges the bucket's calls (simulation, seeds
-   *       7063 and 10425).
+   *   <li>A call without the cache is the newest record if no record with a later time is known.
+   *       While the cache is unavailable, the limit in force charges the bucket's calls
+   *       (simulation, seeds 7063 and 10425).
    *   <li>A denial does not change the cache's bucket, which keeps the limit of its last charge. So
-   *       a charge is newer if no later charge is known, regardless of denials.
+   *       a charge is the newest record if no later charge is known, regardless of later denials.
    *   <li>A bucket with only denials has the limit of its first charge.
-   *   <li>A bucket that was full and is created again is full.
-   *   <li>A bucket that does not refill keeps its used tokens under any limit.
+   *   <li>A bucket that was full and that the cache creates again is full.
+   *   <li>A bucket that does not refill keeps its used tokens when the limit changes.
    * </ul>
    *
    * @param stamp the stamp of the record; null if the cache did not decide the call
@@ -74,8 +75,9 @@ final class LimitFollowing {
   }
 
   /**
-   * Returns whether the cache has deleted the bucket, which it does when the bucket has been full
-   * for the margin. Until then it carries the remaining tokens over, also to a higher limit.
+   * Returns whether the cache has deleted the bucket. The cache deletes a bucket that has been full
+   * for a margin. Before that, the bucket keeps its remaining tokens even if its limit becomes
+   * higher.
    */
   private boolean isForgotten(long at) {
     return at - account.timeToFull().cacheMicros()
@@ -95,7 +97,10 @@ final class LimitFollowing {
         || (costTokens > 0 && at >= account.chargedAtMicros());
   }
 
-  /** Returns whether a record is a denial by another limit than that of the cache's bucket. */
+  /**
+   * Returns whether a record is a denial by a limit that differs from the limit of the cache's
+   * bucket.
+   */
   boolean isRefusalUnderAnother(BucketLimit ownLimit, @Nullable Stamp stamp, long costTokens) {
     return costTokens == 0
         && ownLimit.refills()
@@ -106,8 +111,9 @@ final class LimitFollowing {
   }
 
   /**
-   * Processes a denial by another limit than that of the cache's bucket. The cache stores nothing
-   * under that limit, but the stamp shows the version of the newest applied correction.
+   * Processes a denial by a limit that differs from the limit of the cache's bucket. The cache
+   * stores nothing because of the denial, but the stamp shows the version of the newest applied
+   * correction.
    */
   void takeRefusalUnderAnother(BucketLimit ownLimit, Stamp stamp, long at) {
     EpochAccount epoch = account.epoch();
@@ -124,10 +130,10 @@ final class LimitFollowing {
   }
 
   /**
-   * Applies the limit of a denial if the bucket holds less than it should, and makes a correction
-   * by that limit due. A correction by another limit than the one in force only removes tokens. If
-   * the newest one is confirmed and the bucket still holds too little, it would deny every call
-   * until it has refilled (simulation, seed 58182).
+   * Applies the limit of a denial if the cache's bucket has too few tokens, and makes a correction
+   * with that limit due. A correction with a limit that is not in force can only remove tokens. If
+   * such a correction is confirmed and the bucket still has too few tokens, the bucket would deny
+   * calls until it has refilled (simulation, seed 58182).
    */
   private void giveUnder(BucketLimit inForce, Stamp stamp, long at) {
     TimeToFull time = account.timeToFull();

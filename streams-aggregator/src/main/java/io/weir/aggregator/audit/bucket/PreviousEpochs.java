@@ -9,14 +9,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The previous epochs of a bucket with charges in flight. An epoch without such charges is not
- * kept: its later records are a debt in full, whether the epoch is known or not. There are several
- * epochs if the cache is lost repeatedly before a record arrives. Not thread-safe.
+ * The previous epochs of a bucket that have charges in flight. An epoch without charges in flight
+ * is not kept, because each later record of the epoch is a debt of its full cost. There are several
+ * previous epochs if the cache loses its state repeatedly before the records arrive. Not
+ * thread-safe.
  */
 final class PreviousEpochs {
   /**
-   * Maximum number of epochs. If the cache is lost more often within the watermark's lag, the gaps
-   * of the oldest epochs are not credited.
+   * Maximum number of epochs. If the cache loses its state more often within the watermark's lag,
+   * the gaps of the oldest epochs are not credited.
    */
   static final int MAX_EPOCHS = 8;
 
@@ -37,7 +38,9 @@ final class PreviousEpochs {
     newestLast.addLast(ended);
   }
 
-  /** Returns an epoch by its identity, or null if it has no charges in flight. */
+  /**
+   * Returns the epoch with this start. Returns null if it is unknown or has no charges in flight.
+   */
   @Nullable EpochAccount find(long epoch) {
     for (EpochAccount ended : newestLast) {
       if (ended.epoch() == epoch && ended.isOpen()) {
@@ -47,7 +50,9 @@ final class PreviousEpochs {
     return null;
   }
 
-  /** Returns how many tokens of all these epochs are charged without a known record. */
+  /**
+   * Returns the number of tokens that the cache has charged in these epochs without a known record.
+   */
   long pendingTokens() {
     long pending = 0;
     for (EpochAccount ended : newestLast) {
@@ -57,9 +62,9 @@ final class PreviousEpochs {
   }
 
   /**
-   * Returns the epochs with missing charges although every call is known.
+   * Returns the epochs that still have missing charges although all their calls are known.
    *
-   * @param watermarkMicros every call decided before this time is known
+   * @param watermarkMicros time before which all calls are known
    */
   List<EpochAccount> due(long watermarkMicros) {
     List<EpochAccount> due = new ArrayList<>();
@@ -71,12 +76,12 @@ final class PreviousEpochs {
     return due;
   }
 
-  /** Converts all credited times to the refill rate of a changed limit. */
+  /** Converts all credited durations to the refill rate of a new limit. */
   void followCredit(LimitChange change) {
     newestLast.forEach(ended -> ended.followCredit(change));
   }
 
-  /** Returns all epochs as values, the newest last. */
+  /** Returns the states of all epochs, in ascending order. */
   List<EpochAccount.State> states() {
     return newestLast.stream().map(EpochAccount::state).toList();
   }

@@ -2,29 +2,29 @@
 package io.weir.aggregator.audit.bucket;
 
 /**
- * Addition and subtraction that stop at a bound instead of overflowing. A client may send any
- * number of calls, each with a cost of up to 2^53 − 1, to one bucket. The debt of the bucket must
- * then be a very large number; it must not wrap around or stop the aggregator with an exception.
- * Billed quantities do not use this class: the aggregator quarantines a call before their sum could
- * leave its range. Stateless and thread-safe.
+ * Saturating addition and subtraction, which return a bound instead of an overflowed result. A
+ * client may send any number of calls to one bucket, each with a cost of up to 2^53 − 1. The sum
+ * must not overflow, and must not stop the aggregator with an exception. Billed quantities do not
+ * use this class, because the aggregator quarantines calls whose quantities would leave the valid
+ * range. Stateless and thread-safe.
  */
 final class Saturating {
-  /** Maximum magnitude of a sum; two sums can be added without overflow. */
+  /** Maximum absolute value of a result. The sum of two results does not overflow. */
   static final long BOUND = (1L << 62) - 1;
 
   private Saturating() {}
 
   /**
-   * Returns the sum of two numbers, both between −{@link #BOUND} and {@link #BOUND}, clamped to
-   * these bounds.
+   * Returns the sum of two numbers, limited to the range from −{@link #BOUND} to {@link #BOUND}.
+   * Both numbers must be in this range.
    */
   static long add(long one, long other) {
     return bounded(one + other);
   }
 
   /**
-   * Returns the difference of two numbers, both between −{@link #BOUND} and {@link #BOUND}, clamped
-   * to these bounds.
+   * Returns the difference of two numbers, limited to the range from −{@link #BOUND} to {@link
+   * #BOUND}. Both numbers must be in this range.
    */
   static long subtract(long one, long other) {
     return bounded(one - other);

@@ -8,8 +8,9 @@ import io.weir.limits.correction.Correction.Cause;
 import io.weir.topics.model.Stamp;
 
 /**
- * Compares a stamped record with the known state of its bucket. The stamp is newer, overtaken, or
- * of another epoch, and each case has its own rule. Not thread-safe.
+ * The comparison of a stamped record with the known state of its bucket. A stamp can be the newest
+ * stamp of the epoch, older than a known stamp, or of another epoch. Each case has its own rule.
+ * Not thread-safe.
  */
 final class StampComparison {
   private static final long MICROS_PER_MILLI = 1_000;
@@ -29,10 +30,10 @@ final class StampComparison {
   /**
    * Processes a stamped record and judges its decision.
    *
-   * @param ownLimit the limit that decided the call; differs from the bucket's limit if the record
-   *     is late
+   * @param ownLimit the limit that decided the call, which may differ from the bucket's limit if
+   *     the record is late
    * @param costTokens tokens charged for the call; 0 if the bucket denied it
-   * @param requestedTokens tokens that the call requested, also if the bucket denied it
+   * @param requestedTokens the cost of the call, even if the bucket denied it
    */
   Judgement take(
       Stamp stamp, BucketLimit ownLimit, long costTokens, long requestedTokens, long atMillis) {
@@ -84,7 +85,7 @@ final class StampComparison {
         : judge.judge(account.limit(), fullAtBefore, totalBefore, costTokens, requestedTokens, at);
   }
 
-  /** Observes the cache's clock in a stamp newer than all known ones. */
+  /** Updates the cache's clock from a stamp that is newer than all known stamps. */
   private void observeClock(long at, boolean isCertainlyLater) {
     if (isCertainlyLater && account.limit().refills()) {
       account.timeToFull().observeLaterClock(at, account.limit().arithmetic().fillMicros());
@@ -93,13 +94,13 @@ final class StampComparison {
     }
   }
 
-  /** Processes a record of a previous epoch: tokens beyond that epoch's counter are a debt. */
+  /** Processes a record of a previous epoch. Tokens that exceed the epoch's counter are a debt. */
   private void takePreviousEpoch(
       Stamp stamp, BucketLimit ownLimit, long costTokens, long atMillis) {
     EpochAccount ended = account.epochs().findPrevious(stamp.epoch());
     if (costTokens == 0) {
       if (atMillis * MICROS_PER_MILLI > account.epoch().stampedAtMicros()) {
-        // denied by a previous epoch: the cache has gone back to it and needs a correction
+        // the cache has returned to a previous epoch and needs a correction
         account.corrections().disturb(Cause.OVERLAP, 0, atMillis);
       }
     } else if (ended == null) {
@@ -116,8 +117,8 @@ final class StampComparison {
   }
 
   /**
-   * Returns how many tokens of a charge of a previous epoch exceed the epoch's newest known
-   * counter.
+   * Returns the number of tokens of a charge of a previous epoch that exceed the epoch's newest
+   * known counter.
    */
   private static long beyondCounter(EpochAccount ended, Stamp stamp, long costTokens) {
     return ended.epoch() == stamp.epoch()
@@ -125,7 +126,7 @@ final class StampComparison {
         : 0;
   }
 
-  /** Records how far from full the cache's bucket was before a charge of a previous epoch. */
+  /** Records the distance from full of the cache's bucket before a charge of a previous epoch. */
   private void noteHeadroomOfEnded(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     LimitChange change = LimitChange.of(ownLimit, account.limit(), at);
     Refill then = ownLimit.refill();
@@ -157,7 +158,7 @@ final class StampComparison {
       return;
     }
     if (jump > costTokens) {
-      // the cache made the other charges at the time of this stamp or before
+      // the cache made the other charges not later than this stamp
       account.epochs().noteHeadroomInFlight(time.trueMicros() - at, at);
     }
     corrections.confirm(stamp.version());
@@ -173,11 +174,11 @@ final class StampComparison {
   }
 
   /**
-   * Returns by how much other charges in a stamp's counter certainly move the time to full later,
-   * in microseconds: the part that the cache had not refilled. Returns 0 if other charges may be in
-   * flight, or if they may be newer than a debt. Example: the cache charged a call, but its reply
-   * was late and the node decided without the cache. According to the records the bucket was full
-   * at that call, because they did not include that charge yet.
+   * Returns the duration by which other charges in a stamp's counter certainly move the time to
+   * full later, in microseconds. It is the part that the cache had not refilled. Returns 0 if other
+   * charges may be in flight, or if they may be newer than a debt. Example: the cache charged a
+   * call, but its reply was late and the node decided without the cache. According to the records
+   * the bucket was full at that call, because the records did not include the cache's charge yet.
    */
   private long certainlyMissingMicros(Stamp stamp, long costTokens, long jump, long at) {
     TimeToFull time = account.timeToFull();
@@ -196,8 +197,9 @@ final class StampComparison {
   }
 
   /**
-   * Adds the tokens lost by a cache that went back as a debt. Corrections published before do not
-   * include it, although stamps will show their versions (simulation, seed 6004171).
+   * Adds the tokens that the cache lost when it returned to an older state as a debt. Corrections
+   * that were published before do not include this debt, although stamps will show their versions
+   * (simulation, seed 6004171).
    */
   private void oweWentBack(Stamp stamp, long wentBackTokens, long at) {
     Refill refill = account.limit().refill();
@@ -226,22 +228,23 @@ final class StampComparison {
     if (refill == null) {
       return;
     }
-    // the debt that the cache has not charged yet may be newer: according to the cache, the bucket
-    // was not farther from full
+    // The debt that the cache has not charged yet may be newer than this charge. The cache's
+    // distance from full is then the maximum.
     long byCache = time.cacheMicros() - refill.boundedMicrosFor(costTokens) - at;
     account.noteDistance(
         time.isOwedBefore(at) ? Math.max(byCache, fullAtBefore - at) : byCache, at);
     if (time.boundByCache(!account.corrections().isUnconfirmed(), at)) {
       account.noteHeadroom(costTokens, at);
     } else {
-      // the truth includes the other charges at once, although the bucket may have refilled them
-      // before this charge
+      // The true time includes the other charges completely, although the bucket may have refilled
+      // them before this charge.
       account.noteDistance(fullAtBefore + refill.boundedMicrosFor(jump - costTokens) - at, at);
     }
   }
 
   /**
-   * Processes a record that newer ones have overtaken: their counter already includes its charge.
+   * Processes a record that arrived after newer records of the epoch. Their counter already
+   * includes the record's charge.
    */
   private void takeOvertaken(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     EpochAccounts epochs = account.epochs();
@@ -260,10 +263,11 @@ final class StampComparison {
   }
 
   /**
-   * Records how far from full the bucket was before an overtaken charge: the distance in its stamp,
-   * adjusted by the current error of the cache. A positive error may be a later debt. If a
-   * correction was applied since, the error was different. The distance is then computed from the
-   * current truth without the later charges (simulation, seed 1069498).
+   * Records the distance from full before a charge that arrived after newer records. It is the
+   * distance in the charge's stamp, adjusted by the current error of the cache. A positive error
+   * may be a later debt. If the cache has applied a correction since, the error was different. The
+   * distance is then computed from the current true time, without the later charges (simulation,
+   * seed 1069498).
    */
   private void noteHeadroomThen(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     TimeToFull time = account.timeToFull();
@@ -288,8 +292,8 @@ final class StampComparison {
   }
 
   /**
-   * Trusts the stamp of a charge that only denials have overtaken. The stamps of denials depend on
-   * their own limits, which may differ.
+   * Trusts the stamp of a charge if only denials have newer stamps. The stamp of a denial depends
+   * on the limit of the denial, which may differ.
    */
   private void takeNewestCharge(Stamp stamp) {
     boolean isNewestCounter = stamp.charged() == account.epoch().chargedTokens();

@@ -6,21 +6,21 @@ import io.weir.limits.Refill;
 import io.weir.topics.model.Stamp;
 
 /**
- * The times at which one bucket is full without further charges: according to the cache's newest
- * stamp, and according to the records, which is the truth. All times are in microseconds since 1970
- * by the cache's clock. Not thread-safe.
+ * The two times at which one bucket is full if it has no further charges. One is according to the
+ * cache's newest stamp. The other is according to the records, and is called the true time. All
+ * times are in microseconds since 1970, by the cache's clock. Not thread-safe.
  *
- * <p>The true time is T in decision record 0005. A charge of c tokens at time t moves it: T ←
- * max(T, t) + c·τ. The bucket gains one token in the time τ. That is the generic cell rate
- * algorithm in its virtual-scheduling form (ITU-T I.371), and T its theoretical arrival time.
+ * <p>Decision record 0005 uses T for the true time. A charge of c tokens at time t changes it: T ←
+ * max(T, t) + c·τ. The bucket gains one token in the time τ. This is the virtual-scheduling form of
+ * the generic cell rate algorithm (ITU-T I.371), in which T is the theoretical arrival time.
  *
- * <p>For a bucket that does not refill, both times are the end of its period.
+ * <p>For a bucket that does not refill, both times are the end of the bucket's period.
  */
 final class TimeToFull {
-  /** Maximum error of a clock that is read in whole milliseconds. */
+  /** Maximum error of a time in whole milliseconds, in microseconds. */
   static final long CLOCK_STEP_MICROS = 1_000;
 
-  /** Maximum difference between correct clocks of the cache and its nodes. */
+  /** Maximum difference between correct clocks of the cache and of the nodes, in microseconds. */
   static final long CLOCKS_DIFFER_MICROS = 1_000_000;
 
   private long cacheMicros;
@@ -32,16 +32,17 @@ final class TimeToFull {
   private final FullTimes fullTimes;
 
   /**
-   * The times as a value.
+   * The state as a value.
    *
-   * @param cacheMicros when the bucket is full according to the cache's newest stamp
-   * @param trueMicros when the bucket is full according to the records
-   * @param owedSinceMicros the debt since the newest published correction, as refill time; no
-   *     correction includes it yet
+   * @param cacheMicros time at which the bucket is full according to the cache's newest stamp
+   * @param trueMicros time at which the bucket is full according to the records
+   * @param owedSinceMicros the debt that no published correction includes, as refill time
    * @param owedSinceConfirmedMicros the debt since the newest confirmed correction, as refill time
-   * @param owedUntilMicros time of the newest charge that the cache did not know, or a later time
-   * @param clockMicros the latest time of the cache's clock in stamps since it last stepped back
-   * @param fullTimes when the bucket was full according to the records, under the limit in force
+   * @param owedUntilMicros upper bound of the times of the charges that the cache did not know
+   * @param clockMicros the latest time of the cache's clock in a stamp, since the clock last
+   *     stepped back
+   * @param fullTimes intervals in which the bucket was full according to the records, under the
+   *     limit in force
    */
   record State(
       long cacheMicros,
@@ -53,7 +54,7 @@ final class TimeToFull {
       FullTimes fullTimes) {}
 
   /**
-   * Creates the times, with the same time to full for the cache and the truth.
+   * Creates an instance with the same time to full for the cache and the records.
    *
    * @param clockMicros the cache's clock in the first stamp; 0 if there is none
    */
@@ -61,7 +62,7 @@ final class TimeToFull {
     this(new State(fullAtMicros, fullAtMicros, 0, 0, 0, clockMicros, new FullTimes()));
   }
 
-  /** Restores the times from their state. */
+  /** Creates an instance from its state. */
   TimeToFull(State state) {
     this.cacheMicros = state.cacheMicros;
     this.trueMicros = state.trueMicros;
@@ -72,7 +73,7 @@ final class TimeToFull {
     this.fullTimes = state.fullTimes;
   }
 
-  /** Returns the times as a value that is valid until the next change. */
+  /** Returns the state as a value. It is valid until the next change. */
   State state() {
     return new State(
         cacheMicros,
@@ -84,19 +85,19 @@ final class TimeToFull {
         fullTimes);
   }
 
-  /** Returns when the bucket is full according to the cache's newest stamp. */
+  /** Returns the time at which the bucket is full according to the cache's newest stamp. */
   long cacheMicros() {
     return cacheMicros;
   }
 
-  /** Returns when the bucket is full according to the records. */
+  /** Returns the time at which the bucket is full according to the records. */
   long trueMicros() {
     return trueMicros;
   }
 
   /**
-   * Returns whether every charge of the debt is older than a time; the debt then existed at that
-   * time.
+   * Returns whether all charges of the debt are older than a time. The complete debt then existed
+   * at that time.
    */
   boolean isOwedBefore(long atMicros) {
     return owedUntilMicros < atMicros;
@@ -108,9 +109,10 @@ final class TimeToFull {
   }
 
   /**
-   * Adds a charge that may be older than known charges: as {@link #charge}, less what the bucket
-   * has refilled since. The cache does not know the charge, so it is a debt. The debt is the full
-   * charge, because the cache's bucket may have been full at other times.
+   * Adds a charge that may be older than known charges. The true time changes as in {@link
+   * #charge}, except for the part that the bucket has refilled since. The cache does not know the
+   * charge, so it is a debt. The debt is the complete charge, because the cache's bucket may have
+   * been full at other times.
    */
   void chargeLate(Refill refill, long tokens, long atMicros) {
     long micros = refill.boundedMicrosFor(tokens);
@@ -126,32 +128,33 @@ final class TimeToFull {
   }
 
   /**
-   * Moves the true time to full earlier by a duration. If the result is in the past, the bucket is
-   * full, and the next charge begins at its own time.
+   * Moves the true time earlier by a duration. If the result is in the past, the bucket is full,
+   * and the next charge begins at its own time.
    */
   void credit(long micros) {
     trueMicros = Math.max(0, trueMicros - micros);
   }
 
   /**
-   * Adds a refund. Later charges used the refunded tokens. So it is unknown whether, with the
-   * refund, the bucket was full before the current time to full.
+   * Adds a refund. Later charges may have used the refunded tokens. So it is unknown whether the
+   * bucket with the refund was full before the current time to full.
    */
   void refund(long micros) {
     fullTimes.ignoreBefore(trueMicros);
     credit(micros);
   }
 
-  /** Observes the cache's clock in the newest stamp. */
+  /** Updates the cache's clock from the newest stamp. */
   void observeClock(long atMicros) {
     fullTimes.observeClock(atMicros, CLOCKS_DIFFER_MICROS);
     clockMicros = Math.max(clockMicros, atMicros);
   }
 
   /**
-   * Observes the cache's clock in a stamp that is certainly later than the newest one. If the clock
-   * has stepped back by more than the fill time, the cache treats the stored time of the bucket as
-   * now. This method does the same: it moves all times earlier by the step.
+   * Updates the cache's clock from a stamp that is certainly later than the newest stamp. If the
+   * clock has stepped back by more than the fill time, the cache treats the stored time of the
+   * bucket as the current time. In this case the method does the same, and moves all times earlier
+   * by the step.
    */
   void observeLaterClock(long atMicros, long fillMicros) {
     long backMicros = clockMicros - atMicros;
@@ -164,16 +167,16 @@ final class TimeToFull {
     observeClock(atMicros);
   }
 
-  /** Returns the time, by the cache's clock, of the newest known stamp or charge. */
+  /** Returns the time of the newest known stamp or charge, by the cache's clock. */
   long knownThroughMicros() {
     return owedUntilMicros == Long.MAX_VALUE
-        ? clockMicros // an older stored state lacks that time
+        ? clockMicros // the state was stored by an older version without this time
         : Math.max(clockMicros, owedUntilMicros);
   }
 
   /**
-   * Takes back a credit, less what the bucket has refilled while that credit kept it full. The
-   * cache does not know the credit.
+   * Takes back a credit, except for the part that the bucket would have refilled while the credit
+   * kept it full. The result is a debt, because the cache does not know it.
    *
    * @param fromMicros the earliest time at which the credit could make the bucket full
    * @param untilMicros time of the newest known charge
@@ -196,16 +199,17 @@ final class TimeToFull {
     cacheMicros = stamp.fullAtEpochMicros();
   }
 
-  /** Sets the true time to the cache's time, because cache and records agree. */
+  /** Sets the true time to the cache's time, because cache and records agree. Clears the debt. */
   void trustCache() {
     trueMicros = cacheMicros;
     forgetOwed();
   }
 
   /**
-   * Sets both times to the time in the stamp of an earlier charge, plus later charges.
+   * Sets both times to the time in the stamp of an earlier charge plus the refill time of later
+   * charges.
    *
-   * @param sinceMicros refill time of the charges since that stamp
+   * @param sinceMicros refill time of the charges since the stamp
    */
   void trust(Stamp stamp, long sinceMicros) {
     long fullAt = stamp.fullAtEpochMicros() + sinceMicros;
@@ -214,21 +218,21 @@ final class TimeToFull {
     trueMicros = fullAt;
   }
 
-  /** Raises the true time to the time in a stamp; a later true time does not change. */
+  /** Increases the true time to the time in a stamp. A later true time does not change. */
   void raiseTo(Stamp stamp) {
     trueMicros = Math.max(trueMicros, stamp.fullAtEpochMicros());
   }
 
   /**
    * Sets the true time to the time in a stamp, although it includes charges without a known record.
-   * It is unknown which full times those charges used up, so all are forgotten.
+   * It is unknown which full times these charges used up, so all full times are removed.
    */
   void trustUnexplained(Stamp stamp, long atMicros) {
     trueMicros = stamp.fullAtEpochMicros();
     fullTimes.restart(atMicros);
   }
 
-  /** Records that a correction published now includes the debt. */
+  /** Records that a correction that is published now includes the debt. */
   void stateOwed() {
     owedSinceMicros = 0;
   }
@@ -245,7 +249,7 @@ final class TimeToFull {
   }
 
   /**
-   * Raises both debts to at least the difference between the truth and the cache.
+   * Increases both debts to at least the difference between the true time and the cache's time.
    *
    * @param atMicros latest possible time of the charges
    */
@@ -257,27 +261,29 @@ final class TimeToFull {
   }
 
   /**
-   * Adds a debt that published corrections do not include, although stamps will show their
-   * versions.
+   * Adds a debt that published corrections do not include, although stamps will show the versions
+   * of these corrections.
    */
   void oweBeyondCorrections(long micros, long atMicros) {
     owe(micros, atMicros);
   }
 
   /**
-   * Bounds the truth by the newest stamp, which shows the newest correction, or one since the
-   * newest confirmed. The same charges never increase the distance of two levels. So the truth
-   * exceeds the stamp's time to full, or the time of the newest debt, at most by the debt since
-   * that correction. Charges in flight were added to the truth as if made now. The cache may have
-   * refilled them long before, or charged them under another limit (simulation, seeds 103 and
-   * 6002804).
+   * Limits the true time by the newest stamp. The stamp shows the newest correction, or a
+   * correction since the newest confirmed correction. Charges that both buckets receive never
+   * increase the difference between the buckets. So the true time is later than the stamp's time to
+   * full, or the time of the newest debt, at most by the debt since that correction. The true time
+   * may be later than this limit, because charges in flight were added as if they were made now.
+   * The cache may have refilled them long before, or charged them under another limit (simulation,
+   * seeds 103 and 6002804).
    *
-   * <p>If the truth is lowered, these charges have used up full times of the same length. It is
-   * unknown which, so the newest are used up; then a late charge of any time is refilled least.
+   * <p>If this method reduces the true time, these charges have used up full times of the same
+   * length. It is unknown which full times they are. The method removes the newest full times,
+   * because late charges are then refilled least.
    *
    * @param showsNewest whether the stamp shows the newest correction
    * @param atMicros time of the stamp
-   * @return whether the truth exceeded the bound and was set to it
+   * @return whether the true time was later than the limit and was set to it
    */
   boolean boundByCache(boolean showsNewest, long atMicros) {
     long latest =
@@ -299,8 +305,9 @@ final class TimeToFull {
   }
 
   /**
-   * Records how long the bucket was full before a charge of the cache. The cache may have made
-   * other charges in that time whose records are not known yet, so their refill time is subtracted.
+   * Records the interval in which the bucket was full before a charge of the cache. In that
+   * interval the cache may have made other charges whose records are not known yet. Their refill
+   * time is subtracted.
    *
    * @param fullAtBefore the true time before the charge
    * @param jumpTokens increase of the cache's counter up to this charge
@@ -312,29 +319,32 @@ final class TimeToFull {
     fullTimes.add(fullAtBefore, Math.min(byTheClock, byTheStamp));
   }
 
-  /** Forgets the full times before a charge under a changed limit. */
+  /** Removes the full times before a charge under a new limit. */
   void forgetFullTimes(long atMicros) {
     fullTimes.restart(atMicros);
   }
 
-  /** Converts durations that represent tokens to the refill rate of a changed limit. */
+  /** Converts the debts to the refill rate of a new limit, and removes the full times. */
   void followOwed(LimitChange change, long atMicros) {
     fullTimes.restart(atMicros);
     owedSinceMicros = change.sameTokensMicros(owedSinceMicros);
     owedSinceConfirmedMicros = change.sameTokensMicros(owedSinceConfirmedMicros);
   }
 
-  /** Converts the true time to a changed limit. */
+  /** Converts the true time to a new limit. */
   void followTrue(LimitChange change) {
     trueMicros = change.fullAtMicros(trueMicros);
   }
 
-  /** Converts the cache's time to a changed limit. */
+  /** Converts the cache's time to a new limit. */
   void followCache(LimitChange change) {
     cacheMicros = change.fullAtMicros(cacheMicros);
   }
 
-  /** Returns how many tokens more the cache's bucket holds than the true bucket. */
+  /**
+   * Returns the number of tokens by which the content of the cache's bucket exceeds that of the
+   * true bucket.
+   */
   long lostTokens(Refill refill) {
     double missing = Math.max(0, trueMicros - cacheMicros);
     return Math.round(missing * refill.tokens() / refill.periodMicros());
