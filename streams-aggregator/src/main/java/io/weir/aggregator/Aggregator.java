@@ -87,8 +87,9 @@ public final class Aggregator implements AutoCloseable {
   /**
    * Starts an aggregator. This method returns before the aggregator is {@link #ready}.
    *
-   * @throws AggregatorStartException if Kafka does not answer, a topic is configured wrongly, the
-   *     reports port is in use, or another process uses the data folder or the name
+   * @throws AggregatorStartException if Kafka does not answer, or a topic is configured wrongly.
+   *     Also thrown if the reports port is in use, or if another process uses the data folder or
+   *     the name
    */
   public static Aggregator start(AggregatorConfig config) throws AggregatorStartException {
     return start(config, LiveCache.NOT_ASKED);

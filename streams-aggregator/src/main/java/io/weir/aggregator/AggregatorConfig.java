@@ -44,9 +44,9 @@ import java.util.Set;
  *     WEIR_ADVERTISED_REPORTS}, default 127.0.0.1 and the reports port)
  * @param applicationPrefix prefix of the names of consumer groups and changelog topics ({@code
  *     WEIR_APPLICATION_PREFIX}, {@code weir-})
- * @param quarantineRecords records of the calls topic that the aggregator moves to the quarantine
- *     as a whole, because they make it fail ({@code WEIR_QUARANTINE_RECORDS}, none;
- *     partition@offset, separated by commas)
+ * @param quarantineRecords records of the calls topic that the aggregator moves to the quarantine,
+ *     because they make it fail ({@code WEIR_QUARANTINE_RECORDS}, none). The format is
+ *     partition@offset, separated by commas
  * @param maxEndpoints maximum number of endpoints with their own ledger rows, for each client,
  *     meter and window ({@code WEIR_MAX_ENDPOINTS}, 1000; 1 to 100,000)
  * @param rankedWindows number of windows, including the current window, for which the aggregator
@@ -184,13 +184,13 @@ public record AggregatorConfig(
       return RecordPlace.parseAll(value);
     } catch (IllegalArgumentException malformed) {
       throw new Settings.InvalidSettingException(
-          variable + " is '" + value + "'; it " + malformed.getMessage());
+          variable + " " + malformed.getMessage() + ", but is '" + value + "'");
     }
   }
 
   private static void require(boolean kept, String name, String rule, Object value) {
     if (!kept) {
-      throw new Settings.InvalidSettingException(name + " is '" + value + "'; it " + rule);
+      throw new Settings.InvalidSettingException(name + " " + rule + ", but is '" + value + "'");
     }
   }
 

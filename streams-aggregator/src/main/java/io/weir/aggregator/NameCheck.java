@@ -55,8 +55,8 @@ final class NameCheck {
   /**
    * Waits until Kafka has removed every member with the same name and another data folder.
    *
-   * @throws AggregatorStartException if Kafka does not answer, or does not remove such a member
-   *     because it is alive
+   * @throws AggregatorStartException if Kafka does not answer, or does not remove the member
+   *     because the member is alive
    */
   static void requireUnique(StreamsSettings settings) throws AggregatorStartException {
     try (Admin admin = connect(settings)) {

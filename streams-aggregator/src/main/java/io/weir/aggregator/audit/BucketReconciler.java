@@ -168,7 +168,7 @@ public final class BucketReconciler {
     AccuracyFigures.Policy figures = accuracy.ofBucket(charge.bucket());
     BucketAudit audit = audits.find(charge.bucket());
     if (audit == null) {
-      // A bucket without an audit is full, so no tokens can be returned. If such a bucket never
+      // A bucket without an audit is full, so no tokens can be returned. If the bucket never
       // refills, Kafka has already deleted its records.
       if (differenceTokens < 0 || !limit.refills()) {
         return;
@@ -279,7 +279,7 @@ public final class BucketReconciler {
   }
 
   /**
-   * Examines the buckets whose timers are due. Finds charges that were never recorded, and deletes
+   * Examines the buckets with due timers. Finds charges that were never recorded, and deletes
    * expired audits. After a start, first visits every bucket to find due corrections, because the
    * queue of due corrections is not stored.
    *
@@ -350,7 +350,7 @@ public final class BucketReconciler {
    * Begins a restoration, which publishes every live bucket again. The new restoration includes a
    * restoration in progress. Calls that were decided before the loss have times before {@code
    * loss.foundAtEpochMillis()}, because both times are from the cache's clock. If that time is too
-   * far in the future, the node did not know the cache's clock. It is then reduced.
+   * far in the future, the node did not know the cache's clock. This method then reduces the time.
    */
   public void beginRestoration(CacheLoss loss) {
     long now = time.nowEpochMillis();

@@ -109,12 +109,12 @@ final class CacheRestoration {
     return isAllPublished;
   }
 
-  /** Returns the number of buckets whose corrections have been published. */
+  /** Returns the number of published corrections. */
   long buckets() {
     return buckets;
   }
 
-  /** Counts a bucket whose correction has been published. */
+  /** Counts a published correction. */
   void countBucket() {
     buckets++;
   }

@@ -38,8 +38,8 @@ final class LateUsage {
    * The content of one adjustment.
    *
    * @param tally the sum of the adjustment's calls and settlements
-   * @param ownPeriod the billing period of the first call or settlement, which is used if the row
-   *     does not exist yet; null if it is the month in UTC
+   * @param ownPeriod the billing period of the first call or settlement; null if it is the month in
+   *     UTC. It is used if the row does not exist yet
    */
   record Late(UsageTally tally, @Nullable BillingPeriod ownPeriod) {}
 

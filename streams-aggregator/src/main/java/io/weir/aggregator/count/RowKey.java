@@ -12,14 +12,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The key of one row of the ledger. The bytes of a key begin with the start of the window in
- * big-endian order, so a store returns rows in the order in which their windows close. The names
+ * big-endian order. So a store returns rows in the order in which their windows close. The names
  * follow. Each name is preceded by its length, so that different keys have different bytes.
  *
  * @param windowStartEpochMillis first millisecond of the window
  * @param client the client of the calls
  * @param meter the meter of the calls
- * @param endpoint the endpoint of the calls; empty for the others row, which sums all endpoints of
- *     the client and meter that have no row of their own. The endpoint of a call is never empty
+ * @param endpoint the endpoint of the calls; empty for the others row. The others row sums all
+ *     endpoints of the client and meter that have no row of their own. The endpoint of a call is
+ *     never empty
  */
 record RowKey(long windowStartEpochMillis, String client, String meter, String endpoint) {
 

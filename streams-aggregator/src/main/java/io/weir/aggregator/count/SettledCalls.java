@@ -89,7 +89,8 @@ final class SettledCalls {
     int space = known.indexOf(' ');
     UsagePosition position = UsagePosition.parse(known.substring(space + 1));
     if (position == null) {
-      throw new IllegalStateException("invalid stored position of a settlement: '" + known + "'");
+      throw new IllegalStateException(
+          "the stored position of a settlement is invalid: '" + known + "'");
     }
     return new Standing(Long.parseLong(known.substring(0, space)), position);
   }

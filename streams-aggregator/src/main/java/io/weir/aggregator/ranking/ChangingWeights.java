@@ -51,8 +51,8 @@ final class ChangingWeights {
   }
 
   /**
-   * Adds the changes of those names of another instance that begin with a prefix. Removes the
-   * prefix from the names.
+   * Adds the changes of another instance's names that begin with a prefix. Removes the prefix from
+   * the names.
    */
   void addWithPrefix(String prefix, ChangingWeights other) {
     increases.addWithPrefix(prefix, other.increases);
@@ -75,7 +75,7 @@ final class ChangingWeights {
     Map<String, PartitionWeights.Weight> weights = new HashMap<>();
     increases.forEach((name, sum) -> weights.put(name, new PartitionWeights.Weight(sum, 0)));
     if (decreases != null) {
-      // includes names whose increases are only in another partition
+      // includes names with increases only in another partition
       decreases.forEach(
           (name, sum) ->
               weights.merge(

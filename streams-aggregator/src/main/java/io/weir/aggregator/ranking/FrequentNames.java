@@ -16,7 +16,7 @@ import org.apache.datasketches.frequencies.ItemsSketch;
  * the sum of all weights. Not thread-safe.
  */
 final class FrequentNames {
-  /** Maximum total weight in a sketch; the sum of two such totals is within int64. */
+  /** Maximum total weight in a sketch. The sum of two totals is within int64. */
   private static final long MAX_WEIGHT = 1L << 61;
 
   private final ItemsSketch<Name> sketch;
@@ -56,8 +56,8 @@ final class FrequentNames {
   }
 
   /**
-   * Adds the weights of those names of another sketch that begin with a prefix. Removes the prefix
-   * from the names.
+   * Adds the weights of another sketch's names that begin with a prefix. Removes the prefix from
+   * the names.
    */
   void addWithPrefix(String prefix, FrequentNames other) {
     other.forEach(

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A name in a sketch, with a hash that a client cannot predict. Clients choose names, and could
- * choose names with the same {@link String#hashCode}. Such names would form one chain in the
+ * choose names with the same {@link String#hashCode}. These names would form one chain in the
  * sketch's hash table. The sketch would become slow, and would fail with more than 1,024 names in
  * the chain. Immutable.
  */

@@ -7,8 +7,8 @@ import java.util.Map;
  * The greatest figures of one partition, summed over the selected windows. Immutable.
  *
  * @param weights weights by name; names are encoded as in the keys of the state topic
- * @param increaseError maximum difference between the increase of a name and its lower bound, which
- *     is 0 for a name without a weight; 0 if all lower bounds are exact
+ * @param increaseError maximum difference between the increase of a name and its lower bound; 0 if
+ *     all lower bounds are exact. A name without a weight has the lower bound 0
  * @param decreaseError maximum difference between the decrease of a name and its lower bound; 0 if
  *     all lower bounds are exact
  */

@@ -37,7 +37,7 @@ public final class Rankings implements TableObserver {
    *
    * @param store the table
    * @param window length of a ledger window
-   * @param ranked number of ranked windows, including the current one; positive
+   * @param ranked number of ranked windows, including the current window; positive
    * @param maxAhead maximum time by which a call's decision time may be later than the broker's
    *     time; the rankings keep older windows for this additional time
    */

@@ -17,16 +17,16 @@ import java.util.function.ToLongFunction;
 
 /**
  * The accuracy figures in {@code /metrics}, summed over the partitions that this instance counts.
- * When a partition moves, its figures move too. Thread-safe.
+ * When a partition moves to another instance, its figures move with it. Thread-safe.
  */
 final class AccuracyMetrics {
   /**
-   * Maximum number of policies with their own label. A policy file has at most this many, but
-   * renamed and removed policies remain in the records.
+   * Maximum number of policies with their own label. A policy file has at most this number of
+   * policies, but the records also contain renamed and removed policies.
    */
   static final int MAX_POLICIES = 1_000;
 
-  /** The label of all other policies, as in the records. */
+  /** The label of all other policies. The records use the same name. */
   static final String OTHER = "(other)";
 
   private final MeterRegistry registry;
@@ -41,13 +41,13 @@ final class AccuracyMetrics {
               "weir.corrections.published",
               this,
               metrics -> metrics.sum.corrections().getOrDefault(cause, 0L))
-          .description("corrections published for partitions counted here, by cause")
+          .description("corrections published for partitions that this instance counts, by cause")
           .tag("reason", cause.wireName())
           .register(registry);
     }
   }
 
-  /** Replaces the figures by the newest ones of the partitions counted here. */
+  /** Replaces the figures with the newest figures of the partitions that this instance counts. */
   synchronized void update(Collection<PartitionAccuracy> here) {
     sum = AccuracySum.of(here);
     Map<String, Figures> next = new HashMap<>();
@@ -70,17 +70,17 @@ final class AccuracyMetrics {
       counter(
           label,
           "weir.wrongly.admitted",
-          "calls that the cache admitted and should have denied according to the records",
+          "calls that the cache admitted but should have denied, according to the records",
           Figures::wronglyAdmitted);
       counter(
           label,
           "weir.wrongly.denied",
-          "calls that the cache denied and should have admitted according to the records",
+          "calls that the cache denied but should have admitted, according to the records",
           Figures::wronglyDenied);
       counter(
           label,
           "weir.outage.tokens",
-          "tokens of calls admitted without the cache",
+          "tokens of calls that were admitted without the cache",
           Figures::outageTokens);
       gauge(
           label,
@@ -90,7 +90,7 @@ final class AccuracyMetrics {
       gauge(
           label,
           "weir.outage.open.tokens",
-          "tokens of calls admitted without the cache and not yet charged in it",
+          "tokens of calls that were admitted without the cache and that the cache has not yet charged",
           Figures::outageOpenTokens);
     }
     return label;

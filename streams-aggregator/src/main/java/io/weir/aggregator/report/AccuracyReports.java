@@ -26,19 +26,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The report {@code /v1/accuracy}: how accurate the cache's decisions were, over all partitions.
- * Thread-safe.
+ * The report {@code /v1/accuracy}, which shows the accuracy of the cache's decisions in all
+ * partitions. Thread-safe.
  */
 final class AccuracyReports {
   /**
    * Internal path at which an aggregator returns the accuracy records of its own partitions to
-   * another.
+   * another aggregator.
    */
   static final String INTERNAL_PATH = "/internal/v1/accuracy";
 
   private static final Logger LOG = LoggerFactory.getLogger(AccuracyReports.class);
 
-  /** Number of digits after the decimal point; six resolve one call in a hundred million. */
+  /**
+   * Number of digits after the decimal point. With six digits, a percentage shows one call in a
+   * hundred million.
+   */
   private static final int PERCENT_DIGITS = 6;
 
   private final UsageTable table;
@@ -53,13 +56,16 @@ final class AccuracyReports {
     this.partitions = partitions;
   }
 
-  /** The partitions for which an aggregator answered, and their records. */
+  /** The partitions for which an aggregator has responded, with their records. */
   private static final class Gathered {
     final SortedSet<Integer> partitions = new TreeSet<>();
     final SortedMap<Integer, PartitionAccuracy> records = new TreeMap<>();
   }
 
-  /** Returns the response for all partitions that respond within a few seconds. */
+  /**
+   * Returns the response with the figures of all partitions for which an aggregator responds within
+   * a few seconds.
+   */
   Answer fleet(RequestOrigin origin) throws InterruptedException {
     Gathered gathered = here();
     if (gathered.partitions.size() < partitions) {
@@ -76,7 +82,10 @@ final class AccuracyReports {
     return Answer.json(200, document(gathered.records, missing));
   }
 
-  /** Returns the response to another aggregator: the records of the partitions on this instance. */
+  /**
+   * Returns the response to another aggregator, which contains the records of the partitions on
+   * this instance.
+   */
   Answer local() throws InterruptedException {
     Gathered gathered = here();
     List<Object> records = new ArrayList<>();
@@ -99,7 +108,7 @@ final class AccuracyReports {
         }
         gathered.partitions.add(partition);
       } catch (ProblemException unavailable) {
-        LOG.debug("partition not readable partition={}", partition, unavailable);
+        LOG.debug("cannot read partition={}", partition, unavailable);
       }
     }
     return gathered;
@@ -121,7 +130,10 @@ final class AccuracyReports {
   }
 
   /**
-   * Returns the document for partitions; lists those for which no aggregator answered as missing.
+   * Returns the document of the report.
+   *
+   * @param records the records by partition
+   * @param missing the partitions for which no aggregator has responded
    */
   static Map<String, Object> document(
       SortedMap<Integer, PartitionAccuracy> records, List<Integer> missing) {
@@ -167,7 +179,10 @@ final class AccuracyReports {
     return members;
   }
 
-  /** Returns a part as a percentage of the whole, rounded half up; null if the whole is zero. */
+  /**
+   * Returns a part as a percentage of the whole, rounded half up. Returns null if the whole is
+   * zero.
+   */
   static @Nullable BigDecimal percent(long part, long whole) {
     return whole == 0
         ? null

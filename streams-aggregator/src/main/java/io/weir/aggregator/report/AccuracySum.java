@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param policies figures by policy name
  * @param corrections number of corrections by cause; contains every cause
- * @param delays number of corrections by class of delay, see {@link PartitionAccuracy#delays}
+ * @param delays number of corrections by class of delay; see {@link PartitionAccuracy#delays}
  */
 record AccuracySum(
     SortedMap<String, Figures> policies, Map<Cause, Long> corrections, List<Long> delays) {
@@ -30,7 +30,7 @@ record AccuracySum(
     delays = List.copyOf(delays);
   }
 
-  /** Sums the figures of partitions, which must be distinct. */
+  /** Sums the figures of different partitions. */
   static AccuracySum of(Collection<PartitionAccuracy> partitions) {
     SortedMap<String, Figures> policies = new TreeMap<>();
     Map<Cause, Long> corrections = new EnumMap<>(Cause.class);
@@ -66,11 +66,13 @@ record AccuracySum(
   }
 
   /**
-   * Returns the upper bound, in milliseconds, of the class that contains a percentile of the
-   * delays. Example: with 98 delays up to 100 ms and 2 up to 250 ms, the 99th percentile is 250.
+   * Returns a percentile of the delays, rounded up to the upper bound of its class, in
+   * milliseconds. Example: with 98 delays up to 100 ms and 2 delays up to 250 ms, the 99th
+   * percentile is 250.
    *
-   * @param percent 1 to 100
-   * @return null if there are no delays, or if the class is the last one, which has no bound
+   * @param percent the percentile, 1 to 100
+   * @return the percentile; null if there are no delays, or if it is in the last class, which has
+   *     no upper bound
    */
   @Nullable Long delayMillis(int percent) {
     long rank = -Math.floorDiv(-delayCount() * percent, 100L); // rounded up

@@ -4,7 +4,7 @@ package io.weir.aggregator.report;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The response to a request, ready to be sent.
+ * The complete response to a request.
  *
  * @param status HTTP status
  * @param mediaType media type of the body
@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param position position up to which the report includes calls; null if this is not a report
  * @param nextPage cursor of the next page; null if there is none
  */
-@SuppressWarnings("ArrayRecordComponent") // never compared, never changed
+@SuppressWarnings("ArrayRecordComponent") // arrays are never compared or changed
 record Answer(
     int status,
     String mediaType,

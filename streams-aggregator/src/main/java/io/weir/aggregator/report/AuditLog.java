@@ -15,7 +15,7 @@ import org.apache.kafka.common.KafkaException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A reader of ranges of the calls topic, with a new consumer for each range. Thread-safe. */
+/** A reader of ranges of the calls topic. It uses a new consumer for each range. Thread-safe. */
 final class AuditLog {
   private static final Logger LOG = LoggerFactory.getLogger(AuditLog.class);
   private static final Duration POLL = Duration.ofMillis(200);
@@ -25,22 +25,22 @@ final class AuditLog {
   private final KafkaConnection kafka;
   private final AtomicLong readings = new AtomicLong();
 
-  /** The reason why reading ended. */
+  /** The reason for the end of a read. */
   enum End {
-    /** All records present at the start have been read. */
+    /** The read has reached the end that the log had when the read began. */
     LOG_END,
-    /** The caller wanted no more records. */
+    /** The caller requested no more records. */
     ENOUGH,
     /** The time limit was reached. */
     TIME_UP
   }
 
   /**
-   * The position at which reading begins.
+   * The position at which a read begins.
    *
-   * @param offset offset of the first record; −1 to begin by time
-   * @param atEpochMillis used if the offset is −1: reading begins with the first record that the
-   *     broker appended at this time or later
+   * @param offset offset of the first record; −1 to begin at a time
+   * @param atEpochMillis the time at which to begin if the offset is −1. The read begins with the
+   *     first record that the broker appended at or after this time
    */
   record Start(long offset, long atEpochMillis) {}
 
@@ -83,9 +83,10 @@ final class AuditLog {
       }
       return End.LOG_END;
     } catch (KafkaException unavailable) {
-      LOG.warn("audit log not readable partition={}", partition, unavailable);
+      LOG.warn("cannot read the audit log partition={}", partition, unavailable);
       throw new ProblemException(
-          Problem.partitionUnavailable(partition, "the audit log is temporarily unreadable"));
+          Problem.partitionUnavailable(
+              partition, "the aggregator cannot read the audit log at present"));
     }
   }
 

@@ -7,17 +7,17 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * The batches of one journal (node and epoch) that a reader of the audit log has read, and their
- * low watermark. Not thread-safe.
+ * The batches of one journal epoch that a reader of the audit log has read, and their low
+ * watermark. Not thread-safe.
  *
- * <p>Batches arrive in the order of their numbers, except for replays and rare overtaking. So one
- * run of consecutive numbers and a few separate numbers represent all batches.
+ * <p>Batches normally arrive in the order of their numbers. So one run of consecutive numbers and a
+ * few separate numbers represent all batches.
  */
 final class BatchTrail {
-  /** Maximum number of separate numbers; if there are more, the smallest is forgotten. */
+  /** Maximum number of separate numbers. If there are more, the smallest number is removed. */
   static final int MAX_APART = 64;
 
-  /** The run contains the numbers after this one, up to {@link #through}. */
+  /** The number before the run. The run contains the numbers from base + 1 to {@link #through}. */
   private long base;
 
   private long through;
@@ -41,8 +41,9 @@ final class BatchTrail {
   /**
    * Adds a record.
    *
-   * @param atEpochMillis the broker's time of the record; a greater low watermark is reduced to it
-   * @return whether its lines are new
+   * @param atEpochMillis the broker's time of the record; a later low watermark is reduced to this
+   *     time
+   * @return whether the lines of the record are new
    */
   boolean take(BatchHeader header, long atEpochMillis) {
     long sequence = header.batchSequence();
@@ -68,7 +69,7 @@ final class BatchTrail {
     return isNew;
   }
 
-  /** Returns whether every call that the node decided before a time has been read. */
+  /** Returns whether all calls that the node decided before a time have been read. */
   boolean hasPassed(long epochMillis) {
     return departed || lowWatermarkEpochMillis >= epochMillis;
   }
@@ -93,7 +94,7 @@ final class BatchTrail {
   static BatchTrail parse(String text) {
     String[] parts = text.split("\\.", -1);
     if (parts.length != 5) {
-      throw new IllegalArgumentException("not a trail: " + text);
+      throw new IllegalArgumentException("a trail must have 5 parts, but is '" + text + "'");
     }
     BatchTrail trail =
         new BatchTrail(

@@ -12,9 +12,9 @@ import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.thread.Scheduler;
 
 /**
- * A handler that closes the connection if a request with a body is not answered within {@link
- * SlowHeads#READ_LIMIT}. The few requests with a body are answered as soon as it has arrived.
- * Thread-safe.
+ * A handler that closes the connection if the response to a request with a body does not follow
+ * within {@link SlowHeads#READ_LIMIT}. The response normally follows immediately after the arrival
+ * of the body. Thread-safe.
  */
 final class BodyDeadline extends Handler.Wrapper {
   @Override

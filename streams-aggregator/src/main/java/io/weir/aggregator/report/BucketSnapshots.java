@@ -10,8 +10,8 @@ interface BucketSnapshots {
    * The snapshots of a client's buckets.
    *
    * @param snapshots the live buckets, by key
-   * @param isCopy whether they come from a copy of another instance's state
-   * @param lagRecords number of changelog records that the copy lacks; 0 if it is not a copy
+   * @param isCopy whether the snapshots are from a copy of another instance's state
+   * @param lagRecords number of changelog records that the copy lacks; 0 if the state is not a copy
    */
   record Found(List<BucketSnapshot> snapshots, boolean isCopy, long lagRecords) {
     public Found {
@@ -25,7 +25,7 @@ interface BucketSnapshots {
    * @param partition the client's partition
    * @param atMost maximum number of buckets
    * @throws ProblemException if this instance neither counts the partition nor has a nearly
-   *     complete copy of it
+   *     complete copy of the partition's state
    */
   Found ofClient(int partition, String client, int atMost);
 }

@@ -12,12 +12,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The division of a report's time into half-open buckets, with boundaries by the wall clock of a
- * time zone. A day may have 23, 24 or 25 hours. Buckets of a fixed length start again at each
- * midnight, so on the day of a clock change the last one may be shorter.
+ * The division of a report's time into half-open buckets. The local time of a time zone determines
+ * the boundaries. A day may have 23, 24 or 25 hours. Buckets of a fixed length start again at each
+ * midnight. So on the day of a clock change, the last bucket may be shorter.
  */
 sealed interface Buckets {
-  /** Maximum number of buckets in a report: 400 days of quarter hours. */
+  /** Maximum number of buckets in a report. It is sufficient for 400 days of quarter hours. */
   int MAX_BUCKETS = 40_000;
 
   /** Buckets of a fixed length that divides a day. */
@@ -33,20 +33,22 @@ sealed interface Buckets {
   record Total() implements Buckets {}
 
   /**
-   * The billing periods recorded with the usage. They are whole periods of the client's own
-   * calendar, independent of the report's time zone.
+   * Buckets that are the billing periods recorded with the usage. They are whole periods of the
+   * client's own calendar, and do not depend on the report's time zone.
    */
   record BillingPeriods() implements Buckets {
-    /** Upper bound of the length of a billing period: 31 days, and one day for clock changes. */
+    /**
+     * Upper bound of the length of a billing period. It is 31 days, plus one day for clock changes.
+     */
     static final Duration LONGEST = Duration.ofDays(32);
   }
 
   /**
    * Parses {@code P1D}, {@code P1M}, {@code total}, {@code billing-period} or an ISO duration.
    *
-   * @param atom size of a ledger window
-   * @return null if the text is none of these, or if the duration is not a multiple of the ledger
-   *     window that divides a day
+   * @param atom length of a ledger window
+   * @return the division; null if the text is none of these, or if the duration is not a multiple
+   *     of the ledger window that divides a day
    */
   static @Nullable Buckets parse(String text, Duration atom) {
     return switch (text) {
@@ -72,12 +74,13 @@ sealed interface Buckets {
   }
 
   /**
-   * Returns the boundaries of the buckets between {@code from} and {@code to}; the first is {@code
-   * from} and the last is {@code to}.
+   * Returns the boundaries of the buckets between {@code from} and {@code to}. The first boundary
+   * is {@code from} and the last boundary is {@code to}.
    *
-   * @return at least two ascending times; null if there would be more than {@link #MAX_BUCKETS}
-   * @throws IllegalStateException if the buckets are billing periods, whose boundaries are recorded
-   *     with the usage
+   * @return at least two times in ascending order; null if there would be more than {@link
+   *     #MAX_BUCKETS} buckets
+   * @throws IllegalStateException if the buckets are billing periods, because their boundaries are
+   *     recorded with the usage
    */
   default @Nullable List<Instant> boundaries(Instant from, Instant to, ZoneId zone) {
     List<Instant> boundaries = new ArrayList<>();
@@ -112,8 +115,9 @@ sealed interface Buckets {
       return next.isBefore(nextMidnight) ? next : nextMidnight;
     }
     if (this instanceof BillingPeriods) {
-      throw new IllegalStateException("billing periods are recorded with the usage");
+      throw new IllegalStateException(
+          "the boundaries of billing periods are recorded with the usage and are not computed");
     }
-    return moment.plusYears(1_000); // Total: after every report's end
+    return moment.plusYears(1_000); // Total: a time after the end of every report
   }
 }

@@ -13,12 +13,12 @@ import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * The connection of a request without a body, before its response begins. Not thread-safe.
+ * The connection of a request without a body, before the response begins. Not thread-safe.
  *
- * <p>Jetty does not read from a connection between a request and its response. So it does not
- * detect that the client has closed the connection. {@link #isClosed} reads from it. If the client
- * has already sent its next request, that request is lost, so the connection is closed after the
- * response.
+ * <p>Jetty does not read from a connection between a request and its response. So Jetty does not
+ * detect that the client has closed the connection. {@link #isClosed} reads from the connection to
+ * detect this. If the client has already sent its next request, that request is lost. The server
+ * then closes the connection after the response.
  */
 final class CallerConnection {
   static final String ATTRIBUTE = CallerConnection.class.getName();
@@ -44,7 +44,10 @@ final class CallerConnection {
     }
   }
 
-  /** Returns whether the client has closed the connection or its sending half. Never blocks. */
+  /**
+   * Returns whether the client has closed the connection or the client's sending half. Never
+   * blocks.
+   */
   boolean isClosed() {
     if (!endPoint.isOpen() || endPoint.isInputShutdown()) {
       return true;

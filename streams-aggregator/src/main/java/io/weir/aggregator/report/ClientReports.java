@@ -18,8 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The report {@code /v1/clients}: the clients with usage, from all partitions of all aggregators.
- * Thread-safe.
+ * The report {@code /v1/clients}, which lists the clients with usage in all partitions. It queries
+ * other aggregators for their partitions. Thread-safe.
  */
 final class ClientReports {
   static final String PATH = "/v1/clients";
@@ -38,7 +38,7 @@ final class ClientReports {
   /**
    * Creates the reports.
    *
-   * @param others returns the currently known other aggregators
+   * @param others returns the other aggregators that are currently known
    */
   ClientReports(
       UsageTable table,
@@ -56,8 +56,8 @@ final class ClientReports {
   /** The names found and the partitions searched. */
   private static final class Found {
     /**
-     * Ordered by key. Each partition returns its first names in this order, so all are cut at the
-     * same key.
+     * The names in the order of their keys. Each partition returns its first names in this order,
+     * so the first names of all partitions together are complete.
      */
     final SortedSet<String> clients =
         new TreeSet<>(Comparator.comparing((String name) -> UsageStateCodec.prefix(name)));
@@ -69,7 +69,7 @@ final class ClientReports {
   /**
    * Returns the first names that begin with a prefix.
    *
-   * @param pathAndQuery path and query of the request, for other aggregators
+   * @param pathAndQuery path and query of the request, which is forwarded to other aggregators
    * @param origin the origin of the request; a forwarded request is not forwarded again
    * @param caller the caller, for the fair scheduling of reports
    */
@@ -119,7 +119,7 @@ final class ClientReports {
       if (unavailable.problem().missingPartitions().isEmpty()) {
         throw unavailable;
       }
-      LOG.debug("partition not readable partition={}", partition, unavailable);
+      LOG.debug("cannot read partition={}", partition, unavailable);
     }
   }
 }

@@ -19,30 +19,34 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The routes for one client. This instance answers a request if it has the client's partition;
- * otherwise it forwards the request, once, to an aggregator that has it. Thread-safe.
+ * The routes of the reports API that concern one client. If this instance has the client's
+ * partition, it responds to the request. Otherwise it forwards the request to an aggregator that
+ * has the partition. A forwarded request is not forwarded again. Thread-safe.
  */
 final class ClientRoutes {
-  /** Timeout of another aggregator, in addition to its wait for positions. */
+  /**
+   * Timeout of the response of another aggregator. The other aggregator's wait for positions is
+   * added.
+   */
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   /**
-   * Maximum time of the search for an aggregator that has the partition; it may be this one during
-   * its start.
+   * Maximum duration of the search for an aggregator that has the partition. While this instance
+   * starts, it may itself be that aggregator.
    */
   private static final Duration MISSING_TIMEOUT = Duration.ofSeconds(5);
 
   private static final long RETRY_PAUSE_MILLIS = 200;
 
   /**
-   * Time after which the request is also sent to the next aggregator. A report takes a few
-   * milliseconds unless the aggregator is suspended.
+   * Time without a response after which the request is also sent to the next aggregator. A report
+   * takes a few milliseconds unless the aggregator is suspended.
    */
   private static final Duration SLOW_AFTER = Duration.ofSeconds(1);
 
   /**
-   * Timeout of another aggregator for a list of events; includes queueing and reading the audit
-   * log.
+   * Timeout of the response of another aggregator with a list of events. It includes the time in
+   * the queue and the time to read the audit log.
    */
   private static final Duration EVENTS_TIMEOUT = Duration.ofSeconds(12);
 
@@ -87,7 +91,7 @@ final class ClientRoutes {
     String positions = ctx.header(ReportServer.POSITION_HEADER);
     int awaited =
         UsageReports.parse(positions)
-            .size(); // refuses malformed positions here, before the request is forwarded
+            .size(); // refuses malformed positions before the request is forwarded
     String accept = mediaType(ctx.header("Accept"));
     int partition = partitionOf(query.client());
     answer(
@@ -106,8 +110,8 @@ final class ClientRoutes {
   }
 
   /**
-   * Returns the current buckets from the instance that counts the client's partition, because its
-   * state is newest; otherwise from a copy.
+   * Sends a client's current buckets. If possible, they are from the instance that counts the
+   * client's partition, because its state is the newest. Otherwise they are from a copy.
    */
   void current(Context ctx) throws InterruptedException {
     new Parameters(ctx.queryParamMap()).onlyKnown(Set.of());
@@ -145,14 +149,15 @@ final class ClientRoutes {
   }
 
   /**
-   * Refuses a client that the token does not permit. Looks nothing up, so the response is the same
-   * whether or not the client exists.
+   * Refuses the request if the token does not give access to the client. Does not check whether the
+   * client exists, so the response does not reveal it.
    */
   private static void requireMayRead(Context ctx, String client) {
     if (!AccessHandler.grantOf(ctx.req()::getAttribute).mayRead(client)) {
       throw new ProblemException(
           Problem.of(
-              ProblemReason.NOT_ALLOWED, "the token does not permit reading this client's usage"));
+              ProblemReason.NOT_ALLOWED,
+              "the token does not give access to the usage of this client"));
     }
   }
 
@@ -181,8 +186,8 @@ final class ClientRoutes {
   }
 
   /**
-   * Answers from this instance if possible, otherwise from another one; retries up to {@link
-   * #MISSING_TIMEOUT} if no aggregator has the partition.
+   * Sends the response of this instance if it has the partition, otherwise the response of another
+   * aggregator. If no aggregator has the partition, tries again for up to {@link #MISSING_TIMEOUT}.
    */
   private void answer(
       Context ctx, int partition, PeerReports.ForwardedRequest forwarded, Local local)
@@ -205,7 +210,8 @@ final class ClientRoutes {
       }
       if (System.nanoTime() - end > 0) {
         throw new ProblemException(
-            Problem.partitionUnavailable(partition, "no aggregator that has it responds"));
+            Problem.partitionUnavailable(
+                partition, "no aggregator that has this partition has responded"));
       }
       TimeUnit.MILLISECONDS.sleep(RETRY_PAUSE_MILLIS);
     }

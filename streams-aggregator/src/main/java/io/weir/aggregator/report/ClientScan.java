@@ -10,8 +10,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A scan of the names of clients in the table. One seek per client skips all its other keys. Keys
- * other than those of usage rows are skipped. Not thread-safe.
+ * A scan of the table that collects the names of clients. After the first key of a client, one seek
+ * skips all other keys of the client. Keys that are not keys of usage rows are skipped. Not
+ * thread-safe.
  */
 final class ClientScan implements TableStore.Visitor {
   private final String prefix;
@@ -21,7 +22,7 @@ final class ClientScan implements TableStore.Visitor {
   /**
    * Creates a scan.
    *
-   * @param prefix prefix of the names; empty for all
+   * @param prefix prefix of the names; empty for all names
    * @param max maximum number of names
    */
   ClientScan(String prefix, int max) {
@@ -34,7 +35,7 @@ final class ClientScan implements TableStore.Visitor {
     return key(prefix);
   }
 
-  /** Returns the exclusive end of the keys to visit: encoded names are ASCII. */
+  /** Returns the end of the keys to visit, exclusive. Encoded names are ASCII. */
   byte[] to() {
     return key(prefix + '\u007f');
   }

@@ -13,16 +13,16 @@ import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Formats the completeness of reports and partitions. Stateless. */
+/** Functions that format the completeness of reports and partitions. Stateless. */
 final class Completeness {
   private Completeness() {}
 
   /**
    * Returns the completeness block of a report on one partition.
    *
-   * @param progress progress of the partition; null if nothing of it has been counted
+   * @param progress progress of the partition; null if no record of the partition has been counted
    * @param to end of the report
-   * @param isComplete whether every window of the report is closed and lacks no call
+   * @param isComplete whether all windows of the report are closed and complete
    * @param lateness maximum lateness of calls
    */
   static Map<String, Object> ofReport(
@@ -44,7 +44,7 @@ final class Completeness {
     return block;
   }
 
-  /** Returns one partition's entry in {@code /v1/completeness}. */
+  /** Returns the entry of one partition in {@code /v1/completeness}. */
   static Map<String, Object> ofPartition(
       int partition, @Nullable PartitionProgress progress, Instant now) {
     Map<String, Object> block = new LinkedHashMap<>();
@@ -98,7 +98,10 @@ final class Completeness {
     return partition + ":" + (progress == null ? -1 : progress.offset());
   }
 
-  /** Returns the age of the watermark; null before the first low watermark of a node. */
+  /**
+   * Returns the age of the watermark in milliseconds. Returns null before the first low watermark
+   * of a node.
+   */
   private static @Nullable Long lag(@Nullable PartitionProgress progress, Instant now) {
     return progress == null || progress.watermarkEpochMillis() == 0
         ? null

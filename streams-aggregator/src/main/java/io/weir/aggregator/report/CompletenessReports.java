@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The report {@code /v1/completeness}: the progress of all partitions of all aggregators.
- * Thread-safe.
+ * The report {@code /v1/completeness}, which shows the progress of all partitions. It queries other
+ * aggregators for their partitions. Thread-safe.
  */
 final class CompletenessReports {
   static final String PATH = "/v1/completeness";
@@ -35,7 +35,7 @@ final class CompletenessReports {
   }
 
   /**
-   * Returns the response.
+   * Returns the response to a request.
    *
    * @param origin the origin of the request; a forwarded request is not forwarded again
    */
@@ -72,7 +72,7 @@ final class CompletenessReports {
       block.put("up_to_date", freshness == Freshness.UP_TO_DATE);
       found.put(partition, block);
     } catch (ProblemException unavailable) {
-      LOG.debug("partition not readable partition={}", partition, unavailable);
+      LOG.debug("cannot read partition={}", partition, unavailable);
     }
   }
 }

@@ -13,12 +13,16 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The report of a client's live buckets, according to the records and to the cache. Thread-safe.
+ * The report of a client's live buckets. It shows each bucket according to the records and
+ * according to the cache. Thread-safe.
  */
 final class CurrentReports {
   private static final long MICROS_PER_MILLI = 1_000;
 
-  /** Maximum number of buckets in a response; {@code has_more} shows whether there are more. */
+  /**
+   * Maximum number of buckets in a response. The member {@code has_more} shows whether there are
+   * more.
+   */
   static final int MAX_BUCKETS = 1_000;
 
   private final BucketSnapshots source;
@@ -29,7 +33,10 @@ final class CurrentReports {
     this.cache = cache;
   }
 
-  /** Returns the response for a client whose partition this instance counts or copies. */
+  /**
+   * Returns the response for a client. This instance must count the client's partition or have a
+   * copy of its state.
+   */
   Answer answer(int partition, String client, Instant now) {
     BucketSnapshots.Found found = source.ofClient(partition, client, MAX_BUCKETS + 1);
     Map<String, Object> document = document(client, found.snapshots(), cache, now);
@@ -40,7 +47,7 @@ final class CurrentReports {
     return Answer.json(200, document);
   }
 
-  /** Returns the document of a client's buckets, without those whose period has ended. */
+  /** Returns the document of a client's buckets. It omits buckets whose period has ended. */
   static Map<String, Object> document(
       String client, List<BucketSnapshot> snapshots, LiveCache cache, Instant now) {
     long nowEpochMicros = ChronoUnit.MICROS.between(Instant.EPOCH, now);
@@ -66,10 +73,11 @@ final class CurrentReports {
 
   private static Map<String, Object> members(
       BucketSnapshot snapshot, LiveCache.@Nullable Held held, long reportedAtEpochMicros) {
-    // compared levels are of the same time, by the cache's clock if it answers
+    // all levels must be of the same time, by the cache's clock if the cache responds
     long clockEpochMicros = held == null ? reportedAtEpochMicros : held.atEpochMicros();
     BucketLimit limit = snapshot.limit();
-    // a clock that has stepped back refills nothing, so the levels are as of the newest record
+    // after the clock has stepped back nothing refills, so the levels are of the newest record's
+    // time
     long knownEpochMicros = snapshot.knownThroughEpochMicros();
     long nowEpochMicros = Math.max(clockEpochMicros, knownEpochMicros);
     long fullAtEpochMicros = snapshot.trueFullAtEpochMicros();
@@ -104,12 +112,12 @@ final class CurrentReports {
     return members;
   }
 
-  /** Returns how many tokens the cache has charged without a known record. */
+  /** Returns the number of tokens that the cache has charged without a known record. */
   private static long onTheWay(BucketSnapshot snapshot, LiveCache.Held held) {
     return snapshot.pendingTokens() + sinceNewestStamp(snapshot, held);
   }
 
-  /** Returns the tokens charged since the newest stamp, possibly in a newer epoch. */
+  /** Returns the number of tokens charged since the newest stamp, possibly in a newer epoch. */
   private static long sinceNewestStamp(BucketSnapshot snapshot, LiveCache.Held held) {
     if (held.epoch() > snapshot.epoch()) {
       return held.chargedTokens();
@@ -119,13 +127,13 @@ final class CurrentReports {
   }
 
   /**
-   * Returns the error of the cache in tokens. Returns null if it is unknown: the cache does not
-   * report the debt of a bucket that never refills.
+   * Returns the error of the cache in tokens. Returns null if the error is unknown, because the
+   * cache does not report the debt of a bucket that never refills.
    */
   private static @Nullable Long drift(BucketSnapshot snapshot, LiveCache.Held held, long exact) {
     boolean refills = snapshot.limit().refills();
-    // the level of a bucket that refills includes charges shown by stamps; any other level is a sum
-    // of records
+    // The level of a bucket that refills includes the charges that stamps show. The level of any
+    // other bucket is a sum of records.
     long shown = refills ? 0 : snapshot.pendingTokens();
     long expected = exact - shown - sinceNewestStamp(snapshot, held);
     boolean isUnknown = !refills && expected < 0 && held.remainingTokens() == 0;
@@ -133,9 +141,10 @@ final class CurrentReports {
   }
 
   /**
-   * Returns how many tokens a bucket that never refills held at the cache's newest stamp. Before
-   * the first correction of the epoch the counter shows it. When the newest correction is
-   * confirmed, cache and records agree. In between it is unknown, and this method returns null.
+   * Returns the content of a bucket that never refills at the cache's newest stamp, in tokens.
+   * Before the first correction of the epoch, the counter shows the content. When the newest
+   * correction is confirmed, cache and records agree. At other times the content is unknown, and
+   * this method returns null.
    */
   private static @Nullable Long usedInCache(BucketSnapshot snapshot) {
     long capacity = snapshot.limit().capacityTokens();

@@ -8,14 +8,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The cursor of the next page of an event list: the interval of the first page, the next line, and
- * the state of each journal. With that state, a batch replayed after the page's end is listed only
- * once.
+ * The cursor of the next page of an event list. It contains the interval of the first page, the
+ * next line, and the state of each journal. Because of this state, the pages list a batch only
+ * once, even if the batch is replayed after the end of a page.
  *
- * @param fromEpochMillis inclusive start of the list
- * @param toEpochMillis exclusive end of the list
+ * @param fromEpochMillis start of the list's interval, inclusive
+ * @param toEpochMillis end of the list's interval, exclusive
  * @param offset offset of the next record
- * @param line number of processed lines of that record
+ * @param line number of lines of the next record that were already processed
  * @param trails the text form of each journal's {@link BatchTrail}
  */
 record EventCursor(
@@ -34,7 +34,7 @@ record EventCursor(
     trails = Map.copyOf(trails);
   }
 
-  /** Parses the text form; returns null if the text is malformed. */
+  /** Parses the text form. Returns null if the text is malformed. */
   static @Nullable EventCursor parse(String text) {
     try {
       String plain = new String(Base64.getUrlDecoder().decode(text), StandardCharsets.UTF_8);

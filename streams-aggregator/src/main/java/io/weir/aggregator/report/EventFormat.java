@@ -15,7 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Formats a decision as the members of a JSON object. Stateless. */
+/** Functions that format a decision as the members of a JSON object. Stateless. */
 final class EventFormat {
   private static final long MICROS_PER_MILLI = 1_000;
 
@@ -84,10 +84,10 @@ final class EventFormat {
   }
 
   /**
-   * Returns the bucket's tokens after the decision according to the cache, or null if the stamp
-   * does not show them. The decision time is in whole milliseconds. The level is as of the end of
-   * that millisecond, because an earlier time could result in one token too few. A bucket that
-   * denied the call held less than the cost.
+   * Returns the number of tokens in the bucket after the decision, according to the cache. Returns
+   * null if the stamp does not show this number. The decision time is in whole milliseconds. The
+   * number is for the end of that millisecond, because an earlier time could result in one token
+   * too few. A bucket that denied the call had fewer tokens than the cost.
    */
   static @Nullable Long remaining(CallEvent call, Charge charge) {
     Stamp stamp = charge.stamp();
@@ -103,7 +103,7 @@ final class EventFormat {
       long level = limit.levelTokens(stamp.fullAtEpochMicros(), 0, endOfMilli);
       return charge.cost() == 0 ? Math.min(level, call.cost() - 1) : level;
     }
-    // after a correction the counter does not show the content of a bucket
+    // after a correction the counter no longer shows the content of the bucket
     return !limit.refills() && stamp.version() == 0
         ? limit.capacityTokens() - stamp.charged()
         : null;

@@ -15,10 +15,10 @@ import org.jspecify.annotations.Nullable;
  * A validated request for a list of a client's calls.
  *
  * @param client the client
- * @param fromEpochMillis earliest time of a listed decision or settlement, inclusive
- * @param toEpochMillis latest time of a listed decision or settlement, exclusive
- * @param allowed only allowed (true) or only denied calls (false); null for both
- * @param endpoint only calls of this endpoint; null for all
+ * @param fromEpochMillis start of the interval of listed decisions and settlements, inclusive
+ * @param toEpochMillis end of the interval of listed decisions and settlements, exclusive
+ * @param allowed true for only allowed calls, false for only denied calls, null for both
+ * @param endpoint the endpoint of the listed calls; null for all endpoints
  * @param limit maximum number of calls in the response
  * @param page cursor of the page; null for the first page
  */
@@ -38,13 +38,13 @@ record EventQuery(
   private static final int MAX_LIMIT = 1_000;
   private static final Duration DEFAULT_LENGTH = Duration.ofHours(1);
 
-  /** The retention of the audit log. */
+  /** Maximum length of the interval, which is the retention of the audit log. */
   private static final Duration MAX_LENGTH = Topics.LATENESS;
 
   /**
    * Validates a request.
    *
-   * @throws ProblemException if a parameter is invalid; it names the parameter
+   * @throws ProblemException if a parameter is invalid; the problem names the parameter
    */
   static EventQuery of(String client, Map<String, List<String>> given, Instant now) {
     Parameters parameters = new Parameters(given).onlyKnown(PARAMETERS);
@@ -68,7 +68,10 @@ record EventQuery(
         page);
   }
 
-  /** Returns whether the list contains a call. The time of a settlement is when it was made. */
+  /**
+   * Returns whether the list must contain a call or settlement. The time of a settlement is the
+   * time at which it was made.
+   */
   boolean holds(CallEvent call) {
     return call.client().equals(client)
         && call.happenedAtEpochMillis() >= fromEpochMillis
@@ -83,7 +86,7 @@ record EventQuery(
     }
     EventCursor page = EventCursor.parse(text);
     if (page == null) {
-      throw Parameters.bad("page", "must be the next_page of an answer");
+      throw Parameters.bad("page", "must be the next_page of a response");
     }
     return page;
   }
@@ -93,11 +96,11 @@ record EventQuery(
       case "" -> null;
       case "true" -> true;
       case "false" -> false;
-      default -> throw Parameters.bad("allowed", "must be true or false, is '" + text + "'");
+      default -> throw Parameters.bad("allowed", "must be true or false, but is '" + text + "'");
     };
   }
 
-  /** Returns a time in milliseconds, the precision of calls, rounded up. */
+  /** Returns a time in milliseconds, rounded up. Times of calls are in whole milliseconds. */
   private static long millisAtOrBehind(Instant moment) {
     return moment.plusNanos(999_999).toEpochMilli();
   }

@@ -27,13 +27,19 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The list of a client's decisions from the audit log, with the ledger row of each. Thread-safe.
+ * The report that lists a client's decisions from the audit log, with the ledger row of each
+ * decision. Thread-safe.
  */
 final class EventReports {
-  /** Maximum duration of reading for one page; the page then ends where reading stopped. */
+  /**
+   * Maximum duration of the read for one page. After it, the page ends at the last record that was
+   * read.
+   */
   static final Duration MAX_TIME = Duration.ofSeconds(5);
 
-  /** Maximum number of concurrent reads; each holds a few records of up to 4 MiB in memory. */
+  /**
+   * Maximum number of concurrent reads. Each read needs memory for a few records of up to 4 MiB.
+   */
   private static final int MAX_READINGS = 4;
 
   private static final Duration MAX_QUEUEING = Duration.ofSeconds(2);
@@ -60,7 +66,9 @@ final class EventReports {
             query.fromEpochMillis() - CountSettings.MAX_AHEAD_MILLIS);
     if (!readings.acquire(caller.name(), MAX_QUEUEING.toNanos(), caller.isGone())) {
       throw new ProblemException(
-          Problem.of(ProblemReason.BUSY, "too many reads of the audit log are in progress"));
+          Problem.of(
+              ProblemReason.BUSY,
+              "too many reads of the audit log are in progress; try again later"));
     }
     try {
       if (log.read(
@@ -78,7 +86,7 @@ final class EventReports {
   }
 
   /**
-   * Creates a scan that waits for the low watermarks of all journals that may contain calls of the
+   * Creates a scan. It waits for the low watermark of each journal that may contain calls of the
    * interval.
    */
   private static EventScan scan(EventQuery query, @Nullable PartitionProgress progress) {
@@ -88,7 +96,7 @@ final class EventReports {
     for (Node node : progress == null ? List.<Node>of() : progress.nodes()) {
       JournalId journal = new JournalId(node.node(), node.epoch());
       if (node.epoch() >= query.toEpochMillis()) {
-        continue; // the journal is younger than every call of the interval
+        continue; // the journal was opened after the interval
       }
       if (node.lowWatermarkEpochMillis() >= query.toEpochMillis()) {
         awaited.add(journal);
@@ -170,8 +178,8 @@ final class EventReports {
   }
 
   /**
-   * Returns the row that contains the counted calls of a key: their own row, otherwise the others
-   * row.
+   * Returns the row that contains the counted calls of a key. This is the endpoint's own row if it
+   * exists, otherwise the others row.
    */
   private Optional<UsageState> row(int partition, UsageKey key, long startEpochMillis) {
     Optional<UsageState> own = table.window(partition, key, startEpochMillis);
@@ -181,8 +189,8 @@ final class EventReports {
   }
 
   /**
-   * Returns whether the aggregator has quarantined the call because of its time; applies the same
-   * rule.
+   * Returns whether the aggregator has quarantined the call because of its decision time. The rule
+   * is the same as in the counter.
    */
   private boolean isQuarantined(EventScan.Found found) {
     long decidedAt = found.call().decidedAtEpochMillis();

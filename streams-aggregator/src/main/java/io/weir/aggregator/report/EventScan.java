@@ -16,37 +16,41 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A scan that selects a client's calls in an interval from the audit log. Not thread-safe.
+ * A scan of the audit log that selects a client's calls in an interval. Not thread-safe.
  *
- * <p>Calls are in the log in the order in which nodes sent them, not in the order of decision
- * times. So time alone does not determine the end of the list. The low watermark of every journal
- * older than the interval's end must show that its calls of the interval have been sent. Otherwise
- * reading continues until the broker's time is {@link #SLACK} after the interval, and the list may
- * lack calls of that journal.
+ * <p>The log contains calls in the order in which nodes sent them, not in the order of their
+ * decision times. So the time of a record does not determine the end of the list. The list is
+ * complete when the low watermark of each journal that was opened before the interval's end is
+ * after the interval. If the low watermark of a journal is earlier, the scan continues until the
+ * broker's time is {@link #SLACK} after the interval. The list may then lack calls of that journal.
  */
 final class EventScan {
   /**
-   * How far reading continues after the interval if a journal's low watermark does not cover it.
+   * Time after the interval for which the scan continues if a journal's low watermark is not after
+   * the interval.
    */
   static final Duration SLACK = Duration.ofMinutes(10);
 
   /**
-   * Maximum number of tracked journals. All batches of other journals count as new, and reading
-   * then ends by {@link #SLACK}.
+   * Maximum number of tracked journals. If there are more, all batches of the other journals count
+   * as new, and the scan ends {@link #SLACK} after the interval.
    */
   static final int MAX_JOURNALS = 256;
 
-  /** Maximum number of bytes read for one page; a broker delivers them in a few seconds. */
+  /**
+   * Maximum number of bytes read for one page. A broker sends this number of bytes in a few
+   * seconds.
+   */
   static final long MAX_BYTES = 128L << 20;
 
-  /** Maximum number of ids remembered to detect repeated calls. */
+  /** Maximum number of ids in memory, which the scan uses to detect repeated calls. */
   private static final int MAX_IDS = 100_000;
 
   /**
    * A selected call.
    *
    * @param offset offset of the record
-   * @param line the line in it, from 1
+   * @param line number of the line in the record, from 1
    * @param call the call
    * @param atEpochMillis the broker's time of the record
    * @param repeated whether the same call with the same verdict was read before
@@ -79,12 +83,12 @@ final class EventScan {
   private boolean complete;
 
   /**
-   * Creates a scan that has read nothing.
+   * Creates a scan that has not read a record.
    *
    * @param awaited journals whose low watermark is after the interval
    * @param departed journals that departed before the end of the interval
-   * @param everyLowWatermarkPassed false if a node may have calls of the interval and its low
-   *     watermark is not after the interval; the list then cannot be complete
+   * @param everyLowWatermarkPassed false if a journal that may contain calls of the interval has a
+   *     low watermark that is not after the interval. If false, the list cannot be complete
    */
   EventScan(
       EventQuery query,
@@ -106,7 +110,7 @@ final class EventScan {
     }
   }
 
-  /** Processes the next record; returns false if no more records are needed. */
+  /** Processes the next record. Returns false if no more records are needed. */
   boolean take(CallsRecord record) {
     if (record.appendEpochMillis() > query.toEpochMillis() + SLACK.toMillis()) {
       ended = true;
@@ -151,8 +155,8 @@ final class EventScan {
   }
 
   /**
-   * Processes the lines after the first {@code done}. Returns the number of processed lines if the
-   * page is full, otherwise 0.
+   * Processes the lines of a record, except the first {@code done} lines. Returns the number of
+   * processed lines if the page is full, otherwise 0.
    */
   private int takeLines(CallsRecord record, int done) {
     int count = search.begin(record.value());
@@ -189,8 +193,8 @@ final class EventScan {
   }
 
   /**
-   * Returns whether a call was read before. Distinguishes denied calls, allowed calls and
-   * settlements with one id, as the aggregator does.
+   * Returns whether a call was read before. Denied calls, allowed calls and settlements with the
+   * same id are different, as in the counter.
    */
   private boolean isRepeated(String verdictAndId, String fingerprint) {
     Set<String> known = callerIds.getOrDefault(verdictAndId, Set.of());
@@ -224,7 +228,7 @@ final class EventScan {
     return true;
   }
 
-  /** Records that the end of the log is reached. */
+  /** Records that the read has reached the end of the log. */
   void logEnded() {
     ended = true;
     complete = everyJournalHasPassed();
@@ -234,17 +238,22 @@ final class EventScan {
     return List.copyOf(found);
   }
 
-  /** Returns whether all calls of the interval were read and no more can arrive. */
+  /**
+   * Returns whether all calls of the interval were read and no further calls of the interval can
+   * arrive.
+   */
   boolean complete() {
     return complete;
   }
 
-  /** Returns the broker's time of the last record read completely; 0 if there is none. */
+  /**
+   * Returns the broker's time of the last record that was read completely, or 0 if there is none.
+   */
   long scannedThroughEpochMillis() {
     return scannedThroughEpochMillis;
   }
 
-  /** Returns the cursor of the next page, or null if there is none. */
+  /** Returns the cursor of the next page, or null if this page is the last. */
   @Nullable EventCursor next() {
     if (ended) {
       return null;

@@ -22,7 +22,7 @@ import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The usage table over the local copy of the state topic. Thread-safe. */
+/** A {@link UsageTable} that reads the local copy of the state topic. Thread-safe. */
 final class FollowedUsageTable implements UsageTable {
   private static final Logger LOG = LoggerFactory.getLogger(FollowedUsageTable.class);
 
@@ -60,17 +60,19 @@ final class FollowedUsageTable implements UsageTable {
     return new ProblemException(
         Problem.partitionUnavailable(
             partition,
-            "this instance does not have its table, or is reading it for the first time"));
+            "this instance does not have this partition, or has not finished reading it"));
   }
 
   /**
-   * Returns the problem of a failed table; the follower opens the table again within about a
-   * second.
+   * Returns the problem to throw if the table has failed. The follower opens the table again after
+   * about a second.
    */
   private static ProblemException failed(int partition, TableException failed) {
-    LOG.warn("table not readable partition={} detail=\"{}\"", partition, failed.getMessage());
+    LOG.warn(
+        "cannot read the usage table partition={} detail=\"{}\"", partition, failed.getMessage());
     return new ProblemException(
-        Problem.partitionUnavailable(partition, "its table is temporarily unreadable"));
+        Problem.partitionUnavailable(
+            partition, "this instance cannot read its usage table at present"));
   }
 
   private void scan(int partition, byte[] from, byte[] to, TableStore.Visitor visitor) {
@@ -82,11 +84,12 @@ final class FollowedUsageTable implements UsageTable {
   }
 
   /**
-   * Throws if the partition was dropped since a read began. Called after each read, because a
-   * partition may be dropped at any time. It stops being readable before it is dropped, and may be
-   * readable again now.
+   * Throws an exception if the partition was dropped since a read began. This method is called
+   * after each read, because a partition may be dropped at any time. A partition is no longer
+   * readable before it is dropped, and may be readable again at the time of this call.
    *
-   * @param reading the number of the partition's reading before the read
+   * @param reading the number of the partition's copy before the read; see {@link
+   *     TableFollower#reading}
    */
   private void requireWasHere(int partition, long reading) {
     if (reading == 0 || follower.reading(partition) != reading) {
@@ -126,7 +129,10 @@ final class FollowedUsageTable implements UsageTable {
     return value == null ? Optional.empty() : decoded(decoder, value);
   }
 
-  /** Decodes a value; empty if it is malformed, which was counted and logged when it was stored. */
+  /**
+   * Decodes a value. Returns empty if the value is malformed. StateRecords has counted and logged
+   * this.
+   */
   private static <T> Optional<T> decoded(Decoder<T> decoder, byte[] value) {
     try {
       return Optional.of(decoder.decode(value));

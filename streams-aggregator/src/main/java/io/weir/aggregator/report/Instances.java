@@ -18,8 +18,8 @@ import org.apache.kafka.streams.errors.StreamsNotStartedException;
 import org.apache.kafka.streams.state.HostInfo;
 
 /**
- * The aggregators that count each partition or have a copy of its state, as of the last rebalance.
- * An instance that died since is still included. Thread-safe.
+ * The aggregators that count each partition or have a copy of its state, according to the last
+ * rebalance. They may include instances that have stopped since. Thread-safe.
  */
 public final class Instances {
   private final KafkaStreams meterCore;
@@ -27,7 +27,7 @@ public final class Instances {
   private volatile Collection<StreamsMetadata> lastKnown = List.of();
 
   /**
-   * Creates the view of an application.
+   * Creates an instance for the Streams application.
    *
    * @param meterCore the Streams application that counts
    * @param self host and port where other instances reach this process
@@ -37,7 +37,7 @@ public final class Instances {
     this.self = self;
   }
 
-  /** Returns the partitions that this process counts or copies. */
+  /** Returns the partitions that this process counts or of which it has a copy. */
   public Set<Integer> here() {
     Set<Integer> here = counted();
     here.addAll(partitions(ThreadMetadata::standbyTasks));
@@ -56,12 +56,12 @@ public final class Instances {
         tasks.apply(thread).forEach(task -> partitions.add(task.taskId().partition()));
       }
     } catch (IllegalStateException notRunning) {
-      return partitions; // not running, so it has none
+      return partitions; // an application that is not running has no partitions
     }
     return partitions;
   }
 
-  /** Returns the other instances that may have a partition, the most likely first. */
+  /** Returns the other instances that may have a partition, in descending order of likelihood. */
   List<Peer> holders(int partition) {
     TopicPartition calls = new TopicPartition(Topics.CALLS.name(), partition);
     List<Peer> holders = new ArrayList<>();
@@ -71,7 +71,8 @@ public final class Instances {
         holders.add(Peer.of(one.hostInfo()));
       }
     }
-    // also the remaining instances: a previous owner of the partition keeps a copy for a while
+    // the remaining instances follow, because a previous owner of the partition keeps a copy for
+    // some time
     others().stream()
         .map(one -> Peer.of(one.hostInfo()))
         .filter(peer -> !holders.contains(peer))
@@ -80,8 +81,8 @@ public final class Instances {
   }
 
   /**
-   * Returns the other instance that currently counts the partition; empty if this instance or none
-   * does.
+   * Returns the other instance that currently counts the partition. Returns empty if this instance
+   * or no instance counts the partition.
    */
   Optional<Peer> counting(int partition) {
     TopicPartition calls = new TopicPartition(Topics.CALLS.name(), partition);
@@ -105,7 +106,7 @@ public final class Instances {
     } catch (StreamsNotStartedException starting) {
       return List.of();
     } catch (IllegalStateException stopped) {
-      return without(lastKnown); // the other instances continue
+      return without(lastKnown); // the other instances are still running
     }
     return without(lastKnown);
   }

@@ -7,22 +7,23 @@ import java.util.Base64;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The cursor of the next page of a report: the interval of the first page, the last row, and the
- * position of the first page. A later page must have reached that position too.
+ * The cursor of the next page of a report. It contains the interval of the first page, the last
+ * row, and the position of the first page. The next page must include at least the calls up to this
+ * position.
  *
- * @param from inclusive start of the report
- * @param to exclusive end of the report
- * @param offset offset of the calls topic up to which the first page included calls
- * @param lastBucketStart start of the last row's bucket
- * @param lastEndpoint the last row's endpoint; empty if rows have none. If rows are billing
- *     periods, the period precedes it, because several may start at the same time
+ * @param from start of the report, inclusive
+ * @param to end of the report, exclusive
+ * @param offset offset in the calls topic up to which the first page includes calls
+ * @param lastBucketStart start of the bucket of the last row
+ * @param lastEndpoint endpoint of the last row; empty if rows have no endpoint. If rows are billing
+ *     periods, the period precedes the endpoint, because several periods may start at the same time
  */
 record PageCursor(
     Instant from, Instant to, long offset, Instant lastBucketStart, String lastEndpoint) {
   private static final String VERSION = "1";
   private static final int PARTS = 6;
 
-  /** Parses the text form; returns null if the text is malformed. */
+  /** Parses the text form. Returns null if the text is malformed. */
   static @Nullable PageCursor parse(String text) {
     try {
       String plain = new String(Base64.getUrlDecoder().decode(text), StandardCharsets.UTF_8);
@@ -57,7 +58,7 @@ record PageCursor(
         .encodeToString(plain.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Returns whether a row comes after the last one of the previous page. */
+  /** Returns whether a row follows the last row of the previous page. */
   boolean isBefore(Instant bucketStart, String endpoint) {
     int order = lastBucketStart.compareTo(bucketStart);
     return order < 0 || (order == 0 && lastEndpoint.compareTo(endpoint) < 0);

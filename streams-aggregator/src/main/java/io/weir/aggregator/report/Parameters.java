@@ -16,8 +16,8 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * The query parameters of a request. Each may occur once, and an empty one counts as absent. An
- * invalid parameter causes a {@link ProblemException} that names it.
+ * The query parameters of a request. Each parameter may occur once. An empty parameter counts as
+ * absent. Methods throw a {@link ProblemException} that names the parameter if it is invalid.
  *
  * @param values the values by name
  */
@@ -26,11 +26,15 @@ record Parameters(Map<String, List<String>> values) {
   private static final int MAX_YEAR = 9999;
 
   /**
-   * A UTC offset whose plus sign was not percent-encoded, which form decoding turns into a space.
+   * The start of a UTC offset whose plus sign was not percent-encoded. Form decoding converts the
+   * plus sign to a space.
    */
   private static final Pattern UNENCODED_PLUS = Pattern.compile(" (?=[0-9]{2}:[0-9]{2}$)");
 
-  /** Refuses unknown parameters, because a misspelt filter must not silently return more. */
+  /**
+   * Refuses unknown parameters. Otherwise a request with a misspelt filter would silently return
+   * more rows.
+   */
   Parameters onlyKnown(Set<String> known) {
     for (String name : values.keySet()) {
       if (!known.contains(name)) {
@@ -44,12 +48,12 @@ record Parameters(Map<String, List<String>> values) {
   String one(String field, String byDefault) {
     List<String> given = values.getOrDefault(field, List.of());
     if (given.size() > 1) {
-      throw bad(field, "must be given once");
+      throw bad(field, "must occur at most once");
     }
     return given.isEmpty() || given.get(0).isEmpty() ? byDefault : given.get(0);
   }
 
-  /** Returns the name of a client, meter or endpoint. */
+  /** Returns the value of a parameter that is the name of a client, meter or endpoint. */
   String name(String field, String byDefault) {
     return checkedName(field, one(field, byDefault));
   }
@@ -63,8 +67,8 @@ record Parameters(Map<String, List<String>> values) {
   }
 
   /**
-   * Returns the value of a parameter that is an RFC 3339 time, or a date, which means its midnight
-   * in the zone.
+   * Returns the value of a parameter that is an RFC 3339 time or a date. A date represents its
+   * midnight in the time zone.
    */
   Instant moment(String field, Instant byDefault, ZoneId zone) {
     String text = one(field, "");
@@ -83,7 +87,8 @@ record Parameters(Map<String, List<String>> values) {
     } catch (DateTimeException notATime) {
       // refused below
     }
-    throw bad(field, "must be an RFC 3339 time or a date such as 2026-11-21, is '" + text + "'");
+    throw bad(
+        field, "must be an RFC 3339 time or a date such as 2026-11-21, but is '" + text + "'");
   }
 
   /** Returns the value of a parameter that is an integer from 1 to a maximum, inclusive. */
@@ -97,7 +102,7 @@ record Parameters(Map<String, List<String>> values) {
     } catch (NumberFormatException notANumber) {
       // refused below
     }
-    throw bad(field, "must be 1 to " + max + ", is '" + text + "'");
+    throw bad(field, "must be an integer from 1 to " + max + ", but is '" + text + "'");
   }
 
   static ProblemException bad(String field, String rule) {

@@ -19,10 +19,10 @@ import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 
 /**
- * The figures of partitions in {@code /metrics}, as of the last published progress of each, so that
- * the terms of the equation are always consistent. A partition that is not counted here has none.
- * Otherwise its counters would fall to 0 when it moves away, and look like an increase when it
- * returns. Thread-safe.
+ * The figures of partitions in {@code /metrics}. The figures of a partition are from its last
+ * published progress, so that received = counted + duplicate + late-adjusted + quarantined. A
+ * partition that this instance does not count has no figures. Otherwise its counters would decrease
+ * to 0 when it moves away, and would seem to increase when it returns. Thread-safe.
  */
 final class PartitionMetrics {
   private final MeterRegistry registry;
@@ -36,10 +36,10 @@ final class PartitionMetrics {
   }
 
   /**
-   * Replaces the figures, and the set of partitions that have them.
+   * Replaces the figures and the set of partitions.
    *
-   * @param counted the progress of each partition counted here; empty if nothing of it has been
-   *     counted
+   * @param counted the progress of each partition that this instance counts; empty if no record of
+   *     the partition has been counted
    */
   synchronized void update(Map<Integer, Optional<PartitionProgress>> counted) {
     newest.putAll(counted);
@@ -66,7 +66,7 @@ final class PartitionMetrics {
                 "weir.id.conflicts",
                 newest,
                 all -> of(all, partition).map(PartitionProgress::idConflicts).orElse(0L))
-            .description("calls with the id of another call; they are billed")
+            .description("calls with the id of another call, which are billed")
             .tag("partition", Integer.toString(partition))
             .register(registry));
     meters.add(
@@ -74,7 +74,7 @@ final class PartitionMetrics {
                 "weir.period.conflicts",
                 newest,
                 all -> of(all, partition).map(PartitionProgress::periodConflicts).orElse(0L))
-            .description("lines with another billing period than their row")
+            .description("lines whose billing period differs from the billing period of their row")
             .tag("partition", Integer.toString(partition))
             .register(registry));
     meters.add(
@@ -82,7 +82,8 @@ final class PartitionMetrics {
                 "weir.other.rows.lines",
                 newest,
                 all -> of(all, partition).map(PartitionProgress::inOtherRows).orElse(0L))
-            .description("lines of endpoints beyond WEIR_MAX_ENDPOINTS, billed in the row 'other'")
+            .description(
+                "lines of endpoints beyond WEIR_MAX_ENDPOINTS, which are billed in the row 'other'")
             .tag("partition", Integer.toString(partition))
             .register(registry));
     meters.add(
@@ -101,14 +102,14 @@ final class PartitionMetrics {
         gauge(
             partition,
             "weir.missing.lines",
-            "lines of calls missing between arrived lines of the same journals",
+            "lines of calls that are missing between arrived lines of the same journals",
             progress ->
                 progress.nodes().stream().mapToLong(PartitionProgress.Node::missingLines).sum()));
     meters.add(
         gauge(
             partition,
             "weir.known.journals",
-            "journals of ingest nodes that are awaited or departed less than an hour ago",
+            "journals of ingest nodes, without journals that departed more than an hour ago",
             progress -> progress.nodes().size()));
     meters.add(
         nodes(
@@ -120,7 +121,7 @@ final class PartitionMetrics {
         nodes(
             partition,
             "weir.silent.nodes",
-            "nodes whose low watermark lags by more than WEIR_MAX_HOLD; windows close without them",
+            "nodes whose low watermark lags by more than WEIR_MAX_HOLD, so that windows do not wait for them",
             State.SILENT));
     return meters;
   }

@@ -6,8 +6,8 @@ import org.apache.kafka.streams.state.HostInfo;
 /**
  * The address of another aggregator.
  *
- * @param host host of its reports API
- * @param port port of its reports API
+ * @param host host of the aggregator's reports API
+ * @param port port of the aggregator's reports API
  */
 record Peer(String host, int port) {
   static Peer of(HostInfo address) {

@@ -33,24 +33,22 @@ import org.slf4j.LoggerFactory;
 
 /** A client of the reports APIs of other aggregators. Thread-safe. */
 final class PeerReports {
-  /** Header of a forwarded request, so that it is not forwarded again. */
+  /** Header of a forwarded request. A request with this header is not forwarded again. */
   static final String FORWARDED_HEADER = "Weir-Forwarded";
 
-  /** Reasons of 503 responses from an aggregator that has the partition. */
+  /** Problem reasons of 503 responses that only an aggregator with the partition sends. */
   private static final Set<String> REASONS_WITH_PARTITION =
       Set.of(ProblemReason.NOT_UP_TO_DATE.word(), ProblemReason.BUSY.word());
 
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
 
   /**
-   * Timeout of a report that needs all other aggregators; partitions of late ones are listed as
-   * missing.
+   * Timeout of a report that queries all other aggregators. If an aggregator responds later, the
+   * report lists its partitions as missing.
    */
   private static final Duration ALL_TIMEOUT = Duration.ofSeconds(4);
 
-  /**
-   * Status that usually means that the other aggregator does not have the partition, or not yet.
-   */
+  /** Status that usually means that the other aggregator does not have the partition. */
   private static final int UNAVAILABLE = 503;
 
   private static final Logger LOG = LoggerFactory.getLogger(PeerReports.class);
@@ -70,7 +68,8 @@ final class PeerReports {
   /**
    * Creates a client.
    *
-   * @param tls trusted certificates and the own certificate; null if the aggregators do not use TLS
+   * @param tls trusted certificates and the certificate of this aggregator; null if the aggregators
+   *     do not use TLS
    */
   PeerReports(@Nullable Tls tls) {
     this(CONNECT_TIMEOUT, tls);
@@ -89,7 +88,7 @@ final class PeerReports {
     return new Client((context == null ? builder : builder.sslContext(context)).build(), context);
   }
 
-  /** Returns the client; a new one if certificates have changed. */
+  /** Returns the HTTP client. Creates a new client if certificates have changed. */
   private HttpClient http() {
     Client known = client;
     if (tls != null && tls.client() != known.tls()) {
@@ -103,10 +102,10 @@ final class PeerReports {
    * A request to be forwarded.
    *
    * @param pathAndQuery path and query of the request
-   * @param headers the headers on which the response depends
+   * @param headers the request headers on which the response depends
    * @param slowAfter time without a response after which the request is also sent to the next
    *     aggregator
-   * @param timeout timeout of one aggregator's complete response
+   * @param timeout timeout of the complete response of one aggregator
    */
   record ForwardedRequest(
       String pathAndQuery, Map<String, String> headers, Duration slowAfter, Duration timeout) {
@@ -116,12 +115,12 @@ final class PeerReports {
   }
 
   /**
-   * Sends a request to one aggregator after another. If an aggregator is slow, also sends it to the
-   * next, because the first may be suspended. A response counts only if it is complete; one of an
-   * aggregator that dies while sending does not.
+   * Sends a request to one aggregator after another. If an aggregator is slow, the request is also
+   * sent to the next aggregator, because the slow aggregator may be suspended. Incomplete responses
+   * are ignored.
    *
-   * @return the first response of an aggregator that has the partition, with any status; empty if
-   *     there is none
+   * @return the first complete response of an aggregator that has the partition, with any status;
+   *     empty if there is none
    */
   Optional<Answer> requestInTurn(List<Peer> peers, ForwardedRequest forwarded)
       throws InterruptedException {
@@ -153,7 +152,7 @@ final class PeerReports {
             .thenApply(PeerReports::answer)
             .exceptionally(
                 failed -> {
-                  LOG.debug("aggregator did not respond peer={}", peer, failed);
+                  LOG.debug("another aggregator did not respond peer={}", peer, failed);
                   return Optional.empty();
                 })
             .thenAccept(outcomes::add);
@@ -175,19 +174,21 @@ final class PeerReports {
   private static boolean isFromHolder(byte[] problem) {
     try {
       JsonNode document = MAPPER.readTree(problem);
-      // versions without the member reason have the reason in the type
+      // old versions have the reason in the member type
       String reason = document.path("reason").asText(document.path("type").asText());
       return REASONS_WITH_PARTITION.contains(reason);
     } catch (IOException noProblem) {
-      return false; // a response of a server that is stopping
+      return false; // a stopping server sends another body
     }
   }
 
   /**
-   * Requests a document about their own partitions from several aggregators at once.
+   * Requests documents from several aggregators concurrently. Each document is about the partitions
+   * of its aggregator.
    *
    * @param origin the origin of the request
-   * @return the documents received within {@link #ALL_TIMEOUT}; failures are omitted and logged
+   * @return the documents received within {@link #ALL_TIMEOUT}; failed requests are logged and
+   *     omitted
    */
   List<JsonNode> requestAll(List<Peer> peers, String pathAndQuery, RequestOrigin origin)
       throws InterruptedException {
@@ -207,7 +208,8 @@ final class PeerReports {
       try {
         answers.add(one.getValue().get());
       } catch (ExecutionException failed) {
-        LOG.warn("aggregator did not respond peer={} why={}", one.getKey(), failed.getCause());
+        LOG.warn(
+            "another aggregator did not respond peer={} why={}", one.getKey(), failed.getCause());
       }
     }
     return answers;
@@ -232,7 +234,7 @@ final class PeerReports {
             .timeout(forwarded.timeout())
             .header(FORWARDED_HEADER, "1");
     forwarded.headers().forEach(request::header);
-    // the timeout of the request covers only the headers; this one also covers the body
+    // the timeout of the request includes only the headers, and orTimeout also includes the body
     return http()
         .sendAsync(request.build(), HttpResponse.BodyHandlers.ofByteArray())
         .orTimeout(forwarded.timeout().toMillis(), TimeUnit.MILLISECONDS);

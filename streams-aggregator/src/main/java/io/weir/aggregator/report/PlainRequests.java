@@ -9,8 +9,9 @@ import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * A handler that removes the headers of a WebSocket upgrade, which this API does not support. With
- * them the servlet would respond without a problem document, and create a session.
+ * A handler that removes the headers of a WebSocket upgrade, because this API does not support
+ * WebSocket. If a request had these headers, the servlet would create a session and respond without
+ * a problem document.
  */
 final class PlainRequests extends Handler.Wrapper {
   private static final Set<String> HIDDEN =

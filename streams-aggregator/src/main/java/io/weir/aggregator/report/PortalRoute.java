@@ -22,8 +22,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * The route that issues portal tokens. With such a token, a customer's own page can read the usage
- * of that customer for a limited time. Thread-safe.
+ * The route that issues portal tokens. With a portal token, a web page can read the usage of one
+ * customer for a limited time. Thread-safe.
  */
 final class PortalRoute {
   static final String PATH = "/v1/portal-tokens";
@@ -31,7 +31,10 @@ final class PortalRoute {
   private static final Duration DEFAULT_VALIDITY = Duration.ofHours(1);
   private static final int MAX_CLIENTS = 100;
 
-  /** Maximum size of a body; sufficient for the maximum number of names of maximum length. */
+  /**
+   * Maximum size of a body in bytes. It is sufficient for the maximum number of names of maximum
+   * length.
+   */
   private static final int MAX_BYTES = 256 * 1024;
 
   private static final Set<String> MEMBERS = Set.of("clients", "expires_in");
@@ -50,7 +53,7 @@ final class PortalRoute {
     this.clock = clock;
   }
 
-  /** Responds 201 with a token and its expiry time. */
+  /** Sends a response with status 201, a token and its expiry time. */
   void create(Context ctx) {
     PortalTokens tokens =
         access
@@ -60,14 +63,17 @@ final class PortalRoute {
                     new ProblemException(
                         Problem.of(
                             ProblemReason.NO_SUCH_ROUTE,
-                            PATH + ": WEIR_PORTAL_KEY_FILE is not set on this aggregator")));
+                            PATH
+                                + ": this route needs WEIR_PORTAL_KEY_FILE, which is not set on this aggregator")));
     JsonNode body = body(ctx);
     body.fieldNames()
         .forEachRemaining(
             member -> {
               if (!MEMBERS.contains(member)) {
                 throw refused(
-                    ProblemReason.UNKNOWN_MEMBER, member, "known are " + new TreeSet<>(MEMBERS));
+                    ProblemReason.UNKNOWN_MEMBER,
+                    member,
+                    "is not a known member; known members are " + new TreeSet<>(MEMBERS));
               }
             });
     Duration validity = validity(body.path("expires_in"));
@@ -100,7 +106,9 @@ final class PortalRoute {
     Set<String> clients = new TreeSet<>();
     if (!value.isArray() || value.isEmpty() || value.size() > MAX_CLIENTS) {
       throw refused(
-          ProblemReason.INVALID_MEMBER, "clients", "must be a list of 1 to " + MAX_CLIENTS);
+          ProblemReason.INVALID_MEMBER,
+          "clients",
+          "must be a list of 1 to " + MAX_CLIENTS + " names");
     }
     for (JsonNode each : value) {
       String violation = each.isTextual() ? Names.violation(each.textValue()) : "must be text";
@@ -122,7 +130,7 @@ final class PortalRoute {
         return validity;
       }
     } catch (DateTimeException notADuration) {
-      // refused below with the same message
+      // refused below
     }
     throw refused(
         ProblemReason.INVALID_MEMBER,

@@ -3,7 +3,7 @@ package io.weir.aggregator.report;
 
 import io.weir.topics.problem.Problem;
 
-/** Thrown to send a problem document as the response. */
+/** Thrown when a request is refused. The server sends the problem document as the response. */
 final class ProblemException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -7,9 +7,12 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
-/** A condition variable on which requests wait for changes of the table. Thread-safe. */
+/** A signal of changes of the table, on which requests wait. Thread-safe. */
 public final class ProgressSignal {
-  /** Maximum pause between two checks, because a restored table changes without a signal. */
+  /**
+   * Maximum time between two checks of a condition, because a restored table changes without a
+   * signal.
+   */
   private static final long MAX_NAP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -25,7 +28,9 @@ public final class ProgressSignal {
     }
   }
 
-  /** Waits until a condition on the table is true. Returns false on timeout. */
+  /**
+   * Waits until a condition on the table is true. Returns false if the timeout has expired first.
+   */
   public boolean await(BooleanSupplier condition, Duration atMost) throws InterruptedException {
     long end = System.nanoTime() + atMost.toNanos();
     lock.lock();

@@ -24,14 +24,14 @@ record RankingQuery(RankingSelection selection, int limit) {
   private static final int DEFAULT_LIMIT = 100;
   private static final int MAX_LIMIT = 1_000;
 
-  /** Length of the default interval. */
+  /** Length of the interval if the request does not contain {@code from}. */
   private static final Duration DEFAULT_LENGTH = Duration.ofHours(1);
 
   /**
    * Validates the parameters of a request.
    *
    * @param given the values by name
-   * @throws ProblemException if a parameter is invalid; it names the parameter
+   * @throws ProblemException if a parameter is invalid; the problem names the parameter
    */
   static RankingQuery of(
       RankingSelection.Subject subject,
@@ -46,7 +46,9 @@ record RankingQuery(RankingSelection selection, int limit) {
     }
     String meter = parameters.name("meter", CallEvent.DEFAULT_METER);
     if (measure == RankingSelection.Measure.DENIED && !parameters.one("meter", "").isEmpty()) {
-      throw Parameters.bad("meter", "must be absent with order=denied, which covers all meters");
+      throw Parameters.bad(
+          "meter",
+          "must be absent if order is denied, because denied calls of all meters are ranked");
     }
     Duration window = settings.window();
     Instant to = parameters.moment("to", now, ZoneOffset.UTC);
@@ -63,7 +65,7 @@ record RankingQuery(RankingSelection selection, int limit) {
           "from",
           "must not be before "
               + oldest
-              + ": the last "
+              + ", because only the last "
               + settings.rankedWindows()
               + " windows of "
               + window
@@ -83,7 +85,7 @@ record RankingQuery(RankingSelection selection, int limit) {
         parameters.count("limit", DEFAULT_LIMIT, MAX_LIMIT));
   }
 
-  /** Returns the constant named by a parameter. */
+  /** Returns the constant that a parameter names. */
   static <E extends Enum<E>> E choice(Parameters parameters, String field, E byDefault) {
     String given = parameters.one(field, word(byDefault));
     List<String> words = new ArrayList<>();
@@ -93,7 +95,8 @@ record RankingQuery(RankingSelection selection, int limit) {
       }
       words.add(word(constant));
     }
-    throw Parameters.bad(field, "must be " + String.join(" or ", words) + ", is '" + given + "'");
+    throw Parameters.bad(
+        field, "must be " + String.join(" or ", words) + ", but is '" + given + "'");
   }
 
   /** Returns the name of a constant in requests and responses. */

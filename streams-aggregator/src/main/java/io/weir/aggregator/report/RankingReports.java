@@ -30,16 +30,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The reports of the heaviest clients and endpoints, from all partitions of all aggregators.
- * Thread-safe.
+ * The reports of the clients and endpoints with the greatest usage in all partitions. They query
+ * other aggregators for their partitions. Thread-safe.
  */
 final class RankingReports {
-  /** Internal path at which an aggregator returns the figures of its partitions to another. */
+  /**
+   * Internal path at which an aggregator returns the figures of its partitions to another
+   * aggregator.
+   */
   static final String INTERNAL_PATH = "/internal/v1/rankings";
 
   private static final Logger LOG = LoggerFactory.getLogger(RankingReports.class);
 
-  /** The name of the others row; every other name is encoded. */
+  /** The name of the others row, which is not encoded. All other names are encoded. */
   private static final String OTHERS = UsageStateCodec.encodedEndpoint(UsageKey.others("-", "-"));
 
   private final UsageTable table;
@@ -51,7 +54,7 @@ final class RankingReports {
   /**
    * Creates the reports.
    *
-   * @param others returns the currently known other aggregators
+   * @param others returns the other aggregators that are currently known
    */
   RankingReports(
       UsageTable table,
@@ -69,13 +72,15 @@ final class RankingReports {
   /**
    * The figures of one partition.
    *
-   * @param watermarkEpochMillis the figures include all calls decided before this time; 0 if
-   *     unknown
-   * @param upToDate whether the figures include everything published before the request
+   * @param watermarkEpochMillis time before which the figures include all calls; 0 if unknown
+   * @param upToDate whether the figures include all records published before the request
    */
   private record Part(PartitionWeights weights, long watermarkEpochMillis, boolean upToDate) {}
 
-  /** Returns the response for all partitions that respond within a few seconds. */
+  /**
+   * Returns the response with the figures of all partitions for which an aggregator responds within
+   * a few seconds.
+   */
   Answer answer(RankingQuery query, RequestOrigin origin) throws InterruptedException {
     SortedMap<Integer, Part> parts = here(query.selection());
     if (parts.size() < partitions) {
@@ -89,7 +94,10 @@ final class RankingReports {
     return Answer.json(200, document(query, parts));
   }
 
-  /** Returns the response to another aggregator: the figures of the partitions on this instance. */
+  /**
+   * Returns the response to another aggregator, which contains the figures of the partitions on
+   * this instance.
+   */
   Answer local(Map<String, List<String>> parameters) throws InterruptedException {
     List<Object> documents = new ArrayList<>();
     here(selection(new Parameters(parameters)))
@@ -145,8 +153,8 @@ final class RankingReports {
   }
 
   /**
-   * Parses a query written by {@link #pathAndQuery}. The clock of the queried instance has defined
-   * its times.
+   * Parses a query that {@link #pathAndQuery} has created. The clock of the instance that received
+   * the original request has defined the times.
    */
   private static RankingSelection selection(Parameters parameters) {
     return new RankingSelection(
@@ -163,7 +171,7 @@ final class RankingReports {
     for (Map.Entry<Integer, Freshness> one : table.refreshAll(partitions).entrySet()) {
       int partition = one.getKey();
       try {
-        // read before the figures, so that they are not older than the watermark
+        // the watermark is read first, so that the figures are not older than the watermark
         long watermark =
             table.progress(partition).map(PartitionProgress::watermarkEpochMillis).orElse(0L);
         Optional<PartitionWeights> weights = rankings.weights(partition, selection);
@@ -172,7 +180,7 @@ final class RankingReports {
           parts.put(partition, new Part(weights.get(), watermark, upToDate));
         }
       } catch (ProblemException unavailable) {
-        LOG.debug("partition not readable partition={}", partition, unavailable);
+        LOG.debug("cannot read partition={}", partition, unavailable);
       }
     }
     return parts;

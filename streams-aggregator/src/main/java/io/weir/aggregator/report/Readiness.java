@@ -15,8 +15,9 @@ import java.util.Map;
 import org.apache.kafka.streams.KafkaStreams.State;
 
 /**
- * The readiness check. The aggregator is ready if it can answer for every client, from its own
- * table or by another aggregator. A rebalance alone does not change that. Thread-safe.
+ * The readiness check. The aggregator is ready if it can report the usage of every client, from its
+ * own table or from another aggregator. A rebalance does not make the aggregator unready.
+ * Thread-safe.
  */
 final class Readiness {
   private final UsageTable table;
@@ -41,7 +42,7 @@ final class Readiness {
   /**
    * Returns the members of the response.
    *
-   * @throws ProblemException if the aggregator is not ready; the message contains the reason
+   * @throws ProblemException if the aggregator is not ready; the problem contains the reason
    */
   Map<String, Object> check() {
     State state = rebalances.state();
@@ -80,7 +81,7 @@ final class Readiness {
     return members;
   }
 
-  /** Returns the partitions placed here that have not been read to their end yet. */
+  /** Returns the partitions placed on this instance that have not yet been read to their end. */
   private List<Integer> catchingUp() {
     return instances.here().stream().filter(one -> !table.isHere(one)).sorted().toList();
   }

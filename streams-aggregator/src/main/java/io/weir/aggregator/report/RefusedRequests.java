@@ -15,7 +15,7 @@ import org.eclipse.jetty.server.handler.ErrorHandler;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * A handler that writes problem documents for requests that reach no route, for example because a
+ * A handler that sends a problem document if a request reaches no route, for example because a
  * header is too large. Never blocks. Thread-safe.
  */
 final class RefusedRequests implements Request.Handler {
@@ -25,7 +25,8 @@ final class RefusedRequests implements Request.Handler {
   }
 
   /**
-   * Responds to a request that the server has refused. The server has set the status and reason.
+   * Sends the response to a request that the server has refused. The server has set the status and
+   * the reason.
    */
   @Override
   public boolean handle(Request request, Response response, Callback callback) {
@@ -50,7 +51,7 @@ final class RefusedRequests implements Request.Handler {
     return true;
   }
 
-  /** Returns a complete HTTP/1.1 response for a request that was not read. */
+  /** Returns a complete HTTP/1.1 response to a request that the server has not read. */
   static byte[] message(Problem problem) {
     byte[] body = problem.toJson();
     String head =

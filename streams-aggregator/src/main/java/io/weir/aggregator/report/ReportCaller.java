@@ -11,8 +11,8 @@ import java.util.function.BooleanSupplier;
 /**
  * The caller of a report. Not thread-safe.
  *
- * @param name identity of the caller for the fair scheduling of reports: the token's name and its
- *     clients
+ * @param name identity of the caller for the fair scheduling of reports, which consists of the
+ *     token's name and the token's clients
  * @param isGone returns whether the caller has closed the connection; never blocks
  */
 record ReportCaller(String name, BooleanSupplier isGone) {

@@ -12,19 +12,19 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Formats reports as JSON, CSV (RFC 4180) and NDJSON. Stateless and thread-safe. */
+/** Functions that format reports as JSON, CSV (RFC 4180) and NDJSON. Stateless and thread-safe. */
 final class ReportFormats {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /**
-   * Characters that separate cells or lines, or quote them. Semicolons separate cells where the
-   * comma is the decimal separator.
+   * Characters because of which a field must be quoted. In some locales, semicolons separate cells
+   * because the comma is the decimal separator.
    */
   private static final String QUOTED = ",;|\t\r\n\"";
 
   /**
-   * The beginning of a text that some spreadsheets interpret as a formula, including full-width
-   * signs. Spaces and quotes may precede it.
+   * The beginning of a text that a spreadsheet may interpret as a formula. It includes full-width
+   * signs. Spaces and quotes may precede the sign.
    */
   private static final Pattern FORMULA =
       Pattern.compile("(^|[,;|\\t\\r\\n])([\\s\\h\"]*[=+\\-@\uFF1D\uFF0B\uFF0D\uFF20])");
@@ -38,7 +38,7 @@ final class ReportFormats {
     try {
       return MAPPER.writeValueAsBytes(value);
     } catch (JsonProcessingException impossible) {
-      throw new IllegalStateException("maps and records can be written", impossible);
+      throw new IllegalStateException("cannot write a report as JSON", impossible);
     }
   }
 
@@ -124,9 +124,10 @@ final class ReportFormats {
   }
 
   /**
-   * Returns a CSV field. An apostrophe turns into text what a spreadsheet could interpret as a
-   * formula. It is inserted at the beginning, and after each character that separates cells in some
-   * locale or setting. Quotes in the middle of a cell do not prevent a separation.
+   * Returns a CSV field, quoted if necessary. If a spreadsheet could interpret a part of the field
+   * as a formula, an apostrophe before that part marks it as text. The part may begin at the start
+   * of the field, or after a character that separates cells in some locale or setting. Quotes in
+   * the middle of a cell do not prevent the separation.
    */
   private static String quoted(String field) {
     String safe = FORMULA.matcher(field).replaceAll("$1'$2");

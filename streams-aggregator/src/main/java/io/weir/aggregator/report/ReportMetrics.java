@@ -20,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The metrics of {@code /metrics}. The aggregator that counts a partition exposes its metrics.
- * Thread-safe.
+ * The metrics of {@code /metrics}. The metrics of a partition are exposed by the aggregator that
+ * counts the partition. Thread-safe.
  */
 final class ReportMetrics {
   private static final Logger LOG = LoggerFactory.getLogger(ReportMetrics.class);
@@ -54,7 +54,7 @@ final class ReportMetrics {
         .description("partitions of the calls topic")
         .register(registry);
     Gauge.builder("weir.stopped.partitions", stopped, all -> all.all().size())
-        .description("partitions stopped because a record makes the aggregator fail")
+        .description("partitions that have stopped because a record makes the aggregator fail")
         .register(registry);
     Gauge.builder("weir.rocksdb.used.bytes", BoundedRocksMemory::usedBytes)
         .description("bytes of memory used by all RocksDB stores")
@@ -81,7 +81,7 @@ final class ReportMetrics {
         table.accuracy(one).ifPresent(accuracy::add);
         progress.put(one, found);
       } catch (ProblemException elsewhere) {
-        LOG.debug("partition not readable partition={}", one, elsewhere);
+        LOG.debug("cannot read partition={}", one, elsewhere);
       }
     }
     partitionMetrics.update(progress);

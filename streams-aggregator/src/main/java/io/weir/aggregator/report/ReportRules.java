@@ -10,7 +10,10 @@ import java.util.Set;
 import org.eclipse.jetty.server.Request;
 import org.jspecify.annotations.Nullable;
 
-/** The scopes of the reports API's routes. Stateless and thread-safe. */
+/**
+ * The rules that determine the token scope of each route of the reports API. Stateless and
+ * thread-safe.
+ */
 final class ReportRules implements AccessHandler.Rules {
   private static final Set<String> OF_EVERYBODY = Set.of("/", "/health/live", "/health/ready");
 
@@ -39,7 +42,8 @@ final class ReportRules implements AccessHandler.Rules {
   }
 
   /**
-   * Returns true for the routes of {@link ClientRoutes}, which check the client against the token.
+   * Returns true for the routes of {@link ClientRoutes}. They check whether the token gives access
+   * to the client.
    */
   @Override
   public boolean looksAtClients(Request request) {

@@ -52,7 +52,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The HTTP server of the reports API: routes, parameters, headers and status codes. Thread-safe.
+ * The HTTP server of the reports API. It defines the routes, parameters, headers and status codes.
+ * Thread-safe.
  */
 public final class ReportServer implements AutoCloseable {
   static final String POSITION_HEADER = "Usage-Position";
@@ -65,10 +66,10 @@ public final class ReportServer implements AutoCloseable {
 
   private static final int DEFAULT_CLIENTS = 100;
 
-  /** Maximum time that a stop waits for requests in progress. */
+  /** Maximum time that {@link #close} waits for requests in progress. */
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(5);
 
-  /** Maximum time that a request may wait for a byte to be read or written. */
+  /** Maximum time without a byte read from or written to a connection. */
   private static final Duration STALLED = Duration.ofSeconds(15);
 
   private static final Problem TOO_SLOW =
@@ -129,12 +130,13 @@ public final class ReportServer implements AutoCloseable {
   }
 
   /**
-   * Binds the port. Connections are accepted from now on, and requests are answered after {@link
-   * #serve}.
+   * Binds the port. The server accepts connections immediately, and responds to requests after
+   * {@link #serve}.
    *
-   * @param port the port; 0 for any free one
+   * @param port the port; 0 selects a free port
    * @param maxConnections maximum number of open connections, ≥ 1
-   * @param registry registry to scrape; receives the metrics of the server and of partitions
+   * @param registry the registry that {@code /metrics} shows; the server adds its own metrics and
+   *     the metrics of partitions
    * @param access access control of the routes; closed with the server
    * @param tls TLS configuration of the port; null without TLS; closed with the server
    * @throws IOException if the port is in use
@@ -164,7 +166,7 @@ public final class ReportServer implements AutoCloseable {
     return channel.socket().getLocalPort();
   }
 
-  /** Starts to answer requests. */
+  /** Starts to respond to requests. */
   public void serve(
       KafkaStreams meterCore,
       Rebalances rebalances,
@@ -219,7 +221,7 @@ public final class ReportServer implements AutoCloseable {
     }
   }
 
-  /** Fails the readiness check from now on, because the process is about to stop. */
+  /** Makes the readiness check fail, because the process will stop. */
   public void drain() {
     draining = true;
   }
@@ -242,7 +244,8 @@ public final class ReportServer implements AutoCloseable {
         });
     config.concurrency.useVirtualThreads = Runtime.version().feature() >= VIRTUAL_THREADS_SINCE;
     config.http.prefer405over404 = true;
-    // a response is valid only now and for one client, so no HTTP cache may store it
+    // a response is valid only for one client and for a short time, so HTTP caches must not store
+    // it
     config.routes.before(ctx -> ctx.header("Cache-Control", "no-store"));
     config.routes.get("/", this::page);
     config.routes.get(ProblemReason.PATH + "{reason}", this::problemPage);
@@ -273,7 +276,7 @@ public final class ReportServer implements AutoCloseable {
     config.routes.exception(
         Exception.class,
         (failed, ctx) -> {
-          LOG.error("report failed path={}", ctx.path(), failed);
+          LOG.error("a request to the reports API failed path={}", ctx.path(), failed);
           send(ctx, Problem.of(ProblemReason.INTERNAL_ERROR, "see the aggregator's log"));
         });
     config.routes.error(
@@ -337,7 +340,7 @@ public final class ReportServer implements AutoCloseable {
     }
     for (String ofRankings : List.of("meter", "from", "to")) {
       if (!parameters.one(ofRankings, "").isEmpty()) {
-        throw Parameters.bad(ofRankings, "needs order=quantity or order=denied");
+        throw Parameters.bad(ofRankings, "is allowed only with order=quantity or order=denied");
       }
     }
     String prefix = RankingQuery.prefix(parameters);
@@ -377,7 +380,7 @@ public final class ReportServer implements AutoCloseable {
   }
 
   private Parts serving() {
-    return Objects.requireNonNull(parts, "serve() must be called before requests are answered");
+    return Objects.requireNonNull(parts, "serve() was not called before the first request");
   }
 
   static void send(Context ctx, Answer answer) {

@@ -7,12 +7,12 @@ import java.time.Duration;
 /**
  * The settings of the reports.
  *
- * @param kafka connection to Kafka, for reading the audit log
- * @param partitions number of partitions of every topic
- * @param window size of a ledger window
+ * @param kafka connection to Kafka, which is used to read the audit log
+ * @param partitions number of partitions of each topic
+ * @param window length of a ledger window
  * @param lateness maximum lateness of a call
- * @param positionWait maximum wait for a position
- * @param rankedWindows number of ranked windows, including the current one; 0 for none
+ * @param positionWait maximum time that a report waits for a position
+ * @param rankedWindows number of ranked windows, including the current window; 0 disables rankings
  */
 public record ReportSettings(
     KafkaConnection kafka,

@@ -10,18 +10,18 @@ import io.weir.topics.process.FairTurns;
 import java.time.Duration;
 
 /**
- * The fair scheduler of reports. Reports use at most half of the processors, so that the rest
- * remains for checks and counting. Callers get turns in rotation, so that none delays the others
- * for long; a report that reads many rows needs several turns. Thread-safe.
+ * The fair scheduler of reports. Reports use at most half of the processors, so that the other
+ * processors are free for counting. Callers get turns in rotation, so that no caller delays the
+ * others for long. A report that reads many rows needs several turns. Thread-safe.
  */
 final class ReportTurns {
-  /** Number of rows read in a turn, which takes a few milliseconds. */
+  /** Maximum number of rows that a report reads in one turn. A turn takes a few milliseconds. */
   static final int ROWS_OF_A_TURN = 10_000;
 
-  /** Maximum number of waiting reports per caller; each blocks a thread. */
+  /** Maximum number of waiting reports per caller. Each waiting report blocks a thread. */
   static final int MAX_WAITING_OF_A_CALLER = 32;
 
-  /** Maximum number of waiting reports, below the number of Jetty's threads. */
+  /** Maximum number of waiting reports. It is less than the number of Jetty's threads. */
   static final int MAX_WAITING = 128;
 
   private static final Duration MAX_WAIT = Duration.ofSeconds(30);
@@ -34,31 +34,32 @@ final class ReportTurns {
     this.turns = new FairTurns(turns, Math.max(1, turns - 1));
     this.cancelled =
         Counter.builder("weir.reports.cancelled")
-            .description("reports whose client closed the connection before the response")
+            .description(
+                "reports cancelled because the client closed the connection before the response")
             .register(registry);
     this.refused =
         Counter.builder("weir.reports.refused")
             .description(
-                "reports refused with 503 because too many were waiting, or the wait timed out")
+                "reports refused with 503 because too many reports were waiting or the wait timed out")
             .register(registry);
     Gauge.builder("weir.reports.waiting", this.turns, FairTurns::waiting)
         .description("reports waiting for their turn")
         .register(registry);
   }
 
-  /** Creates a scheduler for half of the processors. */
+  /** Creates a scheduler with turns for half of the processors. */
   static ReportTurns ofHalfTheProcessors(MeterRegistry registry) {
     return new ReportTurns(Math.max(1, Runtime.getRuntime().availableProcessors() / 2), registry);
   }
 
   /**
-   * Waits for a turn; the caller must close it.
+   * Waits for a turn. The caller must close the turn.
    *
    * @throws ProblemException if too many reports wait, no turn was free in time, or the client has
    *     closed the connection
    */
   Turn begin(ReportCaller caller) throws InterruptedException {
-    // at most half of the free places, so that a few callers leave places for the others
+    // a caller gets at most half of the free places, so that places remain for other callers
     int left = MAX_WAITING - turns.waiting();
     int most = Math.min(MAX_WAITING_OF_A_CALLER, (left + 1) / 2);
     if (turns.waiting(caller.name()) >= most) {
@@ -71,7 +72,7 @@ final class ReportTurns {
 
   private ProblemException refused(String why) {
     refused.increment();
-    return new ProblemException(Problem.of(ProblemReason.BUSY, why + "; try again in a second"));
+    return new ProblemException(Problem.of(ProblemReason.BUSY, why + "; try again after 1 s"));
   }
 
   /** The turns of one report. Not thread-safe. */
@@ -98,7 +99,8 @@ final class ReportTurns {
     }
 
     /**
-     * Counts a row read. After {@link #ROWS_OF_A_TURN} rows, waits for the next turn.
+     * Counts a row that the report has read. After {@link #ROWS_OF_A_TURN} rows, waits for the next
+     * turn.
      *
      * @throws ProblemException as {@link ReportTurns#begin}
      */

@@ -5,11 +5,11 @@ import io.javalin.http.Context;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Properties of a request that are needed to forward it to other aggregators.
+ * The properties of a request that are needed to forward the request to other aggregators.
  *
- * @param isForwarded whether another aggregator has forwarded the request; it must then not be
- *     forwarded again
- * @param authorization the header {@code Authorization} to forward; null if the request has none
+ * @param isForwarded whether another aggregator has forwarded the request; a forwarded request is
+ *     not forwarded again
+ * @param authorization value of the header {@code Authorization}; null if the request has none
  */
 record RequestOrigin(boolean isForwarded, @Nullable String authorization) {
   static RequestOrigin of(Context ctx) {

@@ -22,14 +22,15 @@ import org.apache.kafka.streams.state.ReadOnlyKeyValueStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads snapshots from the state of {@code meter-core}. The instance that counts a partition
- * returns uncommitted snapshots, which are newer but provisional; a copy returns committed ones.
+ * A {@link BucketSnapshots} that reads the state of {@code meter-core}. On the instance that counts
+ * a partition, the snapshots may be uncommitted, so they are newer but provisional. From a copy,
+ * the snapshots are committed.
  */
 final class StreamsBucketSnapshots implements BucketSnapshots {
-  /** Prefix of the keys of audits; the store also contains other entries. */
+  /** Prefix of the keys of audits. The store also contains other entries. */
   private static final String AUDIT = "b";
 
-  /** Maximum lag of a usable copy in records; a copy with a greater lag is still being built. */
+  /** Maximum lag of a usable copy, in records. A copy with a greater lag is not complete yet. */
   private static final long MAX_LAG_RECORDS = 10_000;
 
   private final KafkaStreams meterCore;
@@ -39,8 +40,8 @@ final class StreamsBucketSnapshots implements BucketSnapshots {
   /**
    * Creates the source.
    *
-   * @param store the name of the store of buckets
-   * @param decoder decodes a value of the store; returns null if it contains no snapshot
+   * @param store name of the store of buckets
+   * @param decoder decodes a value of the store; returns null if the value contains no snapshot
    */
   StreamsBucketSnapshots(
       KafkaStreams meterCore, String store, Function<byte[], @Nullable BucketSnapshot> decoder) {
@@ -74,11 +75,15 @@ final class StreamsBucketSnapshots implements BucketSnapshots {
           meterCore.allLocalStorePartitionLags().getOrDefault(store, Map.of()).get(partition);
       if (lag == null || lag.offsetLag() > MAX_LAG_RECORDS) {
         throw unavailable(
-            partition, lag == null ? "this instance has no copy" : "its copy is still being built");
+            partition,
+            lag == null
+                ? "this instance has no copy"
+                : "the copy on this instance is not complete yet");
       }
       return new Found(read(copy, client, atMost), true, lag.offsetLag());
     } catch (StreamsException | IllegalStateException moved) {
-      throw unavailable(partition, "it is being moved or restored (" + moved.getMessage() + ")");
+      throw unavailable(
+          partition, "the partition is being moved or restored (" + moved.getMessage() + ")");
     }
   }
 

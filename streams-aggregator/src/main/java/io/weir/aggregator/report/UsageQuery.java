@@ -16,15 +16,16 @@ import org.jspecify.annotations.Nullable;
  *
  * @param client the client
  * @param meter the meter
- * @param from inclusive start, rounded down to a ledger window; for billing periods, which may
- *     begin inside a window, rounded down to a millisecond
- * @param to exclusive end, rounded up in the same way
- * @param window the value of the parameter {@code window}
+ * @param from start of the interval, inclusive. It is rounded down to a ledger window. For billing
+ *     periods it is rounded down to a millisecond, because a billing period may begin inside a
+ *     window
+ * @param to end of the interval, exclusive. It is rounded up to a window or millisecond
+ * @param window value of the parameter {@code window}
  * @param buckets the division of time into buckets
  * @param zone time zone of the buckets' boundaries
  * @param byEndpoint whether rows are divided by endpoint
- * @param finalOnly whether buckets that may still grow are omitted
- * @param fillZero whether buckets without calls are included
+ * @param finalOnly whether the report omits buckets that are not final
+ * @param fillZero whether the report includes buckets without calls
  * @param limit maximum number of rows in the response
  * @param page cursor of the page; null for the first page
  */
@@ -59,15 +60,18 @@ record UsageQuery(
   private static final int DEFAULT_LIMIT = 1_000;
   private static final int MAX_LIMIT = 10_000;
 
-  /** Maximum length of a report; longer than the retention of the audit log, and than a year. */
+  /**
+   * Maximum length of a report. It is greater than the retention of the audit log, and greater than
+   * a year.
+   */
   private static final Duration MAX_LENGTH = Duration.ofDays(400);
 
   /**
    * Validates the parameters of a request.
    *
    * @param given the values by name
-   * @param atom size of a ledger window
-   * @throws ProblemException if a parameter is invalid; it names the parameter
+   * @param atom length of a ledger window
+   * @throws ProblemException if a parameter is invalid; the problem names the parameter
    */
   static UsageQuery of(Map<String, List<String>> given, Duration atom, Instant now) {
     Parameters parameters = new Parameters(given).onlyKnown(PARAMETERS);
@@ -79,7 +83,7 @@ record UsageQuery(
     Buckets buckets = buckets(window, atom);
     boolean byBilling = buckets instanceof Buckets.BillingPeriods;
     Duration unit = byBilling ? Duration.ofMillis(1) : atom;
-    // the day may have begun in the period before the current one
+    // for billing periods the default is now, because the day may have begun in the previous period
     Instant defaultFrom =
         byBilling
             ? Windows.floor(now, unit)
@@ -102,7 +106,7 @@ record UsageQuery(
     if (fillZero && byBilling) {
       throw Parameters.bad(
           "fill",
-          "must be none with window=billing-period: periods without usage are not recorded");
+          "must be none with window=billing-period, because periods without usage are not recorded");
     }
     return new UsageQuery(
         client,
@@ -119,17 +123,20 @@ record UsageQuery(
         page);
   }
 
-  /** Returns whether rows are whole billing periods, which may extend beyond the interval. */
+  /**
+   * Returns whether rows are whole billing periods. A billing period may extend beyond the
+   * interval.
+   */
   boolean byBillingPeriod() {
     return buckets instanceof Buckets.BillingPeriods;
   }
 
-  /** Returns the inclusive start of the windows that the report may need. */
+  /** Returns the start of the windows that the report may need, inclusive. */
   Instant readFrom() {
     return byBillingPeriod() ? from.minus(Buckets.BillingPeriods.LONGEST) : from;
   }
 
-  /** Returns the exclusive end of the windows that the report may need. */
+  /** Returns the end of the windows that the report may need, exclusive. */
   Instant readTo() {
     return byBillingPeriod() ? to.plus(Buckets.BillingPeriods.LONGEST) : to;
   }
@@ -141,7 +148,7 @@ record UsageQuery(
           "window",
           "must be P1D, P1M, total, billing-period, or a multiple of "
               + atom
-              + " that divides a day; is '"
+              + " that divides a day, but is '"
               + window
               + "'");
     }
@@ -157,7 +164,7 @@ record UsageQuery(
       return ZoneId.of(text);
     } catch (DateTimeException unknown) {
       throw Parameters.bad(
-          "tz", "must be an IANA time zone such as Europe/Paris, is '" + text + "'");
+          "tz", "must be an IANA time zone such as Europe/Paris, but is '" + text + "'");
     }
   }
 
@@ -165,7 +172,8 @@ record UsageQuery(
     String value = parameters.one(field, off);
     if (!value.equals(off) && !value.equals(on)) {
       throw Parameters.bad(
-          field, "must be " + (off.isEmpty() ? on : off + " or " + on) + ", is '" + value + "'");
+          field,
+          "must be " + (off.isEmpty() ? on : off + " or " + on) + ", but is '" + value + "'");
     }
     return value.equals(on);
   }
@@ -177,7 +185,7 @@ record UsageQuery(
     }
     PageCursor page = PageCursor.parse(text);
     if (page == null) {
-      throw Parameters.bad("page", "must be the next_page of an answer");
+      throw Parameters.bad("page", "must be the next_page of a response");
     }
     return page;
   }

@@ -21,26 +21,25 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A usage report under construction: sums ledger windows by bucket and endpoint. Not thread-safe.
- */
+/** A usage report, which sums ledger windows by bucket and endpoint. Not thread-safe. */
 final class UsageReport {
-  /** Maximum number of rows in memory; a report with more is refused rather than truncated. */
+  /** Maximum number of rows in memory. A report with more rows is refused and not truncated. */
   static final int MAX_ROWS = 1_000_000;
 
   /**
    * One row of the response.
    *
-   * @param from inclusive start of the bucket
-   * @param to exclusive end of the bucket
-   * @param isFinal whether every window in it is closed
-   * @param complete whether every window in it is closed and no call in it can be missing
-   * @param revision greatest revision of a window in it; 0 while not final
+   * @param from start of the bucket, inclusive
+   * @param to end of the bucket, exclusive
+   * @param isFinal whether all windows of the bucket are closed
+   * @param complete whether all windows of the bucket are closed and none of their calls can be
+   *     missing
+   * @param revision greatest revision of the bucket's windows; 0 if the row is not final
    * @param endpoint the endpoint; empty if rows are not divided by endpoint
    * @param others whether this is the others row
-   * @param period the billing period; null if the bucket follows the clock
-   * @param place sort key of the row among rows with the same start; the others row precedes the
-   *     endpoints
+   * @param period the billing period; null if the bucket is not a billing period
+   * @param place sort key of the row among rows with the same start. The others row precedes the
+   *     rows of endpoints
    */
   record Row(
       Instant from,
@@ -65,12 +64,12 @@ final class UsageReport {
     long failOpen;
     boolean hasRunning;
 
-    /** Whether a window in it was closed while calls may have been missing. */
+    /** Whether a window was closed although calls may have been missing. */
     boolean hasIncomplete;
   }
 
   /**
-   * The rows of one bucket, by endpoint. The endpoint is empty for the others row, and if rows are
+   * One bucket with its sums by endpoint. The endpoint is empty for the others row, and if rows are
    * not divided by endpoint.
    */
   private static final class Bucket {
@@ -104,12 +103,15 @@ final class UsageReport {
   private final long closedThroughEpochMillis;
   private final @Nullable PartitionProgress progress;
 
-  /** Starts of the buckets by the clock, and the end of the last one; empty for billing periods. */
+  /**
+   * Starts of the buckets, and the end of the last bucket. Empty if the buckets are billing
+   * periods.
+   */
   private final long[] starts;
 
   private final List<Bucket> ofClock = new ArrayList<>();
 
-  /** The buckets of billing periods, in the order of {@link Row#place}. */
+  /** The buckets that are billing periods, in the order of {@link Row#place}. */
   private final SortedMap<BillingPeriod, Bucket> ofBilling =
       new TreeMap<>(
           Comparator.comparingLong(BillingPeriod::startEpochMillis)
@@ -117,10 +119,13 @@ final class UsageReport {
               .thenComparing(BillingPeriod::name)
               .thenComparing(BillingPeriod::timeZone));
 
-  /** The bucket of the last added window; the next window usually has the same period. */
+  /**
+   * The bucket of the last added window. It is stored because the next window usually has the same
+   * billing period.
+   */
   private @Nullable Bucket lastOfBilling;
 
-  /** The month in UTC of the last added window. */
+  /** The month in UTC of the last added window without an own billing period. */
   private @Nullable BillingPeriod lastMonth;
 
   private int rows;
@@ -132,8 +137,8 @@ final class UsageReport {
   /**
    * Creates an empty report.
    *
-   * @param atom size of a ledger window
-   * @param progress progress of the partition; null if nothing of it has been counted
+   * @param atom length of a ledger window
+   * @param progress progress of the partition; null if no record of the partition has been counted
    */
   UsageReport(UsageQuery query, Duration atom, @Nullable PartitionProgress progress) {
     this.query = query;
@@ -164,7 +169,7 @@ final class UsageReport {
             Problem.ofField(
                 ProblemReason.INVALID_PARAMETER,
                 "tz",
-                "has midnights inside a ledger window of " + atom));
+                "must be a time zone whose midnights are boundaries of ledger windows of " + atom));
       }
     }
     return found;
@@ -187,12 +192,14 @@ final class UsageReport {
     sum.revision = Math.max(sum.revision, state.revision());
     boolean running = state.status() == UsageState.Status.RUNNING;
     sum.hasRunning |= running;
-    // a settlement counted without its call makes a window negative
+    // a window is negative if a settlement was counted without its call
     sum.hasIncomplete |= (!running && !state.complete()) || state.count().quantity() < 0;
     hasIncomplete |= sum.hasIncomplete;
   }
 
-  /** Adds a ledger window with an unreadable row. No bucket that contains it is complete. */
+  /**
+   * Adds a ledger window with an unreadable row. Buckets that contain this window are not complete.
+   */
   void addUnreadable(long startEpochMillis) {
     unreadable.add(startEpochMillis);
   }
@@ -239,8 +246,8 @@ final class UsageReport {
   }
 
   /**
-   * Adds two quantities. A window has up to 2^53 − 1, so a sum of about a thousand may exceed
-   * int64.
+   * Returns the sum of two quantities. A window has a quantity of at most 2^53 − 1, so the sum of
+   * about a thousand windows may exceed int64.
    */
   private static long sum(long quantity, long more) {
     try {
@@ -250,7 +257,7 @@ final class UsageReport {
           Problem.ofField(
               ProblemReason.INVALID_PARAMETER,
               "from",
-              "results in a quantity beyond 2^63 - 1; request less time or smaller windows"));
+              "must be later, because the quantity of a row exceeds 2^63 - 1; request less time or smaller windows"));
     }
   }
 
@@ -266,20 +273,20 @@ final class UsageReport {
   }
 
   /**
-   * Returns whether every window of the report is closed and no call in it can be missing, even if
-   * the client has no row in it.
+   * Returns whether all windows of the report are closed and none of their calls can be missing.
+   * This includes windows in which the client has no row.
    */
   boolean isComplete() {
     Instant from = query.from();
     for (Bucket bucket : ofBilling.values()) {
       from = bucket.from.isBefore(from) ? bucket.from : from;
     }
-    // the billing period of an unreadable row is unknown
+    // an unreadable row has an unknown billing period
     boolean knowsPeriods = !query.byBillingPeriod() || unreadable.isEmpty();
     return !hasIncomplete && knowsPeriods && isComplete(from, to());
   }
 
-  /** Returns whether no call can be missing in the windows that contain a range of time. */
+  /** Returns whether the windows that contain a range of time are complete. */
   private boolean isComplete(Instant from, Instant to) {
     long begin = Math.floorDiv(from.toEpochMilli(), atomMillis) * atomMillis;
     long end = endOfAtom(to);
@@ -293,8 +300,8 @@ final class UsageReport {
   }
 
   /**
-   * Returns the end of the report: the requested end, or the end of its last billing period if that
-   * is later.
+   * Returns the end of the report. It is the requested end or the end of the last billing period,
+   * whichever is later.
    */
   Instant to() {
     Instant end = query.to();
@@ -304,7 +311,7 @@ final class UsageReport {
     return end;
   }
 
-  /** Returns the rows of the page; at most one more than the limit. */
+  /** Returns the rows of the page, and one more row if there are further pages. */
   List<Row> rows() {
     List<Row> page = new ArrayList<>();
     for (Bucket bucket : query.byBillingPeriod() ? ofBilling.values() : ofClock) {

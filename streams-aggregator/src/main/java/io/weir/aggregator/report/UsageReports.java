@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The report {@code /v1/usage} for the partitions on this instance. Thread-safe. */
+/** The report {@code /v1/usage} of clients whose partitions are on this instance. Thread-safe. */
 final class UsageReports {
   private final UsageTable table;
   private final ProgressSignal signal;
@@ -37,10 +37,10 @@ final class UsageReports {
   /**
    * Returns the response for a client whose partition is on this instance.
    *
-   * @param positions value of the header {@code Usage-Position}: positions that the report must
-   *     include; null for none
+   * @param positions value of the header {@code Usage-Position}, which contains the positions that
+   *     the report must include; null if the request has none
    * @param mediaType media type of the response
-   * @param freshness how up to date the partition is
+   * @param freshness the freshness of the partition in the table
    * @param caller the caller, for the fair scheduling of reports
    */
   Answer answer(
@@ -55,7 +55,7 @@ final class UsageReports {
       throw new ProblemException(
           Problem.of(
               ProblemReason.NOT_UP_TO_DATE,
-              "Kafka is unavailable, so the report may be old; request JSON, which shows this"));
+              "Kafka is unavailable, so the report may be outdated; a report as JSON is available and shows whether it is up to date"));
     }
     int partition = partitionOf(query);
     awaitPositions(partition, positions);
@@ -141,7 +141,7 @@ final class UsageReports {
     return Problem.ofField(
         ProblemReason.POSITION_NOT_REACHED,
         "Usage-Position",
-        "refers to " + position + ", which was not counted in time");
+        "contains the position " + position + ", which was not counted before the timeout");
   }
 
   private long offset(int partition) {
@@ -149,7 +149,8 @@ final class UsageReports {
   }
 
   /**
-   * Waits for the positions of this partition; its reports contain no calls of other partitions.
+   * Waits until the positions of this partition are counted. Other positions are ignored, because
+   * the report contains no calls of other partitions.
    */
   private void awaitPositions(int partition, @Nullable String header) throws InterruptedException {
     for (UsagePosition position : parse(header)) {
@@ -169,7 +170,8 @@ final class UsageReports {
             .filter(node -> node.node().equals(position.node()))
             .toList();
     boolean isKnown = ofNode.stream().anyMatch(node -> node.epoch() == position.nodeEpoch());
-    // a journal that departed without a hole is not listed when newer epochs of its node are
+    // A journal that departed without a hole is no longer listed when newer epochs of its node are
+    // listed.
     return isKnown
         ? ofNode.stream()
             .anyMatch(

@@ -10,16 +10,16 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 
-/** Access to the table of newest figures, by partition. Thread-safe. */
+/** The table of the newest usage figures. It is read by partition. Thread-safe. */
 interface UsageTable {
   /**
-   * Returns whether a partition is readable on this instance. Its rows may be old unless it is
-   * refreshed.
+   * Returns whether a partition is readable on this instance. Its rows may be outdated unless
+   * {@link #refresh} was called.
    */
   boolean isHere(int partition);
 
   /**
-   * Waits until the table contains everything published to a partition before the call.
+   * Waits until the table contains all records that were published to a partition before the call.
    *
    * @return {@code UP_TO_DATE} on success, or {@code KAFKA_AWAY} if Kafka is unavailable
    * @throws ProblemException if the partition is not on this instance
@@ -27,29 +27,29 @@ interface UsageTable {
   Freshness refresh(int partition) throws InterruptedException;
 
   /**
-   * Refreshes the partitions 0 to {@code partitions} − 1, and returns the freshness of those on
-   * this instance.
+   * Refreshes the partitions from 0 to {@code partitions} − 1. Returns the freshness of the
+   * partitions on this instance.
    */
   SortedMap<Integer, Freshness> refreshAll(int partitions) throws InterruptedException;
 
   /**
-   * Returns the progress of a partition; empty if nothing of it has been counted, or if the
-   * progress is unreadable.
+   * Returns the progress of a partition. Returns empty if no record of the partition has been
+   * counted, or if the progress is unreadable.
    *
    * @throws ProblemException if the partition is not on this instance
    */
   Optional<PartitionProgress> progress(int partition);
 
   /**
-   * Returns the accuracy of the cache's decisions in a partition; empty if no decision was judged,
-   * or if the accuracy is unreadable.
+   * Returns the accuracy figures of a partition. Returns empty if there are none, or if they are
+   * unreadable.
    *
    * @throws ProblemException if the partition is not on this instance
    */
   Optional<PartitionAccuracy> accuracy(int partition);
 
   /**
-   * Returns the figures of one window; empty if nothing of it has been counted, or if they are
+   * Returns the figures of a key in one window. Returns empty if there are none, or if they are
    * unreadable.
    *
    * @throws ProblemException if the partition is not on this instance
@@ -59,19 +59,22 @@ interface UsageTable {
   /**
    * Returns the names of clients with usage, in the order of their keys.
    *
-   * @param prefix prefix of the names; empty for all
+   * @param prefix prefix of the names; empty for all names
    * @param max maximum number of names
-   * @param onVisit called for each row read; may throw to stop
+   * @param onVisit called for each row read; may throw an exception to stop the read
    * @throws ProblemException if the partition is not on this instance
    */
   List<String> clients(int partition, String prefix, int max, Runnable onVisit);
 
-  /** Receives the rows of windows. */
+  /** A receiver of the rows of windows. */
   interface Rows {
-    /** Called for each row read, also of other windows; may throw to stop. */
+    /**
+     * Called for each row read, including rows of other windows. May throw an exception to stop the
+     * read.
+     */
     default void visited() {}
 
-    /** Receives the figures of a window. */
+    /** Receives the figures of one window. */
     void add(UsageState state);
 
     /** Receives the start of a window with an unreadable row. */

@@ -7,14 +7,15 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A scan of the windows of an interval in the table, endpoint by endpoint, in one pass over the
- * keys. It seeks past the windows of an endpoint that are too old or too new. A client with
- * millions of endpoints does not need a seek for each. Keys other than those of usage rows are
- * skipped, so that every returned key follows the visited one. Not thread-safe.
+ * A scan of the table that visits the windows of an interval in one pass over the keys, endpoint by
+ * endpoint. It skips windows of an endpoint that are too old or too new by a seek. An endpoint
+ * without skipped windows needs no seek. Keys that are not keys of usage rows are skipped, so that
+ * each returned key is greater than the visited key. Not thread-safe.
  */
 final class WindowScan implements TableStore.Visitor {
   /**
-   * A suffix that sorts after all digits of a window's start, and so after all keys of an endpoint.
+   * A suffix that is greater than all digits of a window's start. So it is greater than all keys of
+   * an endpoint.
    */
   private static final String BEHIND_STARTS = ":";
 
@@ -23,9 +24,9 @@ final class WindowScan implements TableStore.Visitor {
   private final String toStart;
   private final Values into;
 
-  /** Receives the visited keys and values. */
+  /** A receiver of the visited windows. */
   interface Values {
-    /** Called for each visited key, before its value is received. */
+    /** Called for each visited key, before {@link #accept}. */
     default void visited() {}
 
     /** Receives the value of a window of the interval. */
@@ -35,9 +36,10 @@ final class WindowScan implements TableStore.Visitor {
   /**
    * Creates a scan.
    *
-   * @param ofMeter prefix of the keys of all endpoints of the client and the meter; ends in a slash
-   * @param fromEpochMillis inclusive start of the windows' starts
-   * @param toEpochMillis exclusive end of the windows' starts
+   * @param ofMeter prefix of the keys of all endpoints of the client and meter; must end with a
+   *     slash
+   * @param fromEpochMillis start of the range of window starts, inclusive
+   * @param toEpochMillis end of the range of window starts, exclusive
    * @param into receives the starts of the windows and the values
    */
   WindowScan(String ofMeter, long fromEpochMillis, long toEpochMillis, Values into) {
@@ -52,7 +54,7 @@ final class WindowScan implements TableStore.Visitor {
     return key(ofMeter);
   }
 
-  /** Returns the exclusive end of the keys to visit. */
+  /** Returns the end of the keys to visit, exclusive. */
   byte[] to() {
     return key(ofMeter.substring(0, ofMeter.length() - 1) + '0'); // '0' follows '/'
   }

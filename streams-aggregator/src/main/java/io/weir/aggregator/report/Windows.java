@@ -5,7 +5,8 @@ import java.time.Duration;
 import java.time.Instant;
 
 /**
- * Rounds times to window boundaries, which are multiples of the window size since 1970. Stateless.
+ * Functions that round times to window boundaries. The boundaries are multiples of the window
+ * length since 1970. Stateless.
  */
 final class Windows {
   private Windows() {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Usage reports over the table of newest figures, and their HTTP server. Depends on the names of
- * the topology, the interactive queries of Kafka Streams, and Javalin.
+ * The reports of the newest usage figures, and their HTTP server. This package depends on the names
+ * of the topology, the interactive queries of Kafka Streams, and Javalin.
  */
 @NullMarked
 package io.weir.aggregator.report;

@@ -77,7 +77,7 @@ final class Barriers {
   }
 
   /**
-   * Completes the barriers whose end is reached.
+   * Completes the barriers of partitions that have been read to the barrier's end offset.
    *
    * @param position returns the position in a partition, or {@link Barrier#UNKNOWN}; called once
    *     for each partition

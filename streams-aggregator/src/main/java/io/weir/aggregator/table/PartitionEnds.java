@@ -15,9 +15,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A source that queries Kafka for the end offsets of the state topic's partitions. The offsets are
- * those of readers of committed records. If Kafka does not answer, the next query follows after one
- * second. Until then all end offsets are unknown, so that not every request waits for the timeout.
- * Not thread-safe.
+ * the ends that a reader of committed records sees. If Kafka does not answer, the next query
+ * follows after one second. Until then all end offsets are unknown, so that not every request waits
+ * for the timeout. Not thread-safe.
  */
 final class PartitionEnds implements Barriers.Ends {
   private static final Logger LOG = LoggerFactory.getLogger(PartitionEnds.class);

@@ -145,7 +145,7 @@ final class StateRecords {
     }
     if (!expected.equals(text(record.key()))) {
       throw new MalformedRecordException(
-          "the key is '" + text(record.key()) + "'; for this value it must be '" + expected + "'");
+          "the key does not match the value; it must be '" + expected + "'");
     }
   }
 

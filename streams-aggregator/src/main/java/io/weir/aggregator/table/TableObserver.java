@@ -31,8 +31,8 @@ public interface TableObserver {
   void begin(int partition);
 
   /**
-   * Called when the table may lack rows of a partition, or before it is read. {@link #begin} may
-   * not have been called for the partition.
+   * Called before a partition is read, and when the partition is no longer followed. {@link #begin}
+   * may not have been called for the partition.
    */
   void end(int partition);
 
@@ -40,7 +40,7 @@ public interface TableObserver {
    * Called before a row is changed, while the table still contains the old value. {@link #begin}
    * may not have been called for the partition. One write changes a row at most once.
    *
-   * @param value the new value, possibly equal to the old one; null if the row is removed
+   * @param value the new value, which may be equal to the old value; null if the row is removed
    */
   void change(int partition, byte[] key, byte @Nullable [] value);
 

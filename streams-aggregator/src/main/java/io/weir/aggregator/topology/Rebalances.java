@@ -60,7 +60,7 @@ public final class Rebalances implements KafkaStreams.StateListener {
           TimeUnit.NANOSECONDS.toMillis(tookNanos),
           placement.get());
     } else {
-      LOG.info("meter-core changes state={}", next);
+      LOG.info("meter-core has changed its state state={}", next);
     }
   }
 

@@ -53,7 +53,7 @@ final class SkippedOffsets {
     }
     if (log.holdsRecord(partition, expectedOffset, offset)) {
       throw new StreamsException(
-          "records skipped partition="
+          "records were skipped partition="
               + partition
               + " expected_offset="
               + expectedOffset

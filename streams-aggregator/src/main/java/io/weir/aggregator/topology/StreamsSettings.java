@@ -90,7 +90,7 @@ public record StreamsSettings(
   /**
    * Returns the properties of the application {@code meter-core}.
    *
-   * @param advertisedReports host:port where other instances reach the reports of this one
+   * @param advertisedReports host:port where other instances reach the reports API of this instance
    */
   public Properties meterCore(String advertisedReports) {
     Properties properties = common();

@@ -26,8 +26,8 @@ final class DepartedNodes {
   }
 
   /**
-   * Adds a journal. Examines two others, and deletes each whose last record is older than the
-   * horizon.
+   * Adds a journal. Examines two other journals, and deletes a journal if its last record is older
+   * than the horizon.
    */
   void add(NodeTrack track, long horizonEpochMillis) {
     forgetSome(horizonEpochMillis);

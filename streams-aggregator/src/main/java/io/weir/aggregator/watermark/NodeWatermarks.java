@@ -118,7 +118,7 @@ public final class NodeWatermarks {
    * wrong clock cannot close a window too early.
    *
    * @param mayHaveBegunBefore whether records of the journal may have expired before the partition
-   *     was first read; the first known batch may then not be the journal's first batch
+   *     was first read. If true, the first known batch may not be the journal's first batch
    * @return the journal's greatest low watermark
    */
   public long note(BatchHeader header, long atEpochMillis, boolean mayHaveBegunBefore) {
@@ -154,8 +154,8 @@ public final class NodeWatermarks {
   }
 
   /**
-   * Removes journals from memory: once an hour those that need not be awaited, and at any time
-   * those over the limit.
+   * Removes journals from memory. Once an hour, removes journals for which the watermark does not
+   * wait. At any time, removes journals that exceed {@link #MAX_TRACKS}.
    */
   private void tidy(NodeTrack newest, long atEpochMillis) {
     if (atEpochMillis >= nextTidyAtMillis) {

@@ -58,7 +58,7 @@ final class RankingQueryTest {
     "from, from, 2026-11-21T08:14:59Z, must not be before 2026-11-21T08:15:00Z",
     "to, from, 2026-11-22T14:15:00Z, must be after from",
     "order, order, calls, must be quantity or denied",
-    "limit, limit, 1001, must be 1 to 1000",
+    "limit, limit, 1001, must be an integer from 1 to 1000",
     "tz, tz, UTC, is not a parameter"
   })
   void invalid_isRefusedByName(String field, String parameter, String value, String rule) {

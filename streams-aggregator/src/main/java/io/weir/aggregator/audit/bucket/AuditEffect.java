@@ -4,15 +4,15 @@ package io.weir.aggregator.audit.bucket;
 /**
  * The effect of one step of a bucket's audit on the figures of the bucket's policy. Immutable.
  *
- * @param wronglyAdmitted number of decisions that admitted a call whose cost exceeded the tokens of
- *     the true bucket
+ * @param wronglyAdmitted number of decisions that admitted a call although the true bucket had too
+ *     few tokens
  * @param wronglyDenied number of decisions that denied a call although the true bucket had enough
  *     tokens
  * @param driftTokens change of the difference between cache and records, in tokens
  * @param outageTokens change of the number of tokens that were admitted without the cache and are
  *     not yet charged in the cache
  * @param confirmedAfterMillis time in milliseconds from the oldest difference until this record
- *     confirmed the correction; negative if the record confirmed no correction, or if the time is
+ *     confirmed the correction. Negative if the record confirmed no correction, or if the time is
  *     unknown
  */
 public record AuditEffect(

@@ -98,9 +98,9 @@ final class BucketAccount {
   }
 
   /**
-   * Returns whether a record that is not processed yet is the first charge. All known earlier
-   * records are then denials. A total of 0 is not sufficient, because a charge and its refund also
-   * sum to 0, and the cache may not know the refund.
+   * Returns whether a record that is not processed yet is the first charge. It is the first charge
+   * if all known earlier records are denials. A total of 0 is not sufficient, because a charge and
+   * its refund also sum to 0, and the cache may not know the refund.
    */
   boolean isFirstCharge(Stamp stamp, long costTokens) {
     return costTokens > 0
@@ -126,7 +126,7 @@ final class BucketAccount {
   }
 
   /**
-   * Adds the overlap of an epoch as a debt. The overlap is the number of recorded tokens that
+   * Adds a debt of the overlap of an epoch. The overlap is the number of recorded tokens that
    * exceeds the cache's counter. If some of these tokens were credited as a gap, the credit is
    * taken back. The cache does not know the other tokens.
    */
@@ -138,7 +138,7 @@ final class BucketAccount {
   }
 
   /**
-   * Adds an overlap that a check has found as a debt. The overlap is the number of recorded tokens
+   * Adds a debt of an overlap that a check has found. The overlap is the number of recorded tokens
    * that exceeds the counter in the check's stamp. Later charges may be in flight.
    */
   void oweCheckedOverlap(long tokens) {

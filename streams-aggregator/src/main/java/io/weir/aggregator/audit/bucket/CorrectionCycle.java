@@ -45,7 +45,7 @@ final class CorrectionCycle {
    * @param disturbedAtMillis decision time of the oldest call that the next correction includes and
    *     no earlier correction includes
    * @param awaitedSinceMillis the corresponding decision time for the newest published correction;
-   *     0 if there was no such call
+   *     0 if there was none
    * @param publishedAtMillis time at which the newest correction was published, by the partition's
    *     time
    * @param openDriftTokens number of tokens by which cache and records have differed since the last

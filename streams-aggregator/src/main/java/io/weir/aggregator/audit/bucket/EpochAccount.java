@@ -45,7 +45,7 @@ final class EpochAccount {
    *     the counter never decreased
    * @param gapTokens tokens credited for gaps, minus the credited tokens that were recorded later
    * @param creditedMicros duration by which the credit of these tokens moved the time to full
-   *     earlier; less than their refill time if the bucket had refilled some of them
+   *     earlier. It is less than their refill time if the bucket had refilled some of them
    * @param creditedFromMicros the earliest time at which the newest credit could make the bucket
    *     full
    * @param gapUntilMicros the latest possible time of a credited charge

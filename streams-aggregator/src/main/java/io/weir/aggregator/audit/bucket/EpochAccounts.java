@@ -113,8 +113,8 @@ final class EpochAccounts {
 
   /**
    * Records the distance from full before a call without the cache, according to the records. The
-   * distance does not include charges of the cache that are not known yet. The bucket refilled part
-   * of such charges only if it was full without them.
+   * distance does not include charges of the cache that are not known yet. The bucket refilled a
+   * part of these charges only if it was full without them.
    */
   void noteOwed(long fromFullMicros) {
     if (hasPending() || fromFullMicros <= 0) {

@@ -81,9 +81,9 @@ final class EpochStart {
   /**
    * Adds the charges of the epoch to the true time to full. If the epoch's charges explain the
    * stamp's time to full, the epoch may have begun full. The true time is then the later of two
-   * times: the stamp's time to full, and the previous true time plus the refill time of all charges
-   * (simulation, seed 97091). Otherwise only the time of the last charge is known. The cache may
-   * have made the other charges much earlier.
+   * times (simulation, seed 97091). One is the stamp's time to full. The other is the previous true
+   * time plus the refill time of all charges. Otherwise only the time of the last charge is known.
+   * The cache may have made the other charges much earlier.
    */
   private void charge(Stamp stamp, long costTokens, long at) {
     Refill refill = account.limit().refill();

@@ -124,8 +124,8 @@ final class FullTimes {
 
   /**
    * Merges the two nearest intervals. The merged interval has the start of the first interval and
-   * the length of both. So it refills at most as much. The newest interval is not merged, because
-   * no later interval may begin before its end.
+   * the length of both. So it never refills more of a charge. The newest interval is not merged,
+   * because no later interval may begin before its end.
    */
   private void mergeNearest() {
     int nearest = 0;

@@ -121,8 +121,8 @@ final class GapCheck {
   /**
    * Begins the next check, because this check is complete.
    *
-   * @param keepsHeadroom whether the distances remain valid for the next check. They do if no
-   *     charge is known to be in flight, because earlier charges may still be unknown
+   * @param keepsHeadroom whether the next check keeps the distances. It must keep them if no charge
+   *     is known to be in flight, because records of earlier charges may still arrive
    */
   void beginNext(EpochAccount epoch, boolean keepsHeadroom) {
     long kept = keepsHeadroom ? Math.min(headroomMicros, nextHeadroomMicros) : UNBOUNDED;

@@ -197,7 +197,7 @@ final class StampComparison {
   }
 
   /**
-   * Adds the tokens that the cache lost when it returned to an older state as a debt. Corrections
+   * Adds a debt of the tokens that the cache lost when it returned to an older state. Corrections
    * that were published before do not include this debt, although stamps will show their versions
    * (simulation, seed 6004171).
    */
