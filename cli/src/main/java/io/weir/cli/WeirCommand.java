@@ -2,11 +2,28 @@
 package io.weir.cli;
 
 import io.weir.aggregator.AggregatorStartException;
+import io.weir.cli.clients.ClientsCommand;
+import io.weir.cli.clients.TokensCommand;
+import io.weir.cli.console.Bars;
+import io.weir.cli.console.CommandContext;
+import io.weir.cli.console.CommandFailedException;
+import io.weir.cli.console.Stop;
+import io.weir.cli.policies.PoliciesCommand;
+import io.weir.cli.quarantine.QuarantineCommand;
+import io.weir.cli.replay.ReplayCommand;
+import io.weir.cli.run.AggregateCommand;
+import io.weir.cli.run.DemoCommand;
+import io.weir.cli.run.IngestCommand;
+import io.weir.cli.run.UpCommand;
+import io.weir.cli.simulate.SimulateCommand;
+import io.weir.cli.stripe.ExportCommand;
+import io.weir.cli.topics.LedgerCommand;
+import io.weir.cli.topics.TopicsCommand;
+import io.weir.cli.verify.VerifyCommand;
 import io.weir.ingest.IngestStartException;
 import io.weir.ingest.record.CallLogStartException;
 import io.weir.servers.ServerStartException;
 import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
-import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.kafka.KafkaRefusal;
 import io.weir.topics.settings.Settings;
 import java.io.BufferedReader;
@@ -61,21 +78,15 @@ import picocli.CommandLine.Command;
             + "deterministic simulation), 'weir chaos' (faults on real processes) and 'weir build' "
             + "(build what is stale). Settings are variables; 'weir COMMAND --help' lists those of a "
             + "command.")
-public final class WeirCommand {
+public final class WeirCommand implements CommandContext {
   /**
    * The error message for a command without its required subcommand. In this case the help text is
    * printed.
    */
   static final String MISSING_SUBCOMMAND = "Missing required subcommand";
 
-  private static final String KAFKA = "WEIR_KAFKA";
   private static final Pattern LOG_LEVEL =
       Pattern.compile("trace|debug|info|warn|error|off", Pattern.CASE_INSENSITIVE);
-
-  static final int FAILED = 1;
-
-  /** The exit status of a command that is refused because its change is not confirmed. */
-  static final int NOT_CONFIRMED = 3;
 
   private static final int MISUSED = 2;
 
@@ -243,16 +254,13 @@ public final class WeirCommand {
   }
 
   /** Returns the process's variables. Only {@link #main} reads them from the system. */
-  Map<String, String> environment() {
+  @Override
+  public Map<String, String> environment() {
     return environment;
   }
 
-  /**
-   * Asks the user a question at the terminal.
-   *
-   * @return false if the answer is not yes, or there is no terminal
-   */
-  boolean confirms(PrintWriter out, String question) {
+  @Override
+  public boolean confirms(PrintWriter out, String question) {
     out.print(question + " [y/N] ");
     out.flush();
     String answer = answers.get();
@@ -260,33 +268,5 @@ public final class WeirCommand {
       out.println();
     }
     return answer != null && answer.strip().toLowerCase(Locale.ROOT).matches("y|yes");
-  }
-
-  /** Returns the value of a variable, or a default if it is unset or empty. */
-  String setting(String variable, String absent) {
-    String value = environment.get(variable);
-    return value == null || value.isEmpty() ? absent : value;
-  }
-
-  /** Returns a duration from 1 ms to 100 years. */
-  Duration duration(String variable, Duration absent) {
-    return Settings.of(environment)
-        .duration(variable, absent, Duration.ofMillis(1), Duration.ofDays(36_500));
-  }
-
-  /**
-   * Returns the connection to Kafka: to WEIR_KAFKA, or else to the broker of this user's running
-   * {@code up}.
-   *
-   * @throws CommandFailedException if Kafka does not answer
-   */
-  KafkaConnection kafka() {
-    Settings settings = Settings.of(environment);
-    KafkaConnection kafka =
-        settings.text(KAFKA, "").isEmpty()
-            ? RunningUp.kafka(settings).orElseGet(() -> KafkaConnection.of(settings))
-            : KafkaConnection.of(settings);
-    KafkaProbe.requireReachable(kafka);
-    return kafka;
   }
 }

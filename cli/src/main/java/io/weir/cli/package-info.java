@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The commands of {@code ./weir}: everything in one process for a laptop or a demo, single
- * processes for production, and the operator's tools. May depend on every other module.
+ * The command line of {@code ./weir}. The packages below it have the commands: everything in one
+ * process for a laptop or a demo, single processes for production, and the operator's tools. They
+ * may depend on every other module, but not on this package.
  */
 @NullMarked
 package io.weir.cli;

@@ -2,7 +2,9 @@
 package io.weir.cli;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
+import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import io.weir.limits.BucketArithmetic;
@@ -21,7 +23,7 @@ final class ArchitectureTest {
   void verify_sharesNothingWithTheAggregatorButTheTopics() {
     noClasses()
         .that()
-        .resideInAPackage("io.weir.cli.verify")
+        .resideInAnyPackage("io.weir.cli.verify", "io.weir.cli.records")
         .should()
         .dependOnClassesThat()
         .resideInAnyPackage(
@@ -46,7 +48,7 @@ final class ArchitectureTest {
   void replay_decidesByItsOwnArithmetic() {
     noClasses()
         .that()
-        .resideInAPackage("io.weir.cli.replay")
+        .resideInAnyPackage("io.weir.cli.replay", "io.weir.cli.records")
         .should()
         .dependOnClassesThat()
         .resideInAnyPackage(
@@ -67,5 +69,22 @@ final class ArchitectureTest {
                 .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
                 .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_JARS)
                 .importPackages("io.weir.cli"));
+  }
+
+  @Test
+  void packages_haveNoCycles_andOnlyTheCommandLineKnowsAllCommands() {
+    JavaClasses cli =
+        new ClassFileImporter()
+            .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+            .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_JARS)
+            .importPackages("io.weir.cli");
+    slices().matching("io.weir.cli.(*)..").should().beFreeOfCycles().check(cli);
+    noClasses()
+        .that()
+        .resideInAPackage("io.weir.cli.(*)..")
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("io.weir.cli")
+        .check(cli);
   }
 }

@@ -48,8 +48,8 @@ final class HelpTest {
     assertTells("ingest", "ingest-api/src/main/java/io/weir/ingest/IngestConfig.java");
     assertTells(
         "aggregate", "streams-aggregator/src/main/java/io/weir/aggregator/AggregatorConfig.java");
-    assertTells("up", "cli/src/main/java/io/weir/cli/LocalWeir.java");
-    assertTells("verify", "cli/src/main/java/io/weir/cli/VerifyCommand.java");
+    assertTells("up", "cli/src/main/java/io/weir/cli/run/LocalWeir.java");
+    assertTells("verify", "cli/src/main/java/io/weir/cli/verify/VerifyCommand.java");
   }
 
   /** Once, {@code up} and {@code verify} told of WEIR_WINDOW twice. */

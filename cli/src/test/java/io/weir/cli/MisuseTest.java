@@ -12,7 +12,6 @@ import java.net.ServerSocket;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -187,25 +186,6 @@ final class MisuseTest {
                       + " (WEIR_KAFKA): the server there is not Kafka"),
           errors::toString);
     }
-  }
-
-  @Test
-  void topicsLackingTheSame_areGroupedInOneSentence() {
-    assertEquals(
-        List.of(
-            "a, b, c and 2 more have a replication factor of 1, not 3, and"
-                + " min.insync.replicas=1, not 2",
-            "f has min.insync.replicas=1, not 2"),
-        TopicsCommand.together(
-            Stream.concat(
-                    Stream.of("a", "b", "c", "d", "e")
-                        .flatMap(
-                            topic ->
-                                Stream.of(
-                                    topic + " has a replication factor of 1, not 3",
-                                    topic + " has min.insync.replicas=1, not 2")),
-                    Stream.of("f has min.insync.replicas=1, not 2"))
-                .toList()));
   }
 
   @ParameterizedTest

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.cli.policies.PoliciesCommand;
 import io.weir.testing.Checkout;
 import java.io.IOException;
 import java.io.PrintWriter;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.weir.aggregator.Aggregator;
 import io.weir.aggregator.AggregatorConfig;
-import io.weir.cli.verify.TopicReader;
+import io.weir.cli.records.TopicReader;
 import io.weir.servers.testing.TestKafka;
 import io.weir.testing.Await;
 import io.weir.testing.ChildJvm;

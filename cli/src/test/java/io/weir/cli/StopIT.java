@@ -4,6 +4,7 @@ package io.weir.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.weir.cli.console.Stop;
 import io.weir.testing.Await;
 import io.weir.testing.ChildJvm;
 import java.io.BufferedReader;

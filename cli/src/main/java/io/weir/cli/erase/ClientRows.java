@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.erase;
 
-import io.weir.cli.verify.TopicReader;
+import io.weir.cli.records.TopicReader;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.wire.MalformedRecordException;

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param stays why it cannot be replayed; null if it can
  * @param isCounted whether a replay of it has been counted
  */
-public record Entry(
+record Entry(
     Source source,
     int partition,
     long offset,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.quarantine;
 
-import io.weir.cli.verify.TopicReader;
+import io.weir.cli.records.TopicReader;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;

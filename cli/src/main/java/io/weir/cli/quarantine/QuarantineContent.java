@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.quarantine;
 
-import io.weir.cli.verify.ReadProgress;
+import io.weir.cli.records.ReadProgress;
 import io.weir.topics.kafka.KafkaConnection;
 import java.time.Duration;
 import java.util.HashSet;
@@ -14,7 +14,7 @@ import java.util.TreeMap;
  * The content of the quarantine: each line once, also if it was refused several times. Memory grows
  * by about 500 bytes a line; the bytes of lines are not kept. Not thread-safe.
  */
-public final class QuarantineContent {
+final class QuarantineContent {
   private final KafkaConnection kafka;
   private final Duration lateness;
   private final long nowEpochMillis;

@@ -12,7 +12,7 @@ import java.util.TreeMap;
  * @param fates the known outcome of each line or record. If one is absent, it is not counted yet,
  *     or it was dropped as a duplicate of a counted line
  */
-public record ReplayResult(int sent, int acknowledged, Map<Source, Fate> fates) {
+record ReplayResult(int sent, int acknowledged, Map<Source, Fate> fates) {
   static final Fate COUNTED = new Fate(Outcome.COUNTED, "");
 
   public ReplayResult {

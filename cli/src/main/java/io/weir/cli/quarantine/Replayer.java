@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.quarantine;
 
-import io.weir.cli.verify.ReadProgress;
+import io.weir.cli.records.ReadProgress;
 import java.time.Duration;
 import java.util.Map;
 import java.util.SortedMap;
@@ -13,7 +13,7 @@ import java.util.TreeMap;
  * counts each line once, however often it is sent, and records that in the quarantine. So an
  * interrupted run can be repeated. Not thread-safe.
  */
-public final class Replayer {
+final class Replayer {
   private final QuarantineContent quarantine;
   private final SortedMap<Source, Entry> selected;
   private final Map<Source, ReplayResult.Fate> fates = new TreeMap<>();

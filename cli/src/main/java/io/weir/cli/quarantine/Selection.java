@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param client the client they belong to; null for all clients
  * @param places records or lines; an entry must match one of them; empty for all
  */
-public record Selection(
+record Selection(
     @Nullable Integer partition,
     long sinceEpochMillis,
     @Nullable String reason,

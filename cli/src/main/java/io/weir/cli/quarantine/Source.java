@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param line from 1; 0 for the whole record
  */
-public record Source(int partition, long offset, int line) implements Comparable<Source> {
+record Source(int partition, long offset, int line) implements Comparable<Source> {
   private static final Pattern FORM = Pattern.compile("(\\d{1,6})@(\\d{1,15})(?::(\\d{1,8}))?");
 
   private static final Comparator<Source> ORDER =

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
+import io.weir.cli.records.Rate;
+import io.weir.cli.records.Rates;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -114,7 +116,7 @@ final class BucketReplay {
         isFirst = false;
       }
       if (isRepeated(row)) {
-        tally.repeatedRow();
+        tally.repeatedRows++;
       } else {
         judge(row);
         System.arraycopy(row, 0, lastRow, 0, Row.WIDTH);
@@ -356,7 +358,7 @@ final class BucketReplay {
     if (Row.isLease(row)) {
       tally.explained(Cause.LEASE);
     } else {
-      tally.equalStamp();
+      tally.equalStamps++;
     }
     if (Row.isDenial(row)) {
       newest().become(next);
@@ -412,7 +414,7 @@ final class BucketReplay {
       } else if (Row.isLease(row)) {
         tally.explained(Cause.LEASE);
       } else {
-        tally.equalStamp();
+        tally.equalStamps++;
       }
       push(next);
     } else if (row[Row.FULL_AT] > epoch + rate.microsFor(rate.units(row[Row.COST]))
@@ -497,7 +499,7 @@ final class BucketReplay {
       tally.explained(Cause.LIMIT_CHANGED);
     } else if (BucketRules.mayLack(
         rate, state, cost, gapTokens, (at - NODE_CLOCK_MILLIS) * MICROS_PER_MILLI)) {
-      tally.equalDenial();
+      tally.equalDenials++;
     } else if (at - brokenAtMillis <= MAX_DENIAL_MILLIS) {
       tally.explained(Cause.DENY_CACHE);
     } else {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
+import io.weir.cli.records.Rate;
+
 /**
  * The rules of a bucket, as bounds on the content of a record after another record. The times of
  * calls are known to a millisecond, so a rule must hold at some moment of it. Not thread-safe.

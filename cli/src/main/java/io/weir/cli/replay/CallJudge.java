@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
+import io.weir.cli.records.CallLine;
 import io.weir.limits.policy.CacheFailureMode;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
@@ -41,7 +42,7 @@ final class CallJudge {
   }
 
   /** Judges a call. */
-  void judge(DecisionLine call, long place) throws IOException {
+  void judge(CallLine call, long place) throws IOException {
     tally.call(call);
     if (call.decidedBy.isFailureMode()) {
       tally.explained(Cause.FAILURE_MODE);
@@ -57,7 +58,7 @@ final class CallJudge {
   }
 
   /** Returns why a line contradicts its verdict or its {@code decided_by}; null if it does not. */
-  private static @Nullable String wrongShape(DecisionLine call) {
+  private static @Nullable String wrongShape(CallLine call) {
     boolean mayBe =
         switch (call.decidedBy) {
           case NONE, FAIL_OPEN, LEASE -> call.allowed;
@@ -67,8 +68,7 @@ final class CallJudge {
     if (!mayBe) {
       return "this decided_by " + (call.allowed ? "always denies" : "always allows");
     }
-    boolean isStamped =
-        call.decidedBy == DecisionLine.By.CACHE || call.decidedBy == DecisionLine.By.LEASE;
+    boolean isStamped = call.decidedBy == CallLine.By.CACHE || call.decidedBy == CallLine.By.LEASE;
     int most =
         switch (call.decidedBy) {
           case NONE, FAIL_CLOSED, DENY_CACHE -> 0;
@@ -76,14 +76,14 @@ final class CallJudge {
           case LOCAL -> call.allowed ? Integer.MAX_VALUE : 0;
           case LEASE, FAIL_OPEN -> Integer.MAX_VALUE;
         };
-    if (call.charges > most) {
+    if (call.charges() > most) {
       return "this verdict charges nothing";
     }
-    if (call.charges == 0 && call.decidedBy == DecisionLine.By.LEASE) {
+    if (call.charges() == 0 && call.decidedBy == CallLine.By.LEASE) {
       return "a lease charges a bucket";
     }
-    for (int i = 0; i < call.charges; i++) {
-      DecisionLine.BucketCharge charge = call.charge(i);
+    for (int i = 0; i < call.charges(); i++) {
+      CallLine.BucketCharge charge = call.charge(i);
       if (charge.isStamped != isStamped) {
         return isStamped ? "Redis stamps each bucket" : "Redis did not decide";
       }
@@ -100,10 +100,10 @@ final class CallJudge {
     return null;
   }
 
-  private void addStamps(DecisionLine call, long place) throws IOException {
-    boolean isLease = call.decidedBy == DecisionLine.By.LEASE;
-    for (int i = 0; i < call.charges; i++) {
-      DecisionLine.BucketCharge charge = call.charge(i);
+  private void addStamps(CallLine call, long place) throws IOException {
+    boolean isLease = call.decidedBy == CallLine.By.LEASE;
+    for (int i = 0; i < call.charges(); i++) {
+      CallLine.BucketCharge charge = call.charge(i);
       if (!charge.isStamped) {
         continue;
       }
@@ -111,12 +111,12 @@ final class CallJudge {
         tally.explained(Cause.NOT_RECORDED);
         continue;
       }
-      row[Row.BUCKET] = charge.key.hash;
+      row[Row.BUCKET] = charge.key.hash();
       row[Row.EPOCH] = charge.epoch;
       row[Row.CHARGED] = charge.charged;
       row[Row.VERSION] = charge.version;
       row[Row.WHEN] = Row.when(charge.cost == 0, call.decidedAtEpochMillis);
-      row[Row.ID] = call.id;
+      row[Row.ID] = call.id.hash();
       row[Row.FULL_AT] = charge.fullAtMicros;
       row[Row.COST] = charge.cost == 0 ? call.cost : charge.cost;
       row[Row.LIMIT] = Row.limit(charge.limit, isLease);
@@ -125,7 +125,7 @@ final class CallJudge {
     }
   }
 
-  private void judgePolicies(DecisionLine call, long place) throws IOException {
+  private void judgePolicies(CallLine call, long place) throws IOException {
     long at = call.decidedAtEpochMillis;
     Expectation expected = expectations.of(call, at);
     if (expected == null) {
@@ -142,16 +142,16 @@ final class CallJudge {
       }
     }
     if (problem == null && agreeing.isCertain()) {
-      tally.equalCall();
+      tally.equalCalls++;
     } else if (problem == null || problem.equals(UNKNOWABLE)) {
       tally.explained(Cause.UNKNOWABLE);
     } else {
       find(call, place, "policies", problem + " (version " + call.policiesVersion + ")");
       return;
     }
-    if (call.decidedBy == DecisionLine.By.DENY_CACHE) {
+    if (call.decidedBy == CallLine.By.DENY_CACHE) {
       addRepeatedDenial(call, place, agreeing);
-    } else if (call.decidedBy == DecisionLine.By.CACHE && !call.allowed && call.charges == 0) {
+    } else if (call.decidedBy == CallLine.By.CACHE && !call.allowed && call.charges() == 0) {
       Expectation.Bucket named = byPolicy(agreeing, call.policy);
       if (named != null && !named.isRecorded()) {
         tally.explained(Cause.NOT_RECORDED);
@@ -163,7 +163,7 @@ final class CallJudge {
    * Returns the policies of a time near the call with which the call agrees; null if there are
    * none. A node selects periods and policies by its own clock when it begins to process a call.
    */
-  private @Nullable Expectation near(DecisionLine call, Expectation expected) {
+  private @Nullable Expectation near(CallLine call, Expectation expected) {
     long at = call.decidedAtEpochMillis;
     Expectation near = expected;
     while (near != null && near.fromMillis() > at - NODE_CLOCK_MILLIS) {
@@ -182,11 +182,11 @@ final class CallJudge {
     return null;
   }
 
-  private static boolean agrees(DecisionLine call, Expectation near) {
+  private static boolean agrees(CallLine call, Expectation near) {
     return near.isCut() || problem(call, near) == null;
   }
 
-  private void addRepeatedDenial(DecisionLine call, long place, Expectation expected)
+  private void addRepeatedDenial(CallLine call, long place, Expectation expected)
       throws IOException {
     Expectation.Bucket bucket = byPolicy(expected, call.policy);
     if (bucket == null || bucket.denies()) {
@@ -205,7 +205,7 @@ final class CallJudge {
   }
 
   /** Returns why a call disagrees with the policies; null if it agrees. */
-  private static @Nullable String problem(DecisionLine call, Expectation expected) {
+  private static @Nullable String problem(CallLine call, Expectation expected) {
     if (expected.isCut()) {
       return UNKNOWABLE;
     }
@@ -213,11 +213,11 @@ final class CallJudge {
     for (Expectation.Bucket bucket : expected.buckets()) {
       if (bucket.denies()
           && bucket.isCertain()
-          && (call.decidedBy != DecisionLine.By.DENY_CACHE || named == null || !named.denies())) {
+          && (call.decidedBy != CallLine.By.DENY_CACHE || named == null || !named.denies())) {
         return "policy " + bucket.policy() + " denies every call";
       }
     }
-    if (call.decidedBy == DecisionLine.By.NONE) {
+    if (call.decidedBy == CallLine.By.NONE) {
       for (Expectation.Bucket bucket : expected.buckets()) {
         if (bucket.isCertain()) {
           return "policy " + bucket.policy() + " matches the call";
@@ -240,7 +240,7 @@ final class CallJudge {
    * agrees.
    */
   private static @Nullable String problemOfFailure(
-      DecisionLine call, Expectation expected, Expectation.@Nullable Bucket named) {
+      CallLine call, Expectation expected, Expectation.@Nullable Bucket named) {
     CacheFailureMode mode =
         switch (call.decidedBy) {
           case FAIL_CLOSED -> CacheFailureMode.CLOSED;
@@ -249,7 +249,7 @@ final class CallJudge {
         };
     // without a policy's name all matched policies are in shadow mode, or Redis was only not
     // restored
-    boolean isByNone = mode == CacheFailureMode.OPEN && call.policy.length == 0;
+    boolean isByNone = mode == CacheFailureMode.OPEN && call.policy.length() == 0;
     if (!isByNone && (named == null || !named.enforced() || named.onCacheFailure() != mode)) {
       return "no enforced policy of this name decides so without Redis";
     }
@@ -269,15 +269,15 @@ final class CallJudge {
   }
 
   private static @Nullable String problemOfDenial(
-      DecisionLine call, Expectation expected, Expectation.@Nullable Bucket named) {
+      CallLine call, Expectation expected, Expectation.@Nullable Bucket named) {
     if (named == null || !named.enforced()) {
       return "no enforced policy of this name matches the call";
     }
-    if (call.decidedBy != DecisionLine.By.CACHE) {
+    if (call.decidedBy != CallLine.By.CACHE) {
       return null;
     }
-    if (call.charges > 0) {
-      return call.charge(0).key.hash == named.key() && named.isRecorded()
+    if (call.charges() > 0) {
+      return call.charge(0).key.hash() == named.key() && named.isRecorded()
           ? charges(call, expected)
           : "the bucket does not belong to the policy";
     }
@@ -290,12 +290,12 @@ final class CallJudge {
    * Compares the recorded buckets and limits with those of the policies. Returns the first
    * difference; null if there is none.
    */
-  private static @Nullable String charges(DecisionLine call, Expectation expected) {
-    for (int i = 0; i < call.charges; i++) {
-      DecisionLine.BucketCharge charge = call.charge(i);
-      Expectation.Bucket bucket = byKey(expected, charge.key.hash);
+  private static @Nullable String charges(CallLine call, Expectation expected) {
+    for (int i = 0; i < call.charges(); i++) {
+      CallLine.BucketCharge charge = call.charge(i);
+      Expectation.Bucket bucket = byKey(expected, charge.key.hash());
       if (bucket == null || !bucket.isRecorded()) {
-        return "no policy has this bucket for the call: " + charge.key.text();
+        return "no policy has this bucket for the call: " + charge.key;
       }
       if (charge.hasLimit && charge.limit != bucket.limit()) {
         return "policy " + bucket.policy() + " has a different limit";
@@ -312,9 +312,9 @@ final class CallJudge {
     return null;
   }
 
-  private static boolean isCharged(DecisionLine call, Expectation.Bucket bucket) {
-    for (int i = 0; i < call.charges; i++) {
-      if (call.charge(i).key.hash == bucket.key()) {
+  private static boolean isCharged(CallLine call, Expectation.Bucket bucket) {
+    for (int i = 0; i < call.charges(); i++) {
+      if (call.charge(i).key.hash() == bucket.key()) {
         return true;
       }
     }
@@ -330,24 +330,23 @@ final class CallJudge {
     return null;
   }
 
-  private static Expectation.@Nullable Bucket byPolicy(
-      Expectation expected, DecisionLine.Text policy) {
+  private static Expectation.@Nullable Bucket byPolicy(Expectation expected, CallLine.Text policy) {
     for (Expectation.Bucket bucket : expected.buckets()) {
-      if (policy.length > 0 && bucket.policyHash() == policy.hash) {
+      if (policy.length() > 0 && bucket.policyHash() == policy.hash()) {
         return bucket;
       }
     }
     return null;
   }
 
-  private void find(DecisionLine call, long place, String what, String again) {
+  private void find(CallLine call, long place, String what, String again) {
     StringBuilder recorded = new StringBuilder(call.allowed ? "allowed" : "denied");
     recorded.append(" by ").append(call.decidedBy.shown()).append(", cost ").append(call.cost);
-    if (call.policy.length > 0) {
-      recorded.append(", policy ").append(call.policy.text());
+    if (call.policy.length() > 0) {
+      recorded.append(", policy ").append(call.policy);
     }
-    for (int i = 0; i < call.charges; i++) {
-      recorded.append(i == 0 ? ", charges " : ", ").append(call.charge(i).key.text());
+    for (int i = 0; i < call.charges(); i++) {
+      recorded.append(i == 0 ? ", charges " : ", ").append(call.charge(i).key);
     }
     tally.unexplained(
         new Finding(place, call.decidedAtEpochMillis, 0, what, recorded.toString(), again));

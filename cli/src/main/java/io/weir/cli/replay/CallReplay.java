@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
+import io.weir.cli.records.CallLine;
+import io.weir.cli.records.CallLineReader;
+import io.weir.cli.records.Hash;
+import io.weir.cli.records.Rates;
+import io.weir.cli.records.ScratchFolder;
+import io.weir.cli.records.UnreadableException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Semaphore;
@@ -22,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * rows. Then the rows of each bucket are judged in order. Memory does not grow with the number of
  * calls or buckets. Call {@link #add} and {@link #finish} from one thread.
  */
-public final class CallReplay implements AutoCloseable {
+final class CallReplay implements AutoCloseable {
   private static final int MAX_WAITING = 256;
   private static final int MAX_WAITING_KILOBYTES = 32 * 1024;
   private static final int BYTES_PER_KILOBYTE = 1024;
@@ -37,7 +42,7 @@ public final class CallReplay implements AutoCloseable {
   private static final int MERGE_BYTES = 48 << 20;
 
   private final Settings settings;
-  private final ReplayFolder folder;
+  private final ScratchFolder folder;
   private final Hash hash = new Hash(ThreadLocalRandom.current().nextLong());
   private final Rates rates = new Rates();
   private final BlockingQueue<Batch> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
@@ -92,7 +97,7 @@ public final class CallReplay implements AutoCloseable {
   public CallReplay(Settings settings, PolicyVersions versions) throws IOException {
     this.settings = settings;
     this.client = settings.client == null ? null : hash.of(settings.client);
-    this.folder = ReplayFolder.create(settings.scratch);
+    this.folder = ScratchFolder.create(settings.scratch, "replay");
     try {
       for (int i = 0; i < settings.threads; i++) {
         workers.add(new Worker(i, versions));
@@ -129,14 +134,12 @@ public final class CallReplay implements AutoCloseable {
   }
 
   /** Judges the added batches. No batch may be added afterwards. */
-  Outcome finish(Progress progress) throws IOException {
+  ReplayTally finish(Progress progress) throws IOException {
     end();
     rethrow();
     ReplayTally all = new ReplayTally();
-    long unreadable = 0;
     for (Worker worker : workers) {
       all.add(worker.tally);
-      unreadable += worker.unreadable;
       worker.finish();
     }
     AtomicLong done = new AtomicLong();
@@ -150,27 +153,7 @@ public final class CallReplay implements AutoCloseable {
       all.add(merger.tally);
     }
     rethrow();
-    return new Outcome(all, unreadable);
-  }
-
-  /** The result, before the positions of the differences were looked up. */
-  record Outcome(ReplayTally tally, long unreadable) {
-    ReplayReport report(List<ReplayReport.Difference> differences, List<String> unproven) {
-      return new ReplayReport(
-          tally.calls(),
-          tally.allowed(),
-          tally.callsByDecider(),
-          tally.equalCalls(),
-          tally.equalStamps(),
-          tally.equalDenials(),
-          tally.repeatedRows(),
-          unreadable,
-          Map.copyOf(tally.causes()),
-          tally.gapTokens(),
-          tally.unexplained(),
-          differences,
-          unproven);
-    }
+    return all;
   }
 
   /**
@@ -180,19 +163,19 @@ public final class CallReplay implements AutoCloseable {
    */
   ReplayReport.Difference named(Finding finding, byte @Nullable [] batch) throws IOException {
     String[] names = {"", ""};
-    new DecisionLines(hash, rates)
-        .read(
-            batch == null ? new byte[0] : batch,
-            (call, number) -> {
-              if (number == Row.line(finding.place())) {
-                names[0] = call.client.text();
-                for (int i = 0; i < call.charges; i++) {
-                  if (call.charge(i).key.hash == finding.bucket()) {
-                    names[1] = call.charge(i).key.text();
-                  }
-                }
+    readCalls(
+        new CallLineReader(hash, rates),
+        batch == null ? new byte[0] : batch,
+        (call, number) -> {
+          if (number == Row.line(finding.place())) {
+            names[0] = call.client.toString();
+            for (int i = 0; i < call.charges(); i++) {
+              if (call.charge(i).key.hash() == finding.bucket()) {
+                names[1] = call.charge(i).key.toString();
               }
-            });
+            }
+          }
+        });
     return new ReplayReport.Difference(
         Row.shown(finding.place()),
         finding.at(),
@@ -201,6 +184,41 @@ public final class CallReplay implements AutoCloseable {
         finding.what(),
         finding.recorded(),
         finding.again());
+  }
+
+  /** Receives each call of a batch. */
+  private interface CallVisitor {
+    /**
+     * Visits a call.
+     *
+     * @param call valid until the next line is visited
+     * @param number the line's number in the batch, from 1
+     */
+    void visit(CallLine call, int number) throws IOException;
+  }
+
+  /**
+   * Reads the calls of a batch.
+   *
+   * @return the number of unreadable lines
+   */
+  private static int readCalls(CallLineReader lines, byte[] batch, CallVisitor visitor)
+      throws IOException {
+    int unreadable = 0;
+    int number = 1;
+    for (int start = 0; start < batch.length; number++) {
+      int end = CallLineReader.endOfLine(batch, start);
+      try {
+        CallLine line = lines.read(batch, start, end);
+        if (!line.isSettlement()) {
+          visitor.visit(line, number);
+        }
+      } catch (UnreadableException unread) {
+        unreadable++;
+      }
+      start = end + 1;
+    }
+    return unreadable;
   }
 
   /** Ends the threads after they have read the waiting batches, and waits for them. */
@@ -239,13 +257,12 @@ public final class CallReplay implements AutoCloseable {
   /** A thread that reads batches. */
   private final class Worker extends Thread implements CallJudge.RowSink {
     private final ReplayTally tally = new ReplayTally();
-    private final DecisionLines lines = new DecisionLines(hash, rates);
+    private final CallLineReader lines = new CallLineReader(hash, rates);
     private final List<SortedRows> stamps = new ArrayList<>();
     private final List<SortedRows> denials = new ArrayList<>();
     private final CallJudge judge;
     private final long fromMillis = settings.from.toEpochMilli();
     private final long toMillis = settings.to.toEpochMilli();
-    private long unreadable;
     private long rows;
 
     Worker(int number, PolicyVersions versions) throws IOException {
@@ -291,13 +308,14 @@ public final class CallReplay implements AutoCloseable {
 
     private void read(int partition, long offset, byte[] value) {
       try {
-        unreadable +=
-            lines.read(
+        tally.unreadable +=
+            readCalls(
+                lines,
                 value,
                 (call, number) -> {
                   if (call.decidedAtEpochMillis >= fromMillis
                       && call.decidedAtEpochMillis < toMillis
-                      && (client == null || client == call.client.hash)) {
+                      && (client == null || client == call.client.hash())) {
                     judge.judge(call, Row.place(partition, offset, number));
                   }
                 });

@@ -6,7 +6,7 @@ import java.util.Locale;
 /**
  * Reason why a recorded decision does not follow from the earlier records, or cannot be compared.
  */
-public enum Cause {
+enum Cause {
   /** A correction changed the bucket. */
   CORRECTION(true, "a correction changed the bucket in between"),
   /** Redis lost the bucket, and began a full one although the bucket was not full yet. */

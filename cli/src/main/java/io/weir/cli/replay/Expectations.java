@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
+import io.weir.cli.records.CallLine;
+import io.weir.cli.records.Hash;
+import io.weir.cli.records.Rate;
+import io.weir.cli.records.Rates;
+import io.weir.limits.BucketLimit;
+import io.weir.limits.FixedWindowLimit;
+import io.weir.limits.SlidingWindowLimit;
+import io.weir.limits.TokenBucketLimit;
 import io.weir.limits.policy.CacheFailureMode;
 import io.weir.limits.policy.CallFacts;
 import io.weir.limits.policy.DefaultVerdict;
@@ -50,11 +58,11 @@ final class Expectations {
    *
    * @param epochMillis the time that selects the periods
    */
-  @Nullable Expectation of(DecisionLine call, long epochMillis) {
+  @Nullable Expectation of(CallLine call, long epochMillis) {
     long kind =
         Hash.of(
-            Hash.of(call.client.hash, call.endpoint.hash),
-            Hash.of(call.meter.hash, (call.policiesVersion << 1) | (call.hasAddress ? 1 : 0)));
+            Hash.of(call.client.hash(), call.endpoint.hash()),
+            Hash.of(call.meter.hash(), (call.policiesVersion << 1) | (call.hasAddress ? 1 : 0)));
     Expectation met = known.get(kind);
     if (met != null && met.holds(epochMillis)) {
       return met;
@@ -65,7 +73,7 @@ final class Expectations {
     }
     Expectation found =
         matcher.match(
-            new CallFacts(call.client.text(), call.endpoint.text(), call.meter.text()),
+            new CallFacts(call.client.toString(), call.endpoint.toString(), call.meter.toString()),
             epochMillis);
     if (known.size() >= MAX_KNOWN) {
       known.clear();
@@ -201,7 +209,7 @@ final class Expectations {
           name,
           hash.of(name),
           hash.of(match.bucket().bucket()),
-          rates.number(Rate.of(match.bucket().limit())),
+          rates.number(rate(match.bucket().limit())),
           match.bucket().limit().capacityTokens(),
           policy.mode() == PolicyMode.ENFORCE,
           !uncertain.contains(name) && !perhapsReplaced.contains(name),
@@ -219,7 +227,7 @@ final class Expectations {
           name,
           hash.of(name),
           0,
-          rates.number(Rate.of(PolicyMatcher.UNMATCHED_CALLS.limit().ofBucket(null))),
+          rates.number(rate(PolicyMatcher.UNMATCHED_CALLS.limit().ofBucket(null))),
           0,
           true,
           isCertain,
@@ -229,5 +237,26 @@ final class Expectations {
           false,
           true);
     }
+  }
+
+  /** Returns the rate of a limit of a policy. */
+  private static Rate rate(BucketLimit limit) {
+    if (limit instanceof TokenBucketLimit bucket) {
+      return Rate.of(
+          Rate.TOKEN_BUCKET,
+          bucket.capacityTokens(),
+          bucket.refillTokens(),
+          bucket.refillPeriodMicros());
+    }
+    if (limit instanceof SlidingWindowLimit sliding) {
+      return Rate.of(
+          Rate.SLIDING_WINDOW,
+          sliding.capacityTokens(),
+          sliding.subWindows(),
+          sliding.windowMicros());
+    }
+    return limit instanceof FixedWindowLimit window
+        ? Rate.of(Rate.FIXED_WINDOW, window.capacityTokens(), 0, window.windowMicros())
+        : Rate.of(Rate.QUOTA, limit.capacityTokens(), 0, 0);
   }
 }

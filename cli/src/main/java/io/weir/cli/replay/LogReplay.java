@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
-import io.weir.cli.verify.ReadProgress;
-import io.weir.cli.verify.TopicReader;
+import io.weir.cli.records.CallBatch;
+import io.weir.cli.records.ReadProgress;
+import io.weir.cli.records.TopicReader;
+import io.weir.cli.records.UnreadableException;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
-import io.weir.topics.model.BatchHeader;
-import io.weir.topics.wire.BatchHeaderCodec;
 import io.weir.topics.wire.CacheLossCodec;
-import io.weir.topics.wire.MalformedRecordException;
-import io.weir.topics.wire.ReplayCodec;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -25,14 +22,13 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.header.Header;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Decides the calls of the log again. Reads from the beginning of the range, by the broker's clock,
  * to the end of the log, since a node may send calls late. Not thread-safe.
  */
-public final class LogReplay {
+final class LogReplay {
   /** Maximum time by which the broker's clock may be behind Redis' clock. */
   private static final Duration CLOCKS = Duration.ofMinutes(5);
 
@@ -86,13 +82,14 @@ public final class LogReplay {
             ends,
             record -> add(replay, record),
             done -> progress.step("weir.calls.v1", done - skipped, size));
-        CallReplay.Outcome outcome =
+        ReplayTally tally =
             replay.finish((done, total) -> progress.step("deciding again", done, total));
         List<ReplayReport.Difference> differences = new ArrayList<>();
-        for (Finding finding : outcome.tally().findings()) {
+        for (Finding finding : tally.findings()) {
           differences.add(replay.named(finding, batch(seeking, finding)));
         }
-        return outcome.report(differences, unproven(calls.begins(), starts, outcome.unreadable()));
+        return new ReplayReport(
+            tally, differences, unproven(calls.begins(), starts, tally.unreadable));
       }
     }
   }
@@ -116,38 +113,18 @@ public final class LogReplay {
 
   private void add(CallReplay replay, ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     firstMillis.putIfAbsent(record.partition(), record.timestamp());
-    BatchHeader header = header(record);
-    byte[] value = record.value();
-    boolean hasLines = value != null && value.length > 0;
-    if (header == null) {
-      strangeRecords += hasLines && !isCacheLoss(record) ? 1 : 0;
-      return;
-    }
-    if (record.headers().lastHeader(ReplayCodec.OF_HEADER) == null) {
-      promises.note(record.partition(), header); // a replay repeats an old one
-    }
-    if (value != null && hasLines) {
-      replay.add(record.partition(), record.offset(), value);
-    }
-  }
-
-  private static boolean isCacheLoss(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
-    Header type = record.headers().lastHeader(BatchHeaderCodec.TYPE_HEADER);
-    return type != null
-        && CacheLossCodec.TYPE.equals(new String(type.value(), StandardCharsets.UTF_8));
-  }
-
-  /** Returns the header of a batch; null if the record is not a batch. */
-  private static @Nullable BatchHeader header(
-      ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    byte[] value = record.value() == null ? new byte[0] : record.value();
     try {
-      return BatchHeaderCodec.decode(
-          name -> {
-            Header header = record.headers().lastHeader(name);
-            return header == null ? null : header.value();
-          });
-    } catch (MalformedRecordException notABatch) {
-      return null;
+      CallBatch batch = CallBatch.of(record);
+      if (CallBatch.text(record, "replay_of") == null) {
+        promises.note(record.partition(), batch); // a replay repeats an old one
+      }
+      if (value.length > 0) {
+        replay.add(record.partition(), record.offset(), value);
+      }
+    } catch (UnreadableException notABatch) {
+      boolean isCacheLoss = CacheLossCodec.TYPE.equals(CallBatch.text(record, "weir-type"));
+      strangeRecords += value.length > 0 && !isCacheLoss ? 1 : 0;
     }
   }
 
@@ -186,11 +163,8 @@ public final class LogReplay {
     return first <= settings.from().toEpochMilli()
         ? List.of()
         : List.of(
-            "partition "
-                + partition
-                + " begins at "
-                + Instant.ofEpochMilli(first)
-                + ": earlier calls have expired");
+            "partition %d begins at %s: earlier calls have expired"
+                .formatted(partition, Instant.ofEpochMilli(first)));
   }
 
   private static byte @Nullable [] batch(KafkaConsumer<byte[], byte[]> seeking, Finding finding) {

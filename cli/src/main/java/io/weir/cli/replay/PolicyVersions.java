@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * unknown if two conditions hold. An entry of this version or an earlier one is missing. Some key
  * first occurs after this version, so that the missing entry may have that key.
  */
-public final class PolicyVersions {
+final class PolicyVersions {
   /** Maximum number of versions in memory. Rebuilding one version reads all entries up to it. */
   private static final int MAX_KEPT = 16;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
-import io.weir.topics.model.BatchHeader;
+import io.weir.cli.records.CallBatch;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -24,12 +24,12 @@ final class Promises {
   }
 
   /** Records the header of a batch or a heartbeat that is not a replay. */
-  void note(int partition, BatchHeader header) {
+  void note(int partition, CallBatch header) {
     Opening opening =
         partitions
             .computeIfAbsent(partition, none -> new TreeMap<>())
             .computeIfAbsent(header.node(), none -> new TreeMap<>())
-            .computeIfAbsent(header.nodeEpoch(), none -> new Opening());
+            .computeIfAbsent(header.epoch(), none -> new Opening());
     opening.lowWatermarkEpochMillis =
         Math.max(opening.lowWatermarkEpochMillis, header.lowWatermarkEpochMillis());
     opening.hasDeparted |= header.departing();
@@ -57,8 +57,8 @@ final class Promises {
                     }
                     if (next == null) {
                       silent.merge(node, promised, Math::min);
-                    } else if (next
-                        > fromEpochMillis) { // the earlier epoch decided no call after that
+                    } else if (next > fromEpochMillis) {
+                      // the earlier epoch decided no call after that
                       lost.merge(node, promised, Math::min);
                     }
                   }));
@@ -70,11 +70,8 @@ final class Promises {
     lost.forEach(
         (node, millis) ->
             unproven.add(
-                "node "
-                    + node
-                    + " opened a new epoch without a final heartbeat: calls "
-                    + decidedFrom(millis)
-                    + " may be lost"));
+                "node %s opened a new epoch without a final heartbeat: calls %s may be lost"
+                    .formatted(node, decidedFrom(millis))));
     return unproven;
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.replay;
 
+import io.weir.cli.records.CallLine;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
@@ -16,39 +17,36 @@ final class ReplayTally {
   private final Map<Cause, Long> causes = new EnumMap<>(Cause.class);
   private final PriorityQueue<Finding> latestFirst =
       new PriorityQueue<>(Finding.IN_ORDER.reversed());
-  private final Map<DecisionLine.By, long[]> callsBy = new EnumMap<>(DecisionLine.By.class);
-  private long allowed;
-  private long equalCalls;
-  private long equalStamps;
-  private long equalDenials;
-  private long unexplained;
-  private long gapTokens;
-  private long repeatedRows;
+  private final Map<CallLine.By, long[]> callsBy = new EnumMap<>(CallLine.By.class);
+
+  /** Number of allowed calls. */
+  long allowed;
+
+  /** Number of calls whose buckets and limits follow from the policies of their version. */
+  long equalCalls;
+
+  /** Number of stamps that follow from the previous record. */
+  long equalStamps;
+
+  /** Number of repeated denials whose bucket had too few tokens for the cost. */
+  long equalDenials;
+
+  /** Number of stamps that were written twice, and judged once. */
+  long repeatedRows;
+
+  /** Number of unreadable lines. */
+  long unreadable;
+
+  /** Number of differences without a known cause. */
+  long unexplained;
+
+  /** Tokens that were charged without a record. */
+  long gapTokens;
 
   /** Counts a call that was read. */
-  void call(DecisionLine call) {
+  void call(CallLine call) {
     callsBy.computeIfAbsent(call.decidedBy, by -> new long[1])[0]++;
     allowed += call.allowed ? 1 : 0;
-  }
-
-  /** Counts a call whose buckets and limits follow from its policies. */
-  void equalCall() {
-    equalCalls++;
-  }
-
-  /** Counts a stamp that follows from the previous one. */
-  void equalStamp() {
-    equalStamps++;
-  }
-
-  /** Counts a repeated denial of a bucket that had too few tokens for the cost. */
-  void equalDenial() {
-    equalDenials++;
-  }
-
-  /** Counts a stamp that was written twice. */
-  void repeatedRow() {
-    repeatedRows++;
   }
 
   void explained(Cause cause) {
@@ -78,6 +76,7 @@ final class ReplayTally {
     equalDenials += other.equalDenials;
     gapTokens += other.gapTokens;
     repeatedRows += other.repeatedRows;
+    unreadable += other.unreadable;
     long kept = other.latestFirst.size();
     other.latestFirst.forEach(this::unexplained);
     unexplained += other.unexplained - kept;
@@ -88,40 +87,11 @@ final class ReplayTally {
     return callsBy.values().stream().mapToLong(calls -> calls[0]).sum();
   }
 
-  /** Returns the number of allowed calls. */
-  long allowed() {
-    return allowed;
-  }
-
   /** Returns the number of calls by the wire name of {@code decided_by}, without zeros. */
   Map<String, Long> callsByDecider() {
     Map<String, Long> calls = new LinkedHashMap<>();
     callsBy.forEach((by, count) -> calls.put(by.shown(), count[0]));
     return calls;
-  }
-
-  long equalCalls() {
-    return equalCalls;
-  }
-
-  long equalStamps() {
-    return equalStamps;
-  }
-
-  long equalDenials() {
-    return equalDenials;
-  }
-
-  long unexplained() {
-    return unexplained;
-  }
-
-  long gapTokens() {
-    return gapTokens;
-  }
-
-  long repeatedRows() {
-    return repeatedRows;
   }
 
   /** Returns the number of differences by cause, in order of the causes. */

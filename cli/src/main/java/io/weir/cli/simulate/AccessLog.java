@@ -27,7 +27,7 @@ import java.util.regex.Pattern;
  * method and the path, without a query. Times have whole seconds, so the calls of one second are
  * spread evenly over it, in order.
  */
-public final class AccessLog {
+final class AccessLog {
   private static final Pattern LINE =
       Pattern.compile(
           "(\\S+) \\S+ (\\S+) \\[([^\\]]+)]"

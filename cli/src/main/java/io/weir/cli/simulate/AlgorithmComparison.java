@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /** A comparison of algorithms with the same traffic. */
-public final class AlgorithmComparison {
+final class AlgorithmComparison {
   /** Number of points of each curve. */
   private static final int MOMENTS = 600;
 

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * Applies policies to traffic: counts the calls of each client that they would have denied. Not
  * thread-safe.
  */
-public final class PolicyTrial implements AutoCloseable {
+final class PolicyTrial implements AutoCloseable {
   private static final long MICROS_PER_MILLI = 1_000;
   private static final long MICROS_PER_SECOND = 1_000_000;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.simulate;
 
-import io.weir.cli.verify.TopicReader;
+import io.weir.cli.records.TopicReader;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.CallEvent;
@@ -20,7 +20,7 @@ import java.util.Map;
  * are not recorded, so policies that depend on them match no call. A batch that was written twice
  * is read twice.
  */
-public final class RecordedCalls {
+final class RecordedCalls {
   private static final long MICROS_PER_MILLI = 1_000;
 
   private final long fromMillis;

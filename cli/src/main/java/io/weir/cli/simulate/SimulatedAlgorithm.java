@@ -19,7 +19,7 @@ import java.util.regex.Pattern;
  * @param words a description for display
  * @param start creates the algorithm for one client
  */
-public record SimulatedAlgorithm(String name, String words, Supplier<SimulatedLimiter> start) {
+record SimulatedAlgorithm(String name, String words, Supplier<SimulatedLimiter> start) {
   /** The names of the available algorithms. */
   public static final String NAMES =
       "fixed-window, sliding-window (two windows, the older one weighted), sliding-window:N (N"

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param cost tokens that it takes, ≥ 1; a comparison of algorithms uses 1
  * @param ip the caller's address; null if unknown
  */
-public record SimulatedCall(
+record SimulatedCall(
     long atMicros,
     String client,
     String endpoint,

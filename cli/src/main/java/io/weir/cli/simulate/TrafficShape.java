@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Random;
 
 /** Shapes of traffic: how the calls of one client are distributed over time. */
-public enum TrafficShape {
+enum TrafficShape {
   /** Evenly, 1.2 times the limit. */
   STEADY("evenly, 1.2 times the limit") {
     @Override

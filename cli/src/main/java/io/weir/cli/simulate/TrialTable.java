@@ -6,7 +6,7 @@ import java.time.Instant;
 import java.util.List;
 
 /** Prints the calls that policies would have denied. */
-public final class TrialTable {
+final class TrialTable {
   private static final int SHOWN_CLIENTS = 20;
   private static final long MICROS_PER_SECOND = 1_000_000;
 

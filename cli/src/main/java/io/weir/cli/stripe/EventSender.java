@@ -6,6 +6,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -50,26 +51,36 @@ final class EventSender implements AutoCloseable {
           .add(event);
     }
     AtomicReference<Stripe.@Nullable NoAnswer> trouble = new AtomicReference<>();
-    List<Future<?>> running = new ArrayList<>();
+    List<Callable<Boolean>> tasks = new ArrayList<>();
     for (List<MeterEvent> lane : byLane.values()) {
-      running.add(lanes.submit(() -> sendInOrder(lane, answers, trouble)));
+      tasks.add(() -> sendInOrder(lane, answers, trouble));
     }
-    await(running);
+    try {
+      for (Future<Boolean> done : lanes.invokeAll(tasks)) {
+        done.get();
+      }
+    } catch (ExecutionException broken) {
+      throw new IllegalStateException(broken);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(interrupted);
+    }
     Stripe.NoAnswer noAnswer = trouble.get();
     if (noAnswer != null) {
-      noteBroken(byLane.values(), answers);
+      noteBroken(events, answers);
       throw new ExportFailedException(noAnswer.message());
     }
     return answers;
   }
 
-  private void sendInOrder(
+  /** Returns whether Stripe answered for all events of a lane. */
+  private boolean sendInOrder(
       List<MeterEvent> lane,
       Map<MeterEvent, Stripe.Answer> answers,
       AtomicReference<Stripe.@Nullable NoAnswer> trouble) {
     for (MeterEvent event : lane) {
       if (trouble.get() != null) {
-        return;
+        return false;
       }
       Stripe.Answer answer;
       try {
@@ -81,36 +92,22 @@ final class EventSender implements AutoCloseable {
       answers.put(event, answer);
       if (answer instanceof Stripe.NoAnswer none) {
         trouble.compareAndSet(null, none);
+        return false;
       }
     }
+    return true;
   }
 
-  private static void await(List<Future<?>> running) {
-    try {
-      for (Future<?> one : running) {
-        one.get();
-      }
-    } catch (ExecutionException broken) {
-      throw new IllegalStateException(broken);
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException(interrupted);
-    }
-  }
-
-  private void noteBroken(
-      Collection<List<MeterEvent>> lanes, Map<MeterEvent, Stripe.Answer> answers)
+  private void noteBroken(Collection<MeterEvent> events, Map<MeterEvent, Stripe.Answer> answers)
       throws ExportFailedException {
     List<MeterEvent> sent = new ArrayList<>();
     List<MeterEvent> unsent = new ArrayList<>();
-    for (List<MeterEvent> lane : lanes) {
-      for (MeterEvent event : lane) {
-        Stripe.Answer answer = answers.get(event);
-        if (answer instanceof Stripe.Accepted) {
-          sent.add(event);
-        } else if (!(answer instanceof Stripe.NoAnswer none && none.mayHave())) {
-          unsent.add(event);
-        }
+    for (MeterEvent event : events) {
+      Stripe.Answer answer = answers.get(event);
+      if (answer instanceof Stripe.Accepted) {
+        sent.add(event);
+      } else if (!(answer instanceof Stripe.NoAnswer none && none.mayHave())) {
+        unsent.add(event);
       }
     }
     state.broken(sent, unsent);

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /** Counts of rows by result. Not thread-safe. */
-public final class ExportCounts {
+final class ExportCounts {
   private long sent;
   private long hadBefore;
   private long foreign;

@@ -5,7 +5,7 @@ package io.weir.cli.stripe;
  * Thrown when an export cannot continue. The message is for the user at the terminal. A repeated
  * export continues where this one stopped.
  */
-public final class ExportFailedException extends Exception {
+final class ExportFailedException extends Exception {
   private static final long serialVersionUID = 1L;
 
   ExportFailedException(String message) {

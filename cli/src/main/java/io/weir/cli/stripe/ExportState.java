@@ -3,7 +3,6 @@ package io.weir.cli.stripe;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.UsageRow;
@@ -16,7 +15,6 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -42,41 +40,44 @@ final class ExportState implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final StateFile file;
-  private final Map<Integer, Long> next = new HashMap<>();
-  private final Map<Integer, Long> closed = new HashMap<>();
 
-  /** Ids of FINAL rows after the newest CLOSE row of a partition, with the end of their window. */
-  private final Map<Integer, Map<UUID, Long>> finals = new HashMap<>();
+  // the keys are partitions or record ids, as in the file
 
-  /** Ids of ADJUSTMENT rows, with the end of their window. */
-  private final Map<UUID, Long> adjustments = new HashMap<>();
+  private final Map<String, Long> next = new HashMap<>();
+  private final Map<String, Long> closed = new HashMap<>();
 
-  /** Ids of rows that were kept and sent later, with the end of their window. */
-  private final Map<UUID, Long> resent = new HashMap<>();
+  /** The FINAL rows after the newest CLOSE row of a partition, with the end of their window. */
+  private final Map<String, Map<String, Long>> finals = new HashMap<>();
+
+  /** The ADJUSTMENT rows, with the end of their window. */
+  private final Map<String, Long> adjustments = new HashMap<>();
+
+  /** The rows that were kept and sent later, with the end of their window. */
+  private final Map<String, Long> resent = new HashMap<>();
 
   /**
    * Time of the first try of each event that Stripe may or may not have. An entry stays while its
    * row is kept, independently of the mapping and of the row's age.
    */
-  private final Map<UUID, Long> pending = new HashMap<>();
+  private final Map<String, Long> pending = new HashMap<>();
 
   /**
    * Reasons of rows that are in the file of kept rows, or may be because their batch did not end.
    * They are not sent from the topic, since --rows would send them a second time.
    */
-  private final Map<UUID, RowJudge.Reason> kept = new HashMap<>();
+  private final Map<String, RowJudge.Reason> kept = new HashMap<>();
 
-  /** Ids of the rows that the current batch keeps. */
-  private Set<UUID> keeping = new HashSet<>();
+  /** The rows that the current batch keeps. */
+  private final Set<String> keeping = new HashSet<>();
 
   /** Events that Stripe has, of a batch that did not end. */
-  private final Set<UUID> sent = new HashSet<>();
+  private final Set<String> sent = new HashSet<>();
 
-  /** Ids of the events of the batch that has begun. */
-  private Set<UUID> begun = new HashSet<>();
+  /** The events of the batch that has begun. */
+  private final Set<String> begun = new HashSet<>();
 
-  /** Ids of those events that are in no earlier batch. */
-  private Set<UUID> fresh = new HashSet<>();
+  /** Those of these events that are in no earlier batch. */
+  private final Set<String> fresh = new HashSet<>();
 
   private ObjectNode changes = JSON.createObjectNode();
   private @Nullable String cluster;
@@ -85,7 +86,7 @@ final class ExportState implements AutoCloseable {
   private @Nullable String topicId;
 
   /** Partitions of a recreated topic whose first CLOSE row has not been read. */
-  private final Set<Integer> unjoined = new HashSet<>();
+  private final Set<String> unjoined = new HashSet<>();
 
   /** Number of partitions of that topic; 0 while the topic is unknown. */
   private int partitions;
@@ -136,12 +137,8 @@ final class ExportState implements AutoCloseable {
     }
     if (!this.cluster.equals(cluster)) {
       throw new ExportFailedException(
-          "the offsets in "
-              + file
-              + " (--state) belong to the cluster "
-              + this.cluster
-              + ", but WEIR_KAFKA is the cluster "
-              + cluster);
+          "the offsets in %s (--state) belong to the cluster %s, but WEIR_KAFKA is the cluster %s"
+              .formatted(file, this.cluster, cluster));
     }
     if (since != null && !since.equals(this.since)) {
       throw new ExportFailedException(
@@ -156,12 +153,15 @@ final class ExportState implements AutoCloseable {
 
   /** Returns the offset after the last one read, by partition. */
   Map<Integer, Long> next() {
-    return Map.copyOf(next);
+    Map<Integer, Long> offsets = new HashMap<>();
+    next.forEach((partition, offset) -> offsets.put(Integer.valueOf(partition), offset));
+    return offsets;
   }
 
   /**
    * Records the id of the topic. If it has changed, the topic was recreated and the old offsets are
-   * invalid: all partitions are read from their beginning.
+   * invalid: all partitions are read from their beginning. Exported rows are recognized in the
+   * partition of their client, which depends on the number of partitions.
    *
    * @param count number of partitions of the topic
    * @return whether the topic was recreated
@@ -170,8 +170,11 @@ final class ExportState implements AutoCloseable {
    */
   boolean ofTopic(String id, int count) throws ExportFailedException {
     boolean isRecreated = topicId != null && !topicId.equals(id);
-    if (isRecreated) {
-      requirePartitions(count);
+    if (isRecreated && count != partitions) {
+      throw new ExportFailedException(
+          ("the ledger was recreated with %d partitions instead of %d: exported rows cannot be"
+                  + " recognized. Recreate it with the former number of partitions")
+              .formatted(count, partitions));
     }
     if (!id.equals(topicId) || count != partitions) {
       append(JSON.createObjectNode().put("topic", id).put("partitions", count));
@@ -179,48 +182,33 @@ final class ExportState implements AutoCloseable {
     return isRecreated;
   }
 
-  /** Exported rows are recognized in the partition of their client, which depends on the count. */
-  private void requirePartitions(int count) throws ExportFailedException {
-    if (count != partitions) {
-      throw new ExportFailedException(
-          "the ledger was recreated with "
-              + count
-              + " partitions instead of "
-              + partitions
-              + ": exported rows cannot be recognized. Recreate it with the former number of partitions");
-    }
-  }
-
   /** Records a row of the topic; returns false if it was read before. */
   boolean take(UsageRow row) {
-    UUID id = UUID.fromString(row.recordId());
-    int partition = row.inputPartition();
+    String partition = Integer.toString(row.inputPartition());
     long end = row.window().endEpochMillis();
     if (row.type() == UsageRow.Type.ADJUSTMENT) {
-      note("adjustments", id, end);
-      return adjustments.putIfAbsent(id, end) == null;
+      object(changes, "adjustments").put(row.recordId(), end);
+      return adjustments.putIfAbsent(row.recordId(), end) == null;
     }
     if (end <= closed.getOrDefault(partition, Long.MIN_VALUE)) {
       return false;
     }
-    object(object(changes, "finals"), Integer.toString(partition)).put(id.toString(), end);
-    return finals.computeIfAbsent(partition, none -> new HashMap<>()).putIfAbsent(id, end) == null;
+    object(object(changes, "finals"), partition).put(row.recordId(), end);
+    return finals
+            .computeIfAbsent(partition, none -> new HashMap<>())
+            .putIfAbsent(row.recordId(), end)
+        == null;
   }
 
   /** Records a row that was kept before; returns false if it was sent since then. */
   boolean takeKept(UsageRow row) {
-    return !resent.containsKey(UUID.fromString(row.recordId()));
+    return !resent.containsKey(row.recordId());
   }
 
   /** Records that a row that was kept before is sent. */
   void sentKept(UsageRow row) {
-    UUID id = UUID.fromString(row.recordId());
-    note("resent", id, row.window().endEpochMillis());
-    resent.put(id, row.window().endEpochMillis());
-  }
-
-  private void note(String member, UUID id, long windowEnd) {
-    object(changes, member).put(id.toString(), windowEnd);
+    object(changes, "resent").put(row.recordId(), row.window().endEpochMillis());
+    resent.put(row.recordId(), row.window().endEpochMillis());
   }
 
   /**
@@ -229,12 +217,13 @@ final class ExportState implements AutoCloseable {
    * earlier windows of the topic are closed by it.
    */
   @Nullable Instant gapBefore(CloseRow row) {
-    Long through = closed.get(row.inputPartition());
-    boolean isGap =
-        through != null
-            && unjoined.contains(row.inputPartition())
-            && row.closedThroughEpochMillis() > through;
-    return isGap ? Instant.ofEpochMilli(through) : null;
+    String partition = Integer.toString(row.inputPartition());
+    Long through = closed.get(partition);
+    return through != null
+            && unjoined.contains(partition)
+            && row.closedThroughEpochMillis() > through
+        ? Instant.ofEpochMilli(through)
+        : null;
   }
 
   /** Returns whether the id of an adjustment may have been forgotten. */
@@ -245,21 +234,24 @@ final class ExportState implements AutoCloseable {
 
   /** Records a CLOSE row. */
   void close(CloseRow row) {
-    int partition = row.inputPartition();
+    String partition = Integer.toString(row.inputPartition());
     unjoined.remove(partition);
     long through = closed.merge(partition, row.closedThroughEpochMillis(), Math::max);
-    object(changes, "closed").put(Integer.toString(partition), through);
-    forgetFinals(partition);
+    object(changes, "closed").put(partition, through);
+    forgetClosed();
   }
 
-  private void forgetFinals(int partition) {
-    long through = closed.getOrDefault(partition, Long.MIN_VALUE);
-    finals.getOrDefault(partition, new HashMap<>()).values().removeIf(end -> end <= through);
+  private void forgetClosed() {
+    finals.forEach(
+        (partition, ids) -> {
+          long through = closed.getOrDefault(partition, Long.MIN_VALUE);
+          ids.values().removeIf(end -> end <= through);
+        });
   }
 
   /** Records that all rows before an offset are read. */
   void read(int partition, long nextOffset) {
-    next.put(partition, nextOffset);
+    next.put(Integer.toString(partition), nextOffset);
     object(changes, "next").put(Integer.toString(partition), nextOffset);
   }
 
@@ -268,20 +260,19 @@ final class ExportState implements AutoCloseable {
     ObjectNode line = JSON.createObjectNode();
     ObjectNode begin = line.putObject("begin");
     for (String recordId : recordIds) {
-      long at = pending.getOrDefault(UUID.fromString(recordId), now.toEpochMilli());
-      begin.put(recordId, at);
+      begin.put(recordId, pending.getOrDefault(recordId, now.toEpochMilli()));
     }
     append(line);
   }
 
   /** Returns whether Stripe is known to have a row's event, though its batch did not end. */
   boolean isSent(String recordId) {
-    return sent.contains(UUID.fromString(recordId));
+    return sent.contains(recordId);
   }
 
   /** Returns when a row's event may have been tried first; null if Stripe cannot have it. */
   @Nullable Instant firstTried(String recordId) {
-    Long at = pending.get(UUID.fromString(recordId));
+    Long at = pending.get(recordId);
     return at == null ? null : Instant.ofEpochMilli(at);
   }
 
@@ -290,7 +281,7 @@ final class ExportState implements AutoCloseable {
    * it.
    */
   void forgetTried(String recordId) {
-    pending.remove(UUID.fromString(recordId));
+    pending.remove(recordId);
   }
 
   /** Records that rows are about to be kept. */
@@ -305,7 +296,7 @@ final class ExportState implements AutoCloseable {
 
   /** Returns why a row was kept by a batch that did not end; null if it was not. */
   RowJudge.@Nullable Reason kept(String recordId) {
-    return kept.get(UUID.fromString(recordId));
+    return kept.get(recordId);
   }
 
   /** Records that it is unknown after this batch whether Stripe has a row's event. */
@@ -316,9 +307,7 @@ final class ExportState implements AutoCloseable {
 
   /** Ends the batch: its rows are completed. */
   void commit() throws ExportFailedException {
-    ObjectNode line = JSON.createObjectNode();
-    line.set("end", changes);
-    append(line);
+    append(line("end", changes));
     changes = JSON.createObjectNode();
     try {
       if (file.isLarge()) {
@@ -337,13 +326,10 @@ final class ExportState implements AutoCloseable {
    */
   void broken(Collection<MeterEvent> sent, Collection<MeterEvent> unsent)
       throws ExportFailedException {
-    ObjectNode line = JSON.createObjectNode();
-    ObjectNode broken = line.putObject("broken");
-    ArrayNode had = broken.putArray("sent");
-    sent.forEach(event -> had.add(event.identifier()));
-    ArrayNode left = broken.putArray("unsent");
-    unsent.forEach(event -> left.add(event.identifier()));
-    append(line);
+    ObjectNode broken = JSON.createObjectNode();
+    broken.set("sent", JSON.valueToTree(sent.stream().map(MeterEvent::identifier).toList()));
+    broken.set("unsent", JSON.valueToTree(unsent.stream().map(MeterEvent::identifier).toList()));
+    append(line("broken", broken));
   }
 
   private void append(ObjectNode line) throws ExportFailedException {
@@ -354,8 +340,6 @@ final class ExportState implements AutoCloseable {
     }
     apply(line);
   }
-
-  // ---- the lines of the file
 
   private void apply(JsonNode line) {
     if (line.has("cluster")) {
@@ -372,76 +356,56 @@ final class ExportState implements AutoCloseable {
       partitions = line.path("partitions").asInt();
     }
     if (line.has("begin")) {
-      begun = new HashSet<>();
-      fresh = new HashSet<>();
-      for (Map.Entry<String, JsonNode> entry : line.path("begin").properties()) {
-        UUID id = UUID.fromString(entry.getKey());
-        begun.add(id);
-        if (pending.put(id, entry.getValue().asLong()) == null) {
-          fresh.add(id);
-        }
-      }
+      Map<String, Long> events = longs(line.path("begin"));
+      begun.clear();
+      begun.addAll(events.keySet());
+      fresh.clear();
+      fresh.addAll(begun);
+      fresh.removeAll(pending.keySet());
+      pending.putAll(events);
     }
     if (line.has("keep")) {
-      keeping = new HashSet<>();
-      each(
-          line.path("keep"),
-          (id, reason) -> {
-            keeping.add(UUID.fromString(id));
-            kept.put(UUID.fromString(id), RowJudge.Reason.valueOf(reason.asText()));
-          });
+      keeping.clear();
+      for (Map.Entry<String, JsonNode> row : line.path("keep").properties()) {
+        keeping.add(row.getKey());
+        kept.put(row.getKey(), RowJudge.Reason.valueOf(row.getValue().asText()));
+      }
     }
-    for (JsonNode id : line.path("broken").path("sent")) {
-      sent.add(UUID.fromString(id.asText()));
-    }
+    line.path("broken").path("sent").forEach(id -> sent.add(id.asText()));
     for (JsonNode id : line.path("broken").path("unsent")) {
-      if (fresh.contains(UUID.fromString(id.asText()))) {
-        pending.remove(UUID.fromString(id.asText()));
+      if (fresh.contains(id.asText())) {
+        pending.remove(id.asText());
       }
     }
     if (line.has("end")) {
       end(line.path("end"));
     }
-    for (JsonNode partition : line.path("unjoined")) {
-      unjoined.add(partition.asInt());
-    }
+    line.path("unjoined").forEach(partition -> unjoined.add(partition.asText()));
   }
 
   private void end(JsonNode end) {
     pending.keySet().removeAll(begun);
     sent.removeAll(begun);
-    begun = new HashSet<>();
+    begun.clear();
     kept.keySet().removeAll(keeping);
-    keeping = new HashSet<>();
-    each(end.path("uncertain"), (id, at) -> pending.put(UUID.fromString(id), at.asLong()));
-    each(end.path("next"), (partition, offset) -> next.put(number(partition), offset.asLong()));
-    each(end.path("adjustments"), (id, at) -> adjustments.put(UUID.fromString(id), at.asLong()));
-    each(end.path("resent"), (id, at) -> resent.put(UUID.fromString(id), at.asLong()));
-    each(
-        end.path("finals"),
-        (partition, ids) -> {
-          Map<UUID, Long> of = finals.computeIfAbsent(number(partition), none -> new HashMap<>());
-          each(ids, (id, at) -> of.put(UUID.fromString(id), at.asLong()));
-        });
-    each(
-        end.path("closed"),
-        (partition, through) -> {
-          unjoined.remove(number(partition));
-          closed.merge(number(partition), through.asLong(), Math::max);
-        });
-    finals.keySet().forEach(this::forgetFinals);
+    keeping.clear();
+    pending.putAll(longs(end.path("uncertain")));
+    next.putAll(longs(end.path("next")));
+    Map<String, Long> boundaries = longs(end.path("closed"));
+    unjoined.removeAll(boundaries.keySet());
+    closed.putAll(boundaries);
+    adjustments.putAll(longs(end.path("adjustments")));
+    resent.putAll(longs(end.path("resent")));
+    for (Map.Entry<String, JsonNode> of : end.path("finals").properties()) {
+      finals.computeIfAbsent(of.getKey(), none -> new HashMap<>()).putAll(longs(of.getValue()));
+    }
+    forgetClosed();
   }
 
-  private interface Entry {
-    void visit(String name, JsonNode value);
-  }
-
-  private static void each(JsonNode object, Entry entry) {
-    object.properties().forEach(each -> entry.visit(each.getKey(), each.getValue()));
-  }
-
-  private static int number(String partition) {
-    return Integer.parseInt(partition);
+  private static Map<String, Long> longs(JsonNode object) {
+    Map<String, Long> longs = new HashMap<>();
+    object.properties().forEach(each -> longs.put(each.getKey(), each.getValue().asLong()));
+    return longs;
   }
 
   private static ObjectNode object(ObjectNode parent, String member) {
@@ -462,31 +426,24 @@ final class ExportState implements AutoCloseable {
       head.put("topic", topicId).put("partitions", partitions);
     }
     ObjectNode end = JSON.createObjectNode();
-    ObjectNode all = end.putObject("end");
-    next.forEach((partition, at) -> object(all, "next").put(partition.toString(), at));
-    closed.forEach((partition, at) -> object(all, "closed").put(partition.toString(), at));
-    adjustments.forEach((id, at) -> object(all, "adjustments").put(id.toString(), at));
-    resent.forEach((id, at) -> object(all, "resent").put(id.toString(), at));
-    finals.forEach(
-        (partition, ids) ->
-            ids.forEach(
-                (id, at) ->
-                    object(object(all, "finals"), partition.toString()).put(id.toString(), at)));
-    ObjectNode begin = JSON.createObjectNode();
-    ObjectNode tried = begin.putObject("begin");
-    pending.forEach((id, at) -> tried.put(id.toString(), at));
-    ObjectNode broken = JSON.createObjectNode();
-    ArrayNode had = broken.putObject("broken").putArray("sent");
-    sent.forEach(id -> had.add(id.toString()));
-    ObjectNode keep = JSON.createObjectNode();
-    ObjectNode reasons = keep.putObject("keep");
-    kept.forEach((id, reason) -> reasons.put(id.toString(), reason.name()));
-    ObjectNode last = JSON.createObjectNode();
-    ArrayNode partitionsToJoin = last.putArray("unjoined");
-    unjoined.forEach(partitionsToJoin::add);
-    return Stream.of(head, end, begin, broken, keep, last)
+    Map.of("next", next, "closed", closed, "adjustments", adjustments, "resent", resent)
+        .forEach((member, longs) -> end.set(member, JSON.valueToTree(longs)));
+    end.set("finals", JSON.valueToTree(finals));
+    return Stream.of(
+            head,
+            line("end", end),
+            line("begin", JSON.valueToTree(pending)),
+            line("broken", JSON.createObjectNode().set("sent", JSON.valueToTree(sent))),
+            line("keep", JSON.valueToTree(kept)),
+            line("unjoined", JSON.valueToTree(unjoined.stream().map(Integer::valueOf).toList())))
         .map(line -> line + "\n")
         .collect(Collectors.joining());
+  }
+
+  private static ObjectNode line(String member, JsonNode value) {
+    ObjectNode line = JSON.createObjectNode();
+    line.set(member, value);
+    return line;
   }
 
   @Override

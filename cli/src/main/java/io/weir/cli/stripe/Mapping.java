@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param metersNotBilled meters whose rows are not sent
  * @param sendsNegative whether a row with a negative quantity is sent; otherwise it is kept
  */
-public record Mapping(
+record Mapping(
     Map<String, String> customers,
     Map<String, String> events,
     Set<String> clientsNotBilled,

@@ -7,7 +7,10 @@ import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -53,10 +56,52 @@ final class RowExporter {
     this.results = results;
   }
 
+  /** The rows of one batch, and the result of each row. */
+  private static final class Batch {
+    /** Whether its rows come from a file of kept rows, not from the topic. */
+    private final boolean isOfKeptRows;
+
+    private final Map<MeterEvent, ExportedRow> toSend = new LinkedHashMap<>();
+
+    /** Rows whose events Stripe has, although the batch that sent them did not end. */
+    private final Set<UsageRow> sentBefore = new LinkedHashSet<>();
+
+    private final Map<ExportedRow, RowJudge.Keep> toKeep = new LinkedHashMap<>();
+
+    /** Why rows are skipped, one entry for each row. */
+    private final List<RowJudge.Why> passed = new ArrayList<>();
+
+    Batch(boolean isOfKeptRows) {
+      this.isOfKeptRows = isOfKeptRows;
+    }
+
+    void add(ExportedRow row, RowJudge.Verdict verdict) {
+      if (verdict instanceof RowJudge.Send send) {
+        toSend.put(send.event(), row);
+      } else if (verdict instanceof RowJudge.Keep keep) {
+        toKeep.put(row, keep);
+      } else if (verdict instanceof RowJudge.Pass pass) {
+        passed.add(pass.why());
+      }
+    }
+
+    ExportedRow row(MeterEvent event) {
+      return Objects.requireNonNull(toSend.get(event), "not of this batch");
+    }
+
+    /** Returns the ids of the rows that are completed when the batch ends. */
+    Set<String> recordIds() {
+      Set<String> ids = new LinkedHashSet<>();
+      sentBefore.forEach(row -> ids.add(row.recordId()));
+      toSend.keySet().forEach(event -> ids.add(event.identifier()));
+      return ids;
+    }
+  }
+
   /** Exports the next records of the topic. */
   void exportRecords(List<ConsumerRecord<@Nullable String, byte @Nullable []>> records)
       throws ExportFailedException {
-    ExportBatch batch = new ExportBatch(false);
+    Batch batch = new Batch(false);
     for (ConsumerRecord<@Nullable String, byte @Nullable []> record : records) {
       byte[] value = record.value();
       if (value != null) {
@@ -65,7 +110,7 @@ final class RowExporter {
           add(ExportedRow.of(value, place), batch);
         } catch (ExportedRow.NoRowException notARow) {
           results.counts().skip();
-          results.watcher().skipped(String.valueOf(notARow.getMessage()), place);
+          results.watcher().warn(place + " is skipped: " + notARow.getMessage());
         }
       }
       state.read(record.partition(), record.offset() + 1);
@@ -73,7 +118,7 @@ final class RowExporter {
     export(batch);
   }
 
-  private void add(ExportedRow exported, ExportBatch batch) throws ExportFailedException {
+  private void add(ExportedRow exported, Batch batch) throws ExportFailedException {
     if (exported.row() instanceof CloseRow close) {
       requireNoGap(close);
       state.close(close);
@@ -90,15 +135,15 @@ final class RowExporter {
     Instant exportedThrough = state.gapBefore(close);
     if (exportedThrough != null && !results.acceptsGap()) {
       throw new ExportFailedException(
-          "rows may be missing in partition "
-              + close.inputPartition()
-              + " of the recreated ledger: its first CLOSE row is of "
-              + Instant.ofEpochMilli(close.closedThroughEpochMillis())
-              + ", but rows were exported only up to "
-              + exportedThrough
-              + ". Recreate the topic again and reset the aggregators, which then write all rows again"
-              + " (docs/operate/recovery.md, \"The ledger topic is lost\"). If the calls have expired,"
-              + " bill that time from a usage report, then continue with --accept-gap");
+          ("rows may be missing in partition %d of the recreated ledger: its first CLOSE row is of"
+                  + " %s, but rows were exported only up to %s. Recreate the topic again and reset"
+                  + " the aggregators, which then write all rows again (docs/operate/recovery.md,"
+                  + " \"The ledger topic is lost\"). If the calls have expired, bill that time from"
+                  + " a usage report, then continue with --accept-gap")
+              .formatted(
+                  close.inputPartition(),
+                  Instant.ofEpochMilli(close.closedThroughEpochMillis()),
+                  exportedThrough));
     }
   }
 
@@ -106,19 +151,19 @@ final class RowExporter {
    * Adds a row. The known state of its event comes first, since the mapping and its age may have
    * changed since the first try.
    */
-  private void add(ExportedRow exported, UsageRow row, ExportBatch batch) {
+  private void add(ExportedRow exported, UsageRow row, Batch batch) {
     Instant now = clock.instant();
     Instant tried = state.firstTried(row.recordId());
     RowJudge.Verdict verdict = judge.judge(row, now);
-    RowJudge.Reason kept = batch.isOfKeptRows() ? null : state.kept(row.recordId());
+    RowJudge.Reason kept = batch.isOfKeptRows ? null : state.kept(row.recordId());
     boolean isToSend = verdict instanceof RowJudge.Send && kept == null;
     if (state.isSent(row.recordId())) {
-      batch.addSent(row);
+      batch.sentBefore.add(row);
     } else if (tried != null && (!isToSend || tried.isBefore(now.minus(CERTAIN)))) {
       batch.add(exported, uncertain(row.recordId(), tried));
     } else if (kept != null && verdict instanceof RowJudge.Send) {
       batch.add(exported, new RowJudge.Keep(kept, "was already kept; --rows sends it"));
-    } else if (isToSend && !batch.isOfKeptRows() && ExportState.isForgotten(row, now)) {
+    } else if (isToSend && !batch.isOfKeptRows && ExportState.isForgotten(row, now)) {
       batch.add(exported, forgotten(row.recordId()));
     } else {
       batch.add(exported, verdict);
@@ -128,21 +173,17 @@ final class RowExporter {
   private static RowJudge.Keep uncertain(String recordId, Instant tried) {
     return new RowJudge.Keep(
         RowJudge.Reason.UNCERTAIN,
-        "may have been sent at "
-            + tried
-            + ", and Stripe recognizes a repeated event only for 24 hours; look for "
-            + recordId
-            + " there");
+        ("may have been sent at %s, and Stripe recognizes a repeated event only for 24 hours; look"
+                + " for %s there")
+            .formatted(tried, recordId));
   }
 
   private static RowJudge.Keep forgotten(String recordId) {
     return new RowJudge.Keep(
         RowJudge.Reason.UNCERTAIN,
-        "its window ended more than "
-            + ExportState.MEMORY.toDays()
-            + " days ago, and --state no longer knows whether it was sent; look for "
-            + recordId
-            + " in Stripe");
+        ("its window ended more than %d days ago, and --state no longer knows whether it was sent;"
+                + " look for %s in Stripe")
+            .formatted(ExportState.MEMORY.toDays(), recordId));
   }
 
   /**
@@ -153,7 +194,7 @@ final class RowExporter {
    */
   void exportKept(List<KeptRows.Line> lines, boolean resendsUncertain)
       throws ExportFailedException {
-    ExportBatch batch = new ExportBatch(true);
+    Batch batch = new Batch(true);
     for (KeptRows.Line line : lines) {
       if (line.row().row() instanceof UsageRow row) {
         if (!state.takeKept(row)) {
@@ -181,11 +222,11 @@ final class RowExporter {
     }
   }
 
-  private void export(ExportBatch batch) throws ExportFailedException {
+  private void export(Batch batch) throws ExportFailedException {
     ExportCounts counts = results.counts();
-    batch.sentBefore().forEach(row -> counts.sent(true));
+    batch.sentBefore.forEach(row -> counts.sent(true));
     if (results.isDryRun()) {
-      for (MeterEvent event : batch.events()) {
+      for (MeterEvent event : batch.toSend.keySet()) {
         results.watcher().wouldSend(event.members());
         counts.sent(false);
       }
@@ -193,34 +234,36 @@ final class RowExporter {
       send(batch);
     }
     KeptRows kept = new KeptRows(results.kept());
-    for (Map.Entry<ExportedRow, RowJudge.Keep> each : batch.toKeep().entrySet()) {
+    for (Map.Entry<ExportedRow, RowJudge.Keep> each : batch.toKeep.entrySet()) {
       RowJudge.Keep why = each.getValue();
       kept.add(why, each.getKey(), clock.instant());
       counts.kept(why.reason());
       results.watcher().kept(why.reason().name(), why.detail(), each.getKey().place());
     }
-    batch.passed().forEach(counts::passed);
+    batch.passed.forEach(counts::passed);
     if (!results.isDryRun()) {
-      state.keep(batch.toKeep());
+      state.keep(batch.toKeep);
       kept.flush(); // before the state marks these rows as completed
       state.commit();
     }
   }
 
-  private void send(ExportBatch batch) throws ExportFailedException {
+  private void send(Batch batch) throws ExportFailedException {
     Set<String> triedBefore = new HashSet<>(batch.recordIds());
     triedBefore.removeIf(id -> state.firstTried(id) == null);
     state.begin(batch.recordIds(), clock.instant());
-    for (UsageRow row : batch.sentBefore()) {
+    for (UsageRow row : batch.sentBefore) {
       noteSent(row, batch);
     }
-    for (Map.Entry<MeterEvent, Stripe.Answer> each : sender.send(batch.events()).entrySet()) {
+    for (Map.Entry<MeterEvent, Stripe.Answer> each :
+        sender.send(batch.toSend.keySet()).entrySet()) {
       MeterEvent event = each.getKey();
       if (each.getValue() instanceof Stripe.Refused refused) {
         if (refused.mayHave() || triedBefore.contains(event.identifier())) {
           keepUncertain(event, refused, batch);
         } else {
-          batch.keep(event, new RowJudge.Keep(RowJudge.Reason.REFUSED, refused.message()));
+          batch.toKeep.put(
+              batch.row(event), new RowJudge.Keep(RowJudge.Reason.REFUSED, refused.message()));
         }
       } else if (each.getValue() instanceof Stripe.Accepted accepted) {
         results.counts().sent(accepted.before());
@@ -234,19 +277,19 @@ final class RowExporter {
     }
   }
 
-  private void noteSent(UsageRow row, ExportBatch batch) {
-    if (batch.isOfKeptRows()) {
+  private void noteSent(UsageRow row, Batch batch) {
+    if (batch.isOfKeptRows) {
       state.sentKept(row);
     }
   }
 
   /** Keeps a row that Stripe refuses now, but may have accepted at an earlier try. */
-  private void keepUncertain(MeterEvent event, Stripe.Refused refused, ExportBatch batch) {
+  private void keepUncertain(MeterEvent event, Stripe.Refused refused, Batch batch) {
     Instant tried = Objects.requireNonNull(state.firstTried(event.identifier()), "not begun");
     RowJudge.Keep keep = uncertain(event.identifier(), tried);
     state.uncertain(event.identifier());
-    batch.keep(
-        event,
+    batch.toKeep.put(
+        batch.row(event),
         new RowJudge.Keep(keep.reason(), keep.detail() + "; refused now: " + refused.message()));
   }
 }

@@ -12,6 +12,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Sends meter events, and retries after these failures: no response, 409 and 429 (Stripe limits
@@ -33,7 +34,8 @@ final class StripeApi implements Stripe {
   private final URI events;
   private final String key;
   private final Duration retryFor;
-  private final RequestPace pace;
+  private final long spacingNanos;
+  private long nextNanos = System.nanoTime();
 
   /**
    * Creates a client.
@@ -41,13 +43,13 @@ final class StripeApi implements Stripe {
    * @param base the API's address, without a path
    * @param key the secret key, which no message contains
    * @param retryFor maximum time to retry an event
-   * @param pace the pace of all requests
+   * @param rate maximum number of requests a second, of all threads
    */
-  StripeApi(URI base, String key, Duration retryFor, RequestPace pace) {
+  StripeApi(URI base, String key, Duration retryFor, int rate) {
     this.events = base.resolve(PATH);
     this.key = key;
     this.retryFor = retryFor;
-    this.pace = pace;
+    this.spacingNanos = TimeUnit.SECONDS.toNanos(1) / rate;
   }
 
   @Override
@@ -62,7 +64,7 @@ final class StripeApi implements Stripe {
     long end = System.nanoTime() + retryFor.toNanos();
     boolean mayHave = false;
     for (int attempt = 0; ; attempt++) {
-      pace.await();
+      awaitTurn();
       String trouble;
       long pause = pauseMillis(attempt);
       try {
@@ -85,6 +87,18 @@ final class StripeApi implements Stripe {
       }
       Thread.sleep(pause);
     }
+  }
+
+  /** Waits until the next request may be sent. Requests of all threads are evenly spaced. */
+  private void awaitTurn() throws InterruptedException {
+    long waitNanos;
+    synchronized (this) {
+      long now = System.nanoTime();
+      long mine = Math.max(now, nextNanos);
+      nextNanos = mine + spacingNanos;
+      waitNanos = mine - now;
+    }
+    TimeUnit.NANOSECONDS.sleep(waitNanos);
   }
 
   private static boolean isToBeTriedAgain(int status) {

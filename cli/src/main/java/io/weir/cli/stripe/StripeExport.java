@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.stripe;
 
-import io.weir.cli.verify.TopicReader;
+import io.weir.cli.records.TopicReader;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import java.net.URI;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * Exports the ledger to Stripe: each row is sent once, or kept in a file. The process may be killed
  * at any moment and run again. Not thread-safe.
  */
-public final class StripeExport {
+final class StripeExport {
   /** Maximum number of rows in a batch, which is sent before the next one is read. */
   private static final int MAX_BATCH = 100;
 
@@ -78,11 +78,8 @@ public final class StripeExport {
     /** An event that a dry run would send, as the members of its request. */
     void wouldSend(Map<String, String> event);
 
-    /** The topic was recreated, and is read from its beginning. */
-    void recreated();
-
-    /** A record is skipped, since it is not a ledger row. */
-    void skipped(String reason, String place);
+    /** A warning in one line. */
+    void warn(String warning);
 
     /** A row is kept. */
     void kept(String reason, String detail, String place);
@@ -114,7 +111,9 @@ public final class StripeExport {
         EventSender sender = sender(state);
         TopicReader reader = new TopicReader(settings.kafka(), Topics.LEDGER)) {
       if (state.ofTopic(settings.topicId(), reader.partitionCount())) {
-        watcher.recreated();
+        watcher.warn(
+            "the ledger topic was recreated: the export reads it from the beginning and skips rows"
+                + " that were exported before");
       }
       requireNoGap(state.next(), reader.begins());
       Map<Integer, Long> ends = reader.ends();
@@ -175,9 +174,7 @@ public final class StripeExport {
 
   private EventSender sender(ExportState state) {
     Target target = settings.target();
-    StripeApi api =
-        new StripeApi(
-            target.url(), target.key(), target.retryTimeout(), new RequestPace(target.rate()));
+    StripeApi api = new StripeApi(target.url(), target.key(), target.retryTimeout(), target.rate());
     return new EventSender(api, state, target.parallel());
   }
 
@@ -187,13 +184,10 @@ public final class StripeExport {
       long begin = begins.getOrDefault(each.getKey(), 0L);
       if (begin > each.getValue() && !settings.acceptsGap()) {
         throw new ExportFailedException(
-            "rows of partition "
-                + each.getKey()
-                + " expired before they were exported: the export is at offset "
-                + each.getValue()
-                + ", but the topic begins at "
-                + begin
-                + "; bill them from a usage report, then continue with --accept-gap");
+            ("rows of partition %d expired before they were exported: the export is at offset %d,"
+                    + " but the topic begins at %d; bill them from a usage report, then continue"
+                    + " with --accept-gap")
+                .formatted(each.getKey(), each.getValue(), begin));
       }
     }
   }
@@ -208,14 +202,10 @@ public final class StripeExport {
       long end = ends.getOrDefault(each.getKey(), 0L);
       if (each.getValue() > end) {
         throw new ExportFailedException(
-            "partition "
-                + each.getKey()
-                + " of the ledger ends at offset "
-                + end
-                + ", but --state has read it up to "
-                + each.getValue()
-                + ": the topic was recreated, or has lost rows. Start with a new --state, and with --since"
-                + " the time up to which everything was sent");
+            ("partition %d of the ledger ends at offset %d, but --state has read it up to %d: the"
+                    + " topic was recreated, or has lost rows. Start with a new --state, and with"
+                    + " --since the time up to which everything was sent")
+                .formatted(each.getKey(), end, each.getValue()));
       }
     }
   }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import io.weir.cli.records.CallBatch;
+import io.weir.cli.records.CallLine;
+import io.weir.cli.records.CallLineReader;
+import io.weir.cli.records.UnreadableException;
 import io.weir.topics.catalog.ClientPartitioner;
 import io.weir.topics.model.UsagePosition;
 import io.weir.topics.wire.CacheLossCodec;
@@ -20,20 +24,14 @@ import org.jspecify.annotations.Nullable;
  * the call. The first line of a window sets its billing period. Not thread-safe.
  */
 final class CallRecount implements AutoCloseable {
-  private final long windowMillis;
+  private final VerifyData data;
   private final long latenessMillis;
   private final int partitions;
   private final Set<String> givenUp;
-  private final Accounts accounts;
-  private final Adjustments adjustments;
-  private final Closes closes;
   private final Ids ids;
   private final SeenLines seen;
   private final Settlements settlements;
-  private final QuarantineRecords quarantine;
-  private final Replays replays;
-  private final Differences differences;
-  private final LineReader reader = new LineReader();
+  private final CallLineReader reader = new CallLineReader();
   private final Map<Integer, RecountedPartition> parts = new HashMap<>();
 
   /** The adjustments that count lines of the current record. */
@@ -45,34 +43,18 @@ final class CallRecount implements AutoCloseable {
   /**
    * Creates an empty recount.
    *
+   * @param data the ledger, the state topic and the quarantine, which were read before
    * @param givenUp records that an operator moved to the quarantine, as {@code partition@offset}
    */
-  CallRecount(
-      long windowMillis,
-      long latenessMillis,
-      int partitions,
-      Set<String> givenUp,
-      Scratch scratch,
-      Accounts accounts,
-      Adjustments adjustments,
-      Closes closes,
-      QuarantineRecords quarantine,
-      Replays replays,
-      Differences differences)
+  CallRecount(VerifyData data, long latenessMillis, int partitions, Set<String> givenUp)
       throws IOException {
-    this.windowMillis = windowMillis;
+    this.data = data;
     this.latenessMillis = latenessMillis;
     this.partitions = partitions;
     this.givenUp = Set.copyOf(givenUp);
-    this.accounts = accounts;
-    this.adjustments = adjustments;
-    this.closes = closes;
-    this.ids = new Ids(scratch, latenessMillis);
-    this.seen = new SeenLines(scratch);
-    this.settlements = new Settlements(scratch);
-    this.quarantine = quarantine;
-    this.replays = replays;
-    this.differences = differences;
+    this.ids = new Ids(data.scratch, latenessMillis);
+    this.seen = new SeenLines(data.scratch);
+    this.settlements = new Settlements(data.scratch);
   }
 
   /** Returns the result for a partition. */
@@ -84,389 +66,389 @@ final class CallRecount implements AutoCloseable {
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
     RecountedPartition part = part(record.partition());
     part.beginsWith(record.offset(), record.timestamp());
-    take(part, record);
+    byte[] value = record.value() == null ? new byte[0] : record.value();
+    try {
+      if (givenUp.contains(record.partition() + "@" + record.offset())) {
+        throw new UnreadableException("given up by WEIR_QUARANTINE_RECORDS");
+      }
+      if (CacheLossCodec.TYPE.equals(CallBatch.text(record, "weir-type"))) {
+        part.broker().note(record.timestamp(), CacheLossCodec.decode(value).foundAtEpochMillis());
+      } else {
+        new BatchRecount(part, record, value, CallBatch.of(record)).add();
+      }
+    } catch (MalformedRecordException malformed) {
+      refuse(part, record, value, "a cache-loss record is malformed");
+    } catch (UnreadableException unreadable) {
+      refuse(part, record, value, String.valueOf(unreadable.getMessage()));
+    }
     adjusted.forEach(
         id -> {
-          Slot slot = id.slot();
-          long end = slot.startEpochMillis() + windowMillis;
-          boolean complete = !part.mayLack(slot.startEpochMillis(), end);
-          adjustments.change(id, both -> both.countedComplete = complete);
+          long start = id.slot().startEpochMillis();
+          boolean complete = !part.mayLack(start, start + data.range.windowMillis());
+          data.adjustments.change(id, both -> both.countedComplete = complete);
         });
     adjusted.clear();
-    closes.recordTaken(record.partition(), part);
+    data.closes.recordTaken(record.partition(), part);
   }
 
-  private void take(
-      RecountedPartition part, ConsumerRecord<@Nullable String, byte @Nullable []> record) {
-    if (givenUp.contains(record.partition() + "@" + record.offset())) {
-      refuse(part, record, "given up by WEIR_QUARANTINE_RECORDS");
-      return;
-    }
-    try {
-      if (CacheLossCodec.TYPE.equals(Batch.text(record, "weir-type"))) {
-        noteCacheLoss(part, record);
-      } else {
-        addBatch(part, record, Batch.of(record));
-      }
-    } catch (UnreadableException unreadable) {
-      refuse(part, record, String.valueOf(unreadable.getMessage()));
-    }
-  }
-
-  private static void noteCacheLoss(
-      RecountedPartition part, ConsumerRecord<@Nullable String, byte @Nullable []> record)
-      throws UnreadableException {
-    byte[] value = record.value();
-    try {
-      part.broker()
-          .note(
-              record.timestamp(),
-              CacheLossCodec.decode(value == null ? new byte[0] : value).foundAtEpochMillis());
-    } catch (MalformedRecordException malformed) {
-      throw new UnreadableException("a cache-loss record is malformed", malformed);
-    }
-  }
-
-  private void addBatch(
+  private void refuse(
       RecountedPartition part,
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
-      Batch batch)
-      throws UnreadableException {
-    part.broker().note(record.timestamp(), batch.lowWatermarkEpochMillis());
-    byte[] value = record.value() == null ? new byte[0] : record.value();
-    int found = lines(value);
-    if (found != batch.count()) {
-      throw new UnreadableException("it has " + found + " lines, not " + batch.count());
-    }
-    Replayed replayed = Replayed.of(record);
-    if (replayed != null && replayed.firstLine() > 0) {
-      addReplayedLines(part, record, batch, replayed, value);
-      return;
-    }
-    long at = part.broker().trustedEpochMillis();
-    long promise = Math.min(batch.lowWatermarkEpochMillis(), at);
-    JournalCoverage journal = part.journal(batch, promise, at);
-    if (found > 0) {
-      int lacking = addLines(part, record, batch, journal, value);
-      if (replayed != null && lacking > 0) {
-        takeReplayed(record, replayed, 0, seen.checksum(value, 0, value.length));
-      }
-    }
-    if (replayed != null) {
-      replays.takeMarker(replayed.partition(), replayed.offset(), 0);
-    }
-    journal.note(batch, promise, at);
-  }
-
-  /**
-   * Adds replayed lines, which have positions outside all journals. A line that its partition had
-   * refused is counted once; any other line is a duplicate.
-   */
-  private void addReplayedLines(
-      RecountedPartition part,
-      ConsumerRecord<@Nullable String, byte @Nullable []> record,
-      Batch batch,
-      Replayed replayed,
-      byte[] value) {
+      byte[] value,
+      String reason) {
+    long refused = Math.max(1, lines(value));
+    part.received += refused;
+    part.refused += refused;
+    LinePlace whole = new LinePlace(record.partition(), record.offset(), 0);
+    data.replays.refused(whole, seen.checksum(value, 0, value.length));
     int start = 0;
-    for (int line = 1; line <= batch.count(); line++) {
-      int end = endOfLine(value, start);
-      int sourceLine = replayed.firstLine() + line - 1;
-      part.received++;
-      if (mayBeTaken(part, record, replayed, sourceLine)) {
-        if (addLine(part, record, batch, value, line, start, end - start)) {
-          takeReplayed(record, replayed, sourceLine, seen.checksum(value, start, end - start));
-          seen.replay(position(record.partition(), batch, line));
-        }
-      } else if (!isSettlementOfLaterCall(
-          part, record, replayed, sourceLine, line, value, start, end - start)) {
-        part.duplicate++;
-        replays.takeMarker(replayed.partition(), replayed.offset(), sourceLine);
-      }
+    for (int line = 1; line <= CallBatch.MAX_LINES && start < value.length; line++) {
+      int end = CallLineReader.endOfLine(value, start);
+      data.replays.refused(
+          new LinePlace(record.partition(), record.offset(), line),
+          seen.checksum(value, start, end));
       start = end + 1;
     }
+    data.quarantine.refused(record, whole, 0, value.length, reason);
   }
 
-  private boolean mayBeTaken(
-      RecountedPartition part,
-      ConsumerRecord<@Nullable String, byte @Nullable []> record,
-      Replayed replayed,
-      int sourceLine) {
-    boolean isJudgedHere =
-        replayed.partition() == record.partition() && replayed.offset() >= part.firstOffset();
-    return !replays.isTaken(replayed.partition(), replayed.offset(), sourceLine)
-        && (!isJudgedHere
-            || replays.isRefused(replayed.partition(), replayed.offset(), sourceLine));
+  /** Returns the number of lines of a value. The last line may lack its line feed. */
+  private static int lines(byte[] value) {
+    int lines = 0;
+    for (int i = 0; i < value.length; i++) {
+      if (value[i] == '\n' || i == value.length - 1) {
+        lines++;
+      }
+    }
+    return lines;
   }
 
-  private void takeReplayed(
-      ConsumerRecord<@Nullable String, byte @Nullable []> record,
-      Replayed replayed,
-      int sourceLine,
-      int checksum) {
-    replays.take(
-        record,
-        replayed.partition(),
-        replayed.offset(),
-        sourceLine,
-        checksum,
-        quarantine.keepsRecordsOf(record));
+  private static void require(boolean holds, String otherwise) throws UnreadableException {
+    if (!holds) {
+      throw new UnreadableException(otherwise);
+    }
   }
 
-  /**
-   * Handles a replayed settlement that was refused because its call was not counted yet. The
-   * recount has already counted it at its first position, because only the end shows which
-   * settlements have no counted call. This method moves it to its new position.
-   *
-   * @return whether the line is such a settlement
-   */
-  private boolean isSettlementOfLaterCall(
-      RecountedPartition part,
-      ConsumerRecord<@Nullable String, byte @Nullable []> record,
-      Replayed replayed,
-      int sourceLine,
-      int lineNumber,
-      byte[] value,
-      int start,
-      int length) {
-    try {
-      CallLine line = reader.read(value, start, length);
-      Replays.Place last = replays.newestPlace(replayed, sourceLine);
-      if (!line.isSettlement()
-          || replayed.partition() != record.partition()
-          || !quarantine.take(record.partition(), last.offset(), last.line())) {
+  /** The recount of one batch. */
+  private final class BatchRecount {
+    private final RecountedPartition part;
+    private final ConsumerRecord<@Nullable String, byte @Nullable []> record;
+    private final byte[] value;
+    private final CallBatch batch;
+
+    BatchRecount(
+        RecountedPartition part,
+        ConsumerRecord<@Nullable String, byte @Nullable []> record,
+        byte[] value,
+        CallBatch batch) {
+      this.part = part;
+      this.record = record;
+      this.value = value;
+      this.batch = batch;
+    }
+
+    private LinePlace place(int line) {
+      return new LinePlace(record.partition(), record.offset(), line);
+    }
+
+    private UsagePosition position(int line) {
+      return new UsagePosition(
+          record.partition(), batch.node(), batch.epoch(), batch.linesBefore() + line);
+    }
+
+    void add() throws UnreadableException {
+      part.broker().note(record.timestamp(), batch.lowWatermarkEpochMillis());
+      int found = lines(value);
+      if (found != batch.count()) {
+        throw new UnreadableException("it has " + found + " lines, not " + batch.count());
+      }
+      Replayed replayed = Replayed.of(record);
+      if (replayed != null && replayed.firstLine() > 0) {
+        addReplayedLines(replayed);
+        return;
+      }
+      long at = part.broker().trustedEpochMillis();
+      long promise = Math.min(batch.lowWatermarkEpochMillis(), at);
+      JournalCoverage journal = part.journal(batch, promise, at);
+      if (found > 0) {
+        int lacking = addLines(journal);
+        if (replayed != null && lacking > 0) {
+          takeReplayed(replayed.place(0), seen.checksum(value, 0, value.length));
+        }
+      }
+      if (replayed != null) {
+        data.replays.takeMarker(replayed.place(0));
+      }
+      journal.note(batch, promise, at);
+    }
+
+    /**
+     * Adds replayed lines, which have positions outside all journals. A line that its partition had
+     * refused is counted once; any other line is a duplicate.
+     */
+    private void addReplayedLines(Replayed replayed) {
+      int start = 0;
+      for (int line = 1; line <= batch.count(); line++) {
+        int end = CallLineReader.endOfLine(value, start);
+        LinePlace source = replayed.place(line);
+        part.received++;
+        if (mayBeTaken(source)) {
+          if (addLine(line, start, end)) {
+            takeReplayed(source, seen.checksum(value, start, end));
+            seen.replay(position(line));
+          }
+        } else if (!isSettlementOfLaterCall(source, line, start, end)) {
+          part.duplicate++;
+          data.replays.takeMarker(source);
+        }
+        start = end + 1;
+      }
+    }
+
+    private boolean mayBeTaken(LinePlace source) {
+      boolean isJudgedHere =
+          source.partition() == record.partition() && source.offset() >= part.firstOffset();
+      return !data.replays.isTaken(source) && (!isJudgedHere || data.replays.isRefused(source));
+    }
+
+    private void takeReplayed(LinePlace source, int checksum) {
+      data.replays.take(record, source, checksum, data.quarantine.keepsRecordsOf(record));
+    }
+
+    /**
+     * Handles a replayed settlement that was refused because its call was not counted yet. The
+     * recount has already counted it at its first position, because only the end shows which
+     * settlements have no counted call. This method moves it to its new position.
+     *
+     * @return whether the line is such a settlement
+     */
+    private boolean isSettlementOfLaterCall(LinePlace source, int lineNumber, int start, int end) {
+      try {
+        CallLine line = reader.read(value, start, end);
+        LinePlace last = data.replays.newestPlace(source);
+        if (!line.isSettlement()
+            || source.partition() != record.partition()
+            || !data.quarantine.take(last)) {
+          return false;
+        }
+        Settlements.Settlement moved =
+            settlements.settlementMoved(ids.callNumber(line), last, place(lineNumber));
+        if (moved != null) {
+          WindowAccount account = data.accounts.of(moved.slot());
+          account.counted.subtract(moved);
+          account.counted.add(moved);
+          changeRow(account, moved, last.offset(), tally -> tally.subtract(moved));
+          changeRow(account, moved, record.offset(), tally -> tally.add(moved));
+        }
+        data.replays.moved(source, place(lineNumber));
+        data.replays.takeMarker(source);
+        part.refused++;
+        return true;
+      } catch (UnreadableException neverCounted) {
         return false;
       }
-      Settlements.Settlement moved =
-          settlements.settlementMoved(
-              ids.callNumber(line), last.offset(), last.line(), record.offset(), lineNumber);
-      if (moved != null) {
-        WindowAccount account = accounts.of(moved.slot());
-        account.counted.subtract(moved);
-        account.counted.add(moved);
-        changeRow(account, moved, last.offset(), tally -> tally.subtract(moved));
-        changeRow(account, moved, record.offset(), tally -> tally.add(moved));
+    }
+
+    /**
+     * Adds the lines of the batch.
+     *
+     * @return the number of lines at positions that were not read before
+     */
+    private int addLines(JournalCoverage journal) {
+      int lacking = 0;
+      if (checksums.length < batch.count()) {
+        checksums = new int[batch.count()];
       }
-      replays.moved(replayed, sourceLine, new Replays.Place(record.offset(), lineNumber));
-      replays.takeMarker(replayed.partition(), replayed.offset(), sourceLine);
-      part.refused++;
-      return true;
-    } catch (UnreadableException neverCounted) {
-      return false;
-    }
-  }
-
-  private static int endOfLine(byte[] value, int start) {
-    int end = start;
-    while (end < value.length && value[end] != '\n') {
-      end++;
-    }
-    return end;
-  }
-
-  /**
-   * Adds the lines of a batch.
-   *
-   * @return the number of lines at positions that were not read before
-   */
-  private int addLines(
-      RecountedPartition part,
-      ConsumerRecord<@Nullable String, byte @Nullable []> record,
-      Batch batch,
-      JournalCoverage journal,
-      byte[] value) {
-    int lacking = 0;
-    if (checksums.length < batch.count()) {
-      checksums = new int[batch.count()];
-    }
-    int unkept = 0;
-    int start = 0;
-    for (int line = 1; line <= batch.count(); line++) {
-      int end = endOfLine(value, start);
-      long position = batch.linesBefore() + line;
-      int checksum = seen.checksum(value, start, end - start);
-      part.received++;
-      if (journal.has(position)) {
-        keep(record, batch, position, unkept);
-        unkept = 0;
-        if (isAnother(record, batch, position, line, checksum)) {
-          addLine(part, record, batch, value, line, start, end - start);
+      int unkept = 0;
+      int start = 0;
+      for (int line = 1; line <= batch.count(); line++) {
+        int end = CallLineReader.endOfLine(value, start);
+        long position = batch.linesBefore() + line;
+        int checksum = seen.checksum(value, start, end);
+        part.received++;
+        if (journal.has(position)) {
+          keep(position, unkept);
+          unkept = 0;
+          if (isAnother(position, line, checksum)) {
+            addLine(line, start, end);
+          } else {
+            part.duplicate++;
+          }
         } else {
-          part.duplicate++;
+          lacking++;
+          checksums[unkept++] = checksum;
+          addLine(line, start, end);
         }
-      } else {
-        lacking++;
-        checksums[unkept++] = checksum;
-        addLine(part, record, batch, value, line, start, end - start);
+        start = end + 1;
       }
-      start = end + 1;
+      keep(batch.lastPosition() + 1, unkept);
+      return lacking;
     }
-    keep(record, batch, batch.lastPosition() + 1, unkept);
-    return lacking;
-  }
 
-  private void keep(
-      ConsumerRecord<@Nullable String, byte @Nullable []> record,
-      Batch batch,
-      long end,
-      int count) {
-    if (count > 0) {
-      seen.keep(record.partition(), batch, end - count, checksums, count, record.offset());
+    private void keep(long end, int count) {
+      if (count > 0) {
+        seen.keep(record.partition(), batch, end - count, checksums, count, record.offset());
+      }
     }
-  }
 
-  /**
-   * Returns whether a position that was read before now has a different line. That line is counted
-   * as another call.
-   */
-  private boolean isAnother(
-      ConsumerRecord<@Nullable String, byte @Nullable []> record,
-      Batch batch,
-      long position,
-      int line,
-      int checksum) {
-    long first = seen.otherAt(record.partition(), batch, position, checksum);
-    if (first >= 0) {
-      differences.add(
-          place(record, line)
-              + " differs from the line in record "
-              + first
-              + " at the same position: node "
-              + batch.node()
-              + ", epoch "
-              + batch.epoch()
-              + ", position "
-              + position
-              + " (the journal was restored)");
+    /**
+     * Returns whether a position that was read before now has a different line. That line is
+     * counted as another call.
+     */
+    private boolean isAnother(long position, int line, int checksum) {
+      long first = seen.otherAt(record.partition(), batch, position, checksum);
+      if (first >= 0) {
+        data.differences.add(
+            ("%s differs from the line in record %d at the same position: node %s, epoch %d,"
+                    + " position %d (the journal was restored)")
+                .formatted(place(line), first, batch.node(), batch.epoch(), position));
+      }
+      return first >= 0;
     }
-    return first >= 0;
-  }
 
-  /**
-   * Counts a line.
-   *
-   * @return false if it is refused
-   */
-  private boolean addLine(
-      RecountedPartition part,
-      ConsumerRecord<@Nullable String, byte @Nullable []> record,
-      Batch batch,
-      byte[] value,
-      int lineNumber,
-      int start,
-      int length) {
-    try {
-      CallLine line = reader.read(value, start, length);
-      long at = line.decidedAtEpochMillis();
+    /**
+     * Counts a line.
+     *
+     * @return false if it is refused
+     */
+    private boolean addLine(int lineNumber, int start, int end) {
+      try {
+        CallLine line = reader.read(value, start, end);
+        Slot slot = requireCountable(line, lineNumber);
+        WindowAccount account = data.accounts.of(slot);
+        long trusted = part.broker().trustedEpochMillis();
+        boolean hasId = line.isIdFromCaller || line.isSettlement();
+        boolean repeated = hasId && ids.isKnown(line, trusted);
+        if (repeated && line.isSettlement()) {
+          drop(account, trusted);
+          return true;
+        }
+        long units = line.units();
+        require(
+            units == 0 || Math.abs(account.counted.quantity + units) <= CallLine.MAX_NUMBER,
+            "the quantity would exceed 2^53 − 1");
+        if (repeated) {
+          drop(account, trusted);
+          return true;
+        }
+        if (hasId) {
+          ids.remember(line, trusted);
+        }
+        count(slot, account, line, lineNumber, batch.digest(line, value, start, end));
+        return true;
+      } catch (UnreadableException refused) {
+        part.refused++;
+        LinePlace place = place(lineNumber);
+        data.replays.refused(place, seen.checksum(value, start, end));
+        seen.refuse(position(lineNumber));
+        data.quarantine.refused(
+            record, place, start, end - start, String.valueOf(refused.getMessage()));
+        return false;
+      }
+    }
+
+    /** Returns the slot of a line that may be counted, if its quantity is not too large. */
+    private Slot requireCountable(CallLine line, int lineNumber) throws UnreadableException {
       require(
-          ClientPartitioner.partition(line.client(), partitions) == record.partition(),
+          ClientPartitioner.partition(line.client.toString(), partitions) == record.partition(),
           "its client belongs to a different partition");
-      require(!part.broker().isFuture(at), "decided in the future");
-      require(!part.broker().isTooOld(at), "decided too long ago");
-      Slot slot = slotOf(line, record.partition());
-      UsagePosition settledCall = line.settledCall();
+      require(!part.broker().isFuture(line.decidedAtEpochMillis), "decided in the future");
+      require(!part.broker().isTooOld(line.decidedAtEpochMillis), "decided too long ago");
+      UsagePosition settledCall = line.settledCall;
       require(
           !line.isSettlement() || settledCall != null,
           "the settlement does not name the line of its call");
       require(
           settledCall == null
-              || isCounted(part, record.partition(), settledCall)
-              || isCountedInBatch(record.partition(), settledCall, batch, lineNumber),
+              || isCounted(settledCall)
+              || isCountedInBatch(settledCall, lineNumber),
           "the call that it settles was not counted");
-      WindowAccount account = accounts.of(slot);
-      long trusted = part.broker().trustedEpochMillis();
-      boolean hasId = line.idFromCaller() || line.isSettlement();
-      boolean repeated = hasId && ids.isKnown(line, trusted);
-      if (repeated && line.isSettlement()) {
-        drop(part, account, trusted);
-        return true;
+      return slotOf(line);
+    }
+
+    /**
+     * Returns the slot of a line: that of its endpoint, or that of others if only others have a row
+     * in the window. {@link EndpointOrder} checks later which endpoints should have a row.
+     */
+    private Slot slotOf(CallLine line) {
+      long at = line.decidedAtEpochMillis;
+      Slot own =
+          new Slot(
+              line.client.toString(),
+              line.meter.toString(),
+              line.endpoint.toString(),
+              at - Math.floorMod(at, data.range.windowMillis()),
+              record.partition());
+      WindowAccount account = data.accounts.find(own);
+      if (account != null && account.hasRow()) {
+        return own;
       }
-      long units = line.units();
-      require(
-          units == 0 || Math.abs(account.counted.quantity + units) <= CallLine.MAX_NUMBER,
-          "the quantity would exceed 2^53 − 1");
-      if (repeated) {
-        drop(part, account, trusted);
-        return true;
-      }
-      if (hasId) {
-        ids.remember(line, trusted);
-      }
+      WindowAccount others = data.accounts.find(own.others());
+      return others != null && others.hasRow() ? own.others() : own;
+    }
+
+    /**
+     * Returns whether a line was counted: it was read in an earlier record of the partition, and
+     * was not refused or was replayed later.
+     */
+    private boolean isCounted(UsagePosition line) {
+      return line.partition() == record.partition()
+          && (seen.isReplayed(line) || (part.mayHaveRead(line) && !seen.isRefused(line)));
+    }
+
+    /** Returns whether a line is in this batch before the given line, and was counted. */
+    private boolean isCountedInBatch(UsagePosition line, int beforeLine) {
+      return line.partition() == record.partition()
+          && line.nodeEpoch() == batch.epoch()
+          && line.node().equals(batch.node())
+          && line.line() > batch.linesBefore()
+          && line.line() < batch.linesBefore() + beforeLine
+          && !seen.isRefused(line);
+    }
+
+    /** Counts a line in its row: the FINAL, or the adjustment for its record. */
+    private void count(
+        Slot slot, WindowAccount account, CallLine line, int lineNumber, long digest) {
       part.counted++;
-      long digest = batch.digestsLines() ? CallLine.digest(value, start, length) : line.digest();
-      count(slot, account, line, record.offset(), digest);
       linesCounted++;
+      account.counted.add(line, record.offset(), digest);
+      if (isInFinal(account, record.offset())) {
+        account.countedFinal.add(line, record.offset(), digest);
+      } else {
+        Adjustments.Id id = new Adjustments.Id(slot, record.offset(), line.reason());
+        data.adjustments.change(id, both -> both.counted.add(line, record.offset(), digest));
+        adjusted.add(id);
+      }
       if (account.firstCounted == 0) {
         account.firstCounted = linesCounted;
       }
       if (account.countedPeriod == null) {
         account.countedPeriod = line.billingPeriodOfWindow(slot.startEpochMillis());
       }
-      noteForSettlements(slot, line, digest, record.offset(), lineNumber);
-      return true;
-    } catch (UnreadableException refused) {
-      part.refused++;
-      replays.refused(
-          record.partition(), record.offset(), lineNumber, seen.checksum(value, start, length));
-      seen.refuse(position(record.partition(), batch, lineNumber));
-      quarantine.refused(record, lineNumber, start, length, String.valueOf(refused.getMessage()));
-      return false;
+      if (line.isSettlement()) {
+        settlements.settlementCounted(
+            ids.callNumber(line),
+            new Settlements.Settlement(
+                slot,
+                line.units(),
+                digest,
+                line.reason(),
+                line.decidedAtEpochMillis,
+                place(lineNumber),
+                line.id.toString()));
+      } else if (line.allowed) {
+        settlements.callCounted(ids.callNumber(line));
+      }
     }
-  }
 
-  /**
-   * Returns the slot of a line: that of its endpoint, or that of others if only others have a row
-   * in the window. {@link EndpointOrder} checks later which endpoints should have a row.
-   */
-  private Slot slotOf(CallLine line, int partition) {
-    long at = line.decidedAtEpochMillis();
-    Slot own =
-        new Slot(
-            line.client(),
-            line.meter(),
-            line.endpoint(),
-            at - Math.floorMod(at, windowMillis),
-            partition);
-    WindowAccount account = accounts.find(own);
-    if (account != null && account.hasRow()) {
-      return own;
-    }
-    WindowAccount others = accounts.find(own.others());
-    return others != null && others.hasRow() ? own.others() : own;
-  }
-
-  /**
-   * Returns whether a line was counted: it was read in an earlier record of the partition, and was
-   * not refused or was replayed later.
-   */
-  private boolean isCounted(RecountedPartition part, int partition, UsagePosition line) {
-    return line.partition() == partition
-        && (seen.isReplayed(line) || (part.mayHaveRead(line) && !seen.isRefused(line)));
-  }
-
-  /** Returns whether a line is in the current batch before the given line, and was counted. */
-  private boolean isCountedInBatch(int partition, UsagePosition line, Batch batch, int beforeLine) {
-    return line.partition() == partition
-        && line.nodeEpoch() == batch.epoch()
-        && line.node().equals(batch.node())
-        && line.line() > batch.linesBefore()
-        && line.line() < batch.linesBefore() + beforeLine
-        && !seen.isRefused(line);
-  }
-
-  private static UsagePosition position(int partition, Batch batch, int line) {
-    return new UsagePosition(partition, batch.node(), batch.epoch(), batch.linesBefore() + line);
-  }
-
-  /** Counts a line in its row: the FINAL, or the adjustment for its record. */
-  private void count(Slot slot, WindowAccount account, CallLine line, long offset, long digest) {
-    account.counted.add(line, offset, digest);
-    if (isInFinal(account, offset)) {
-      account.countedFinal.add(line, offset, digest);
-    } else {
-      Adjustments.Id id = new Adjustments.Id(slot, offset, line.reason());
-      adjustments.change(id, both -> both.counted.add(line, offset, digest));
-      adjusted.add(id);
+    /** Drops a duplicate. The FINAL row has the number of duplicates while its window was open. */
+    private void drop(WindowAccount account, long trustedEpochMillis) {
+      part.duplicate++;
+      if (account.counted.hasAny() && trustedEpochMillis < account.closedAtEpochMillis) {
+        account.countedFinal.duplicates++;
+      } else if (account.counted.hasAny() && trustedEpochMillis == account.closedAtEpochMillis) {
+        account.duplicatesAtClose++;
+      }
     }
   }
 
@@ -474,69 +456,30 @@ final class CallRecount implements AutoCloseable {
     return offset <= account.billedFinal.lastOffset;
   }
 
-  /** Drops a duplicate. The FINAL row has the number of duplicates while its window was open. */
-  private static void drop(
-      RecountedPartition part, WindowAccount account, long trustedEpochMillis) {
-    part.duplicate++;
-    if (account.counted.hasAny() && trustedEpochMillis < account.closedAtEpochMillis) {
-      account.countedFinal.duplicates++;
-    } else if (account.counted.hasAny() && trustedEpochMillis == account.closedAtEpochMillis) {
-      account.duplicatesAtClose++;
-    }
-  }
-
-  private void noteForSettlements(
-      Slot slot, CallLine line, long digest, long offset, int lineNumber) {
-    if (line.isSettlement()) {
-      settlements.settlementCounted(
-          ids.callNumber(line),
-          new Settlements.Settlement(
-              slot,
-              line.units(),
-              digest,
-              line.reason(),
-              line.decidedAtEpochMillis(),
-              offset,
-              lineNumber,
-              line.id()));
-    } else if (line.allowed()) {
-      settlements.callCounted(ids.callNumber(line));
-    }
-  }
-
   /**
    * Removes the settlements without a counted call, since a call that was never billed cannot be
    * credited. Nothing may be added afterwards.
    */
   void finish() throws IOException {
-    closes.finish();
+    data.closes.finish();
     settlements.forEachWithoutCall(
         settlement -> {
-          Slot slot = settlement.slot();
-          RecountedPartition part = part(slot.partition());
+          LinePlace place = settlement.place();
+          RecountedPartition part = part(place.partition());
           if (settlement.decidedAtEpochMillis() < part.heldFromEpochMillis()) {
             return; // its call may have expired
           }
-          WindowAccount account = accounts.of(slot);
+          WindowAccount account = data.accounts.of(settlement.slot());
           account.firstCounted = 0; // the first counted line may be this settlement
           account.counted.subtract(settlement);
-          changeRow(account, settlement, settlement.offset(), row -> row.subtract(settlement));
+          changeRow(account, settlement, place.offset(), row -> row.subtract(settlement));
           part.counted--;
           part.refused++;
-          if (!quarantine.take(slot.partition(), settlement.offset(), settlement.line())) {
-            differences.add(
-                "calls "
-                    + slot.partition()
-                    + ":"
-                    + settlement.offset()
-                    + " line "
-                    + settlement.line()
-                    + " settles the call "
-                    + settlement.id()
-                    + " of "
-                    + slot.client()
-                    + ", which was never counted, by "
-                    + settlement.units());
+          if (!data.quarantine.take(place)) {
+            data.differences.add(
+                "%s settles the call %s of %s, which was never counted, by %d"
+                    .formatted(
+                        place, settlement.id(), settlement.slot().client(), settlement.units()));
           }
         });
   }
@@ -550,7 +493,7 @@ final class CallRecount implements AutoCloseable {
     if (isInFinal(account, offset)) {
       change.accept(account.countedFinal);
     } else {
-      adjustments.change(
+      data.adjustments.change(
           new Adjustments.Id(settlement.slot(), offset, settlement.reason()),
           both -> change.accept(both.counted));
     }
@@ -559,52 +502,5 @@ final class CallRecount implements AutoCloseable {
   @Override
   public void close() throws IOException {
     settlements.close();
-  }
-
-  private void refuse(
-      RecountedPartition part,
-      ConsumerRecord<@Nullable String, byte @Nullable []> record,
-      String reason) {
-    byte[] value = record.value() == null ? new byte[0] : record.value();
-    long refused = Math.max(1, lines(value));
-    part.received += refused;
-    part.refused += refused;
-    noteRefusedLines(record, value);
-    quarantine.refused(record, 0, 0, value.length, reason);
-  }
-
-  /** Records the refusal of each line; line 0 is the whole record. */
-  private void noteRefusedLines(
-      ConsumerRecord<@Nullable String, byte @Nullable []> record, byte[] value) {
-    replays.refused(record.partition(), record.offset(), 0, seen.checksum(value, 0, value.length));
-    int start = 0;
-    for (int line = 1; line <= Batch.MAX_LINES && start < value.length; line++) {
-      int end = endOfLine(value, start);
-      replays.refused(
-          record.partition(), record.offset(), line, seen.checksum(value, start, end - start));
-      start = end + 1;
-    }
-  }
-
-  private static String place(
-      ConsumerRecord<@Nullable String, byte @Nullable []> record, int line) {
-    return "calls " + record.partition() + ":" + record.offset() + " line " + line;
-  }
-
-  private static void require(boolean holds, String otherwise) throws UnreadableException {
-    if (!holds) {
-      throw new UnreadableException(otherwise);
-    }
-  }
-
-  /** Returns the number of lines of a value. The last line may lack its line feed. */
-  private static int lines(byte[] value) {
-    int lines = 0;
-    for (int i = 0; i < value.length; i++) {
-      if (value[i] == '\n' || i == value.length - 1) {
-        lines++;
-      }
-    }
-    return lines;
   }
 }

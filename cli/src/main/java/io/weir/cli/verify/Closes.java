@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
  * The CLOSE rows of the range. For each it determines whether calls could be missing when the row
@@ -55,22 +56,17 @@ final class Closes {
   /**
    * Adds a row.
    *
-   * @param atEpochMillis broker's time of the record that closed the windows
+   * @param row the row's record in the ledger, with the broker's time of the record that closed the
+   *     windows
    * @param fromEpochMillis boundary of the previous CLOSE
-   * @param offset offset of the row in the ledger
    */
   void add(
-      int partition,
-      long atEpochMillis,
-      long fromEpochMillis,
-      long boundaryEpochMillis,
-      long offset,
-      boolean complete) {
+      ConsumerRecord<?, ?> row, long fromEpochMillis, long boundaryEpochMillis, boolean complete) {
     scratch.put(
-        key(partition, atEpochMillis, boundaryEpochMillis),
+        key(row.partition(), row.timestamp(), boundaryEpochMillis),
         ByteBuffer.allocate(2 * Long.BYTES + 1)
             .putLong(fromEpochMillis)
-            .putLong(offset)
+            .putLong(row.offset())
             .put((byte) (complete ? 1 : 0))
             .array());
   }
@@ -105,15 +101,10 @@ final class Closes {
     for (Close row : cursor.rows) {
       if (cursor.isMet && !row.mayBe) {
         differences.add(
-            "ledger "
-                + partition
-                + ":"
-                + row.offset
-                + " says complete "
-                + row.complete
-                + ", and calls "
-                + (row.complete ? "could" : "could not")
-                + " be missing when its windows were closed");
+            ("ledger %d:%d says complete %s, and calls %s be missing when its windows were"
+                    + " closed")
+                .formatted(
+                    partition, row.offset, row.complete, row.complete ? "could" : "could not"));
       }
     }
   }

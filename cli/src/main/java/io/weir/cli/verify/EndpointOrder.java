@@ -59,11 +59,9 @@ final class EndpointOrder {
     // windows that were counted before the row of others existed may have more
     if (last != null && said != null && ownRows < said.maxEndpoints()) {
       differences.add(
-          last
-              + ": ledger has a row of others and "
-              + ownRows
-              + " endpoints with their own rows; WEIR_MAX_ENDPOINTS is "
-              + said.maxEndpoints());
+          ("%s: ledger has a row of others and %d endpoints with their own rows;"
+                  + " WEIR_MAX_ENDPOINTS is %d")
+              .formatted(last, ownRows, said.maxEndpoints()));
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import io.weir.cli.records.CallLine;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -55,22 +56,19 @@ final class Ids {
   }
 
   private byte[] callHash(CallLine line) {
-    return hash(line.allowed() ? ALLOWED : DENIED, line);
+    return hash(line.allowed ? ALLOWED : DENIED, line);
   }
 
   private byte[] hash(char kind, CallLine line) {
     // no name contains a line feed
     String text =
-        kind
-            + line.client()
-            + '\n'
-            + line.id()
-            + '\n'
-            + line.endpoint()
-            + '\n'
-            + line.meter()
-            + '\n'
-            + line.cost();
+        String.join(
+            "\n",
+            kind + line.client.toString(),
+            line.id.toString(),
+            line.endpoint.toString(),
+            line.meter.toString(),
+            Long.toString(line.cost));
     return sha256.digest(text.getBytes(StandardCharsets.UTF_8));
   }
 }

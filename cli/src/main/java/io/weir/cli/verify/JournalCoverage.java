@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import io.weir.cli.records.CallBatch;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -72,7 +73,7 @@ final class JournalCoverage {
    *
    * @param lowWatermarkEpochMillis its low watermark, already bounded by the broker's clock
    */
-  void note(Batch batch, long lowWatermarkEpochMillis, long atEpochMillis) {
+  void note(CallBatch batch, long lowWatermarkEpochMillis, long atEpochMillis) {
     long last = runs.lastEntry().getValue().last();
     if (batch.count() > 0) {
       // a batch from before the final heartbeat (a retry, a replay) does not revoke it

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import io.weir.cli.records.Billed;
 import io.weir.topics.model.PartitionProgress;
 import java.math.BigInteger;
 import java.time.Instant;
@@ -16,15 +17,12 @@ final class LedgerComparison {
    */
   private static final long ALIVE_MILLIS = 60_000;
 
+  private final VerifyData data;
   private final Range range;
   private final long nowEpochMillis;
   private final Map<Integer, Long> begins;
   private final Map<Integer, Long> logEnds;
-  private final StateFigures state;
-  private final LedgerRows ledger;
   private final CallRecount recount;
-  private final Accounts accounts;
-  private final Adjustments adjustments;
   private final Differences differences;
   private final EndpointOrder endpoints;
   private final List<String> unproven = new ArrayList<>();
@@ -42,33 +40,25 @@ final class LedgerComparison {
    * @param logEnds the end of each partition of the calls topic when the verification began
    */
   LedgerComparison(
-      Range range,
+      VerifyData data,
+      CallRecount recount,
       long nowEpochMillis,
       Map<Integer, Long> begins,
-      Map<Integer, Long> logEnds,
-      StateFigures state,
-      LedgerRows ledger,
-      CallRecount recount,
-      Accounts accounts,
-      Adjustments adjustments,
-      Differences differences) {
-    this.range = range;
+      Map<Integer, Long> logEnds) {
+    this.data = data;
+    this.range = data.range;
     this.nowEpochMillis = nowEpochMillis;
     this.begins = Map.copyOf(begins);
     this.logEnds = Map.copyOf(logEnds);
-    this.state = state;
-    this.ledger = ledger;
     this.recount = recount;
-    this.accounts = accounts;
-    this.adjustments = adjustments;
-    this.differences = differences;
-    this.endpoints = new EndpointOrder(state::progress, differences);
+    this.differences = data.differences;
+    this.endpoints = new EndpointOrder(data.state::progress, differences);
   }
 
   Verification run() {
-    accounts.forEach(range.fromEpochMillis(), range.endEpochMillis(), this::compare);
+    data.accounts.forEach(range.fromEpochMillis(), range.endEpochMillis(), this::compare);
     endpoints.finish();
-    adjustments.forEach(range.fromEpochMillis(), range.endEpochMillis(), this::compare);
+    data.adjustments.forEach(range.fromEpochMillis(), range.endEpochMillis(), this::compare);
     long duplicates = 0;
     long refused = 0;
     proveClosed();
@@ -89,7 +79,7 @@ final class LedgerComparison {
         quantity,
         duplicates,
         refused,
-        ledger.repeatedRows(),
+        data.ledger.repeatedRows(),
         differences.kept(),
         differences.count(),
         unproven);
@@ -122,18 +112,13 @@ final class LedgerComparison {
     boolean hasNeither = account.billedRevision == 0 && !account.isShown();
     if (!isShown && !hasNeither) {
       differences.add(
-          slot
-              + ": ledger says revision "
-              + account.billedRevision
-              + ", "
-              + fully(account.billed, account.billedComplete)
-              + "; state topic says "
-              + (account.isShown()
-                  ? "revision "
-                      + account.shownRevision
-                      + ", "
-                      + fully(account.shown, account.shownComplete)
-                  : "nothing"));
+          "%s: ledger says %s; state topic says %s"
+              .formatted(
+                  slot,
+                  fully(account.billedRevision, account.billed, account.billedComplete),
+                  account.isShown()
+                      ? fully(account.shownRevision, account.shown, account.shownComplete)
+                      : "nothing"));
     }
   }
 
@@ -143,14 +128,9 @@ final class LedgerComparison {
         && slot.startEpochMillis() >= recount.part(slot.partition()).heldFromEpochMillis();
   }
 
-  private static String fully(WindowFigures tally, boolean complete) {
-    return tally
-        + ", duplicates "
-        + tally.duplicates
-        + ", late "
-        + tally.late
-        + ", complete "
-        + complete;
+  private static String fully(long revision, WindowFigures tally, boolean complete) {
+    return "revision %d, %s, duplicates %d, late %d, complete %s"
+        .formatted(revision, tally, tally.duplicates, tally.late, complete);
   }
 
   /** Compares the FINAL row of a window whose sums agree. */
@@ -163,18 +143,15 @@ final class LedgerComparison {
         && (billed.duplicates < counted.duplicates
             || billed.duplicates > counted.duplicates + account.duplicatesAtClose)) {
       differences.add(
-          slot
-              + ": recount says duplicates_dropped "
-              + counted.duplicates
-              + "; FINAL row says "
-              + billed.duplicates);
+          "%s: recount says duplicates_dropped %d; FINAL row says %d"
+              .formatted(slot, counted.duplicates, billed.duplicates));
     }
   }
 
   /** Compares an adjustment of a window whose sums agree. */
   private void compare(Adjustments.Id id, Adjustments.Both both) {
     Slot slot = id.slot();
-    WindowAccount account = accounts.find(slot);
+    WindowAccount account = data.accounts.find(slot);
     if (account == null
         || !range.holds(slot.client(), slot.startEpochMillis())
         || !isJudged(slot)
@@ -189,13 +166,8 @@ final class LedgerComparison {
             .part(slot.partition())
             .judgesMissing(slot.startEpochMillis() + range.windowMillis())) {
       differences.add(
-          id
-              + ": recount says complete "
-              + both.countedComplete
-              + "; "
-              + both.where
-              + " says "
-              + both.billedComplete);
+          "%s: recount says complete %s; %s says %s"
+              .formatted(id, both.countedComplete, both.where, both.billedComplete));
     }
   }
 
@@ -207,25 +179,19 @@ final class LedgerComparison {
     }
     if (account.countedPeriod != null && !account.countedPeriod.equals(billed)) {
       differences.add(
-          slot
-              + ": recount says billing period "
-              + Billed.describe(account.countedPeriod)
-              + "; ledger says "
-              + Billed.describe(billed));
+          "%s: recount says billing period %s; ledger says %s"
+              .formatted(slot, Billed.describe(account.countedPeriod), Billed.describe(billed)));
     }
     if (account.shownPeriod != null && !account.shownPeriod.equals(billed)) {
       differences.add(
-          slot
-              + ": ledger says billing period "
-              + Billed.describe(billed)
-              + "; state topic says "
-              + Billed.describe(account.shownPeriod));
+          "%s: ledger says billing period %s; state topic says %s"
+              .formatted(slot, Billed.describe(billed), Billed.describe(account.shownPeriod)));
     }
   }
 
   /** Compares the counters of a partition, if its log still has its first record. */
   private void compareCounters(int partition, RecountedPartition part) {
-    PartitionProgress progress = state.progress(partition);
+    PartitionProgress progress = data.state.progress(partition);
     if (progress == null || begins.getOrDefault(partition, 0L) > 0) {
       return;
     }
@@ -235,21 +201,21 @@ final class LedgerComparison {
         || said.duplicate() != part.duplicate
         || said.quarantined() != part.refused) {
       differences.add(
-          String.format(
-              "partition %d through offset %d: recount says received %d, counted %d, duplicate %d,"
+          ("partition %d through offset %d: recount says received %d, counted %d, duplicate %d,"
                   + " refused %d; state topic says received %d, counted %d and late-adjusted %d,"
-                  + " duplicate %d, quarantined %d",
-              partition,
-              progress.offset(),
-              part.received,
-              part.counted,
-              part.duplicate,
-              part.refused,
-              said.received(),
-              said.counted(),
-              said.lateAdjusted(),
-              said.duplicate(),
-              said.quarantined()));
+                  + " duplicate %d, quarantined %d")
+              .formatted(
+                  partition,
+                  progress.offset(),
+                  part.received,
+                  part.counted,
+                  part.duplicate,
+                  part.refused,
+                  said.received(),
+                  said.counted(),
+                  said.lateAdjusted(),
+                  said.duplicate(),
+                  said.quarantined()));
     }
   }
 
@@ -268,27 +234,22 @@ final class LedgerComparison {
       return;
     }
     unproven.add(
-        "the range is not closed yet ("
-            + (least == 0
-                ? "a partition has no closed window"
-                : "every partition is closed through " + Instant.ofEpochMilli(least))
-            + "); try again after "
-            + end
-            + " and WEIR_GRACE, or WEIR_MAX_HOLD while a node is silent");
+        ("the range is not closed yet (%s); try again after %s and WEIR_GRACE, or WEIR_MAX_HOLD"
+                + " while a node is silent")
+            .formatted(
+                least == 0
+                    ? "a partition has no closed window"
+                    : "every partition is closed through " + Instant.ofEpochMilli(least),
+                end));
   }
 
   private void proveCounted(int partition) {
-    long counted = state.countedOffset(partition);
+    long counted = data.state.countedOffset(partition);
     long last = logEnds.getOrDefault(partition, 0L) - 1;
     if (counted < last) {
       unproven.add(
-          "partition "
-              + partition
-              + " is counted through offset "
-              + counted
-              + ", and its last record is "
-              + last
-              + " (--wait)");
+          "partition %d is counted through offset %d, and its last record is %d (--wait)"
+              .formatted(partition, counted, last));
     }
   }
 
@@ -296,21 +257,19 @@ final class LedgerComparison {
    * Returns the time through which a partition is closed both in the ledger and in the state topic.
    */
   private long closedThrough(int partition) {
-    PartitionProgress progress = state.progress(partition);
+    PartitionProgress progress = data.state.progress(partition);
     return progress == null
         ? 0
-        : Math.min(ledger.closedThroughEpochMillis(partition), progress.closedThroughEpochMillis());
+        : Math.min(
+            data.ledger.closedThroughEpochMillis(partition), progress.closedThroughEpochMillis());
   }
 
   private void proveComplete(int partition, RecountedPartition part) {
     long heldFrom = part.heldFromEpochMillis();
     if (range.fromEpochMillis() < heldFrom) {
       unproven.add(
-          "partition "
-              + partition
-              + " has all calls only since "
-              + Instant.ofEpochMilli(heldFrom)
-              + ", since older ones have expired (--from)");
+          "partition %d has all calls only since %s, since older ones have expired (--from)"
+              .formatted(partition, Instant.ofEpochMilli(heldFrom)));
     }
     // before the range is closed, the low watermark of a healthy node may be before the end of the
     // range

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import io.weir.cli.records.TopicReader;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import io.weir.topics.model.CloseRow;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import io.weir.cli.records.Billed;
 import io.weir.topics.model.CloseRow;
 import io.weir.topics.model.LedgerRow;
 import io.weir.topics.model.UsageCount;
@@ -24,7 +25,6 @@ import org.jspecify.annotations.Nullable;
 final class LedgerRows {
   private static final long DAY_MILLIS = 86_400_000;
 
-  private final long windowMillis;
   private final long nowEpochMillis = System.currentTimeMillis();
   private final Range range;
   private final boolean mayRepeat;
@@ -61,6 +61,30 @@ final class LedgerRows {
     @Nullable String incomplete;
   }
 
+  /** A record of the ledger. */
+  private final class Place {
+    private final ConsumerRecord<@Nullable String, byte @Nullable []> record;
+    private final String where;
+    private final boolean isInRange;
+
+    Place(ConsumerRecord<@Nullable String, byte @Nullable []> record, boolean isInRange) {
+      this.record = record;
+      this.where = where(record);
+      this.isInRange = isInRange;
+    }
+
+    /** Reports a fault of the row, given as the end of a sentence. */
+    void report(String fault) {
+      if (isInRange) {
+        differences.add(where + " " + fault);
+      }
+    }
+  }
+
+  private static String where(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
+    return "ledger " + record.partition() + ":" + record.offset();
+  }
+
   /**
    * Creates an empty instance.
    *
@@ -69,7 +93,6 @@ final class LedgerRows {
    *     aggregator
    */
   LedgerRows(
-      long windowMillis,
       Range range,
       boolean mayRepeat,
       Scratch scratch,
@@ -77,7 +100,6 @@ final class LedgerRows {
       Adjustments adjustments,
       Closes closes,
       Differences differences) {
-    this.windowMillis = windowMillis;
     this.range = range;
     this.mayRepeat = mayRepeat;
     this.scratch = scratch;
@@ -89,263 +111,215 @@ final class LedgerRows {
 
   /** Adds the next record of a partition. */
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
-    byte[] value = record.value();
-    String where = "ledger " + record.partition() + ":" + record.offset();
+    byte[] bytes = record.value() == null ? new byte[0] : record.value();
     try {
-      byte[] bytes = value == null ? new byte[0] : value;
       LedgerRow row = LedgerRowCodec.decode(bytes);
       boolean isInRange =
           row instanceof UsageRow usage
               ? range.holds(usage.key().client(), usage.window().startEpochMillis())
               : range.holdsBoundary(((CloseRow) row).closedThroughEpochMillis());
-      RowForm.faults(bytes, row).forEach(fault -> report(isInRange, where + " " + fault));
-      RowMembers.faults(bytes, row).forEach(fault -> report(isInRange, where + " " + fault));
-      requirePlace(where, isInRange, record, row);
+      Place place = new Place(record, isInRange);
+      RowForm.faults(bytes, row).forEach(place::report);
+      RowForm.memberFaults(bytes, row).forEach(place::report);
       if (row instanceof UsageRow usage) {
-        add(where, record, usage);
+        requirePlace(
+            place,
+            row,
+            usage.key().client(),
+            usage.closedThroughEpochMillis(),
+            usage.emittedAtEpochMillis());
+        add(place, usage);
       } else if (row instanceof CloseRow close) {
-        close(where, record, close);
+        requirePlace(
+            place, row, null, close.closedThroughEpochMillis(), close.emittedAtEpochMillis());
+        close(place, close);
       }
     } catch (MalformedRecordException notARow) {
-      differences.add(where + " is not a ledger row: " + notARow.getMessage());
+      differences.add(where(record) + " is not a ledger row: " + notARow.getMessage());
     }
   }
 
   /** Checks the key, the partition and the times of a row. */
   private void requirePlace(
-      String where,
-      boolean isInRange,
-      ConsumerRecord<@Nullable String, byte @Nullable []> record,
-      LedgerRow row) {
-    String client = row instanceof UsageRow usage ? usage.key().client() : null;
-    if (!Objects.equals(client, record.key())) {
-      report(isInRange, where + " has the record key " + record.key() + " instead of " + client);
+      Place place, LedgerRow row, @Nullable String key, long closedThrough, long emittedAt) {
+    ConsumerRecord<@Nullable String, byte @Nullable []> record = place.record;
+    if (!Objects.equals(key, record.key())) {
+      place.report("has the record key " + record.key() + " instead of " + key);
     }
     if (row.inputPartition() != record.partition()) {
-      report(isInRange, where + " has input_partition " + row.inputPartition());
+      place.report("has input_partition " + row.inputPartition());
     }
-    long closedThrough =
-        row instanceof UsageRow usage
-            ? usage.closedThroughEpochMillis()
-            : ((CloseRow) row).closedThroughEpochMillis();
-    if (closedThrough > record.timestamp() || closedThrough % windowMillis != 0) {
-      report(
-          isInRange,
-          where
-              + " has closed_through_ms "
-              + closedThrough
-              + ", which is "
-              + (closedThrough > record.timestamp()
-                  ? "after the record's time " + record.timestamp()
-                  : "not the end of a window"));
+    if (closedThrough > record.timestamp() || closedThrough % range.windowMillis() != 0) {
+      place.report(
+          "has closed_through_ms %d, which is %s"
+              .formatted(
+                  closedThrough,
+                  closedThrough > record.timestamp()
+                      ? "after the record's time " + record.timestamp()
+                      : "not the end of a window"));
     }
-    long emittedAt =
-        row instanceof UsageRow usage
-            ? usage.emittedAtEpochMillis()
-            : ((CloseRow) row).emittedAtEpochMillis();
     if (emittedAt < closedThrough - DAY_MILLIS || emittedAt > nowEpochMillis + DAY_MILLIS) {
-      report(
-          isInRange,
-          where
-              + " has emitted_at_ms "
-              + emittedAt
-              + ", more than a day before closed_through_ms or more than a day after now");
+      place.report(
+          ("has emitted_at_ms %d, more than a day before closed_through_ms or more than a day"
+                  + " after now")
+              .formatted(emittedAt));
     }
   }
 
-  private void add(
-      String where, ConsumerRecord<@Nullable String, byte @Nullable []> record, UsageRow row) {
-    long start = row.window().startEpochMillis();
-    boolean isInRange = range.holds(row.key().client(), start);
-    if (row.window().sizeMillis() != windowMillis) {
-      report(
-          isInRange,
-          where
-              + " has a window of "
-              + row.window().sizeMillis()
-              + " ms instead of "
-              + windowMillis
-              + " (WEIR_WINDOW)");
+  private void add(Place place, UsageRow row) {
+    int partition = place.record.partition();
+    if (row.window().sizeMillis() != range.windowMillis()) {
+      place.report(
+          "has a window of %d ms instead of %d (WEIR_WINDOW)"
+              .formatted(row.window().sizeMillis(), range.windowMillis()));
       return;
     }
-    Slot slot = Slot.of(row.key(), start, record.partition());
-    if (isRepeated(where, isInRange, key(slot, row.revision()), record, row)) {
+    Slot slot = Slot.of(row.key(), row.window().startEpochMillis(), partition);
+    if (isRepeated(place, key(slot, row.revision()), row)) {
       return;
     }
-    Part part = part(record.partition());
-    requireCounts(where, isInRange, row);
-    noteClosing(where, isInRange, part, row);
+    Part part = part(partition);
+    requireCounts(place, row);
+    noteClosing(place, part, row);
     if (row.type() == UsageRow.Type.FINAL
         && row.window().endEpochMillis() <= part.closedThroughEpochMillis) {
-      report(isInRange, where + " is a FINAL after the CLOSE of its window");
+      place.report("is a FINAL after the CLOSE of its window");
     }
     WindowAccount account = accounts.of(slot);
     String previous =
         row.revision() == 1 ? null : UsageRow.recordId(row.key(), row.window(), row.revision() - 1);
     if (row.revision() != account.billedRevision + 1
         || !Objects.equals(previous, row.previousRecordId())) {
-      report(
-          isInRange,
-          where
-              + " is revision "
-              + row.revision()
-              + " of "
-              + slot
-              + ", but the last revision is "
-              + account.billedRevision);
+      place.report(
+          "is revision %d of %s, but the last revision is %d"
+              .formatted(row.revision(), slot, account.billedRevision));
     }
     account.billedRevision = Math.max(account.billedRevision, row.revision());
     String period = Billed.text(row.ownPeriod());
     if (account.billedPeriod == null) {
       account.billedPeriod = period;
     } else if (!account.billedPeriod.equals(period)) {
-      report(
-          isInRange,
-          where
-              + " has the billing period "
-              + Billed.describe(period)
-              + ", but the rows before it have "
-              + Billed.describe(account.billedPeriod));
+      place.report(
+          "has the billing period %s, but the rows before it have %s"
+              .formatted(Billed.describe(period), Billed.describe(account.billedPeriod)));
     }
     account.billed.add(row.count());
     account.billedComplete = row.complete();
     UsageRow.Reason reason = row.reason();
     if (reason == null) {
       account.billedFinal.add(row.count());
-      account.closedAtEpochMillis = record.timestamp();
+      account.closedAtEpochMillis = place.record.timestamp();
     } else {
       adjustments.change(
           new Adjustments.Id(slot, row.count().lastOffset(), reason),
           both -> {
             both.billed.add(row.count());
             both.billedComplete = row.complete();
-            both.where = where;
+            both.where = place.where;
           });
     }
     if (account.billed.quantity != row.quantityTotal()) {
-      report(
-          isInRange,
-          where
-              + " has quantity_total "
-              + row.quantityTotal()
-              + ", but its rows add up to "
-              + account.billed.quantity);
+      place.report(
+          "has quantity_total %d, but its rows add up to %d"
+              .formatted(row.quantityTotal(), account.billed.quantity));
     }
     part.rowsSinceClose++;
     part.quantitySinceClose += row.count().quantity();
   }
 
   /** Checks the counts that depend on the type of row. */
-  private void requireCounts(String where, boolean isInRange, UsageRow row) {
+  private static void requireCounts(Place place, UsageRow row) {
     UsageCount count = row.count();
     boolean isFinal = row.type() == UsageRow.Type.FINAL;
     if (isFinal && row.revision() != 1) {
-      report(isInRange, where + " is a FINAL of revision " + row.revision());
+      place.report("is a FINAL of revision " + row.revision());
     }
     long late = isFinal ? 0 : count.eventCount();
     if (count.lateCount() != late) {
-      report(isInRange, where + " has late_count " + count.lateCount() + " instead of " + late);
+      place.report("has late_count " + count.lateCount() + " instead of " + late);
     }
     if (!isFinal && count.duplicatesDropped() != 0) {
-      report(
-          isInRange,
-          where + " has duplicates_dropped " + count.duplicatesDropped() + " in an ADJUSTMENT");
+      place.report("has duplicates_dropped " + count.duplicatesDropped() + " in an ADJUSTMENT");
     }
     if (!isFinal && count.firstOffset() != count.lastOffset()) {
-      report(isInRange, where + " is an ADJUSTMENT of more than one record of the calls");
+      place.report("is an ADJUSTMENT of more than one record of the calls");
     }
     if (row.window().endEpochMillis() > row.closedThroughEpochMillis()) {
-      report(isInRange, where + " has a closed_through_ms before the end of its window");
+      place.report("has a closed_through_ms before the end of its window");
     }
   }
 
   /** Records which CLOSE must close the window of a row. */
-  private void noteClosing(String where, boolean isInRange, Part part, UsageRow row) {
+  private static void noteClosing(Place place, Part part, UsageRow row) {
     long through = row.closedThroughEpochMillis();
     boolean isFinal = row.type() == UsageRow.Type.FINAL;
     if (!isFinal) {
       if (through < Math.max(part.adjustedThroughEpochMillis, part.closedThroughEpochMillis)) {
-        report(isInRange, where + " has a closed_through_ms before that of earlier rows");
+        place.report("has a closed_through_ms before that of earlier rows");
       }
       part.adjustedThroughEpochMillis = Math.max(part.adjustedThroughEpochMillis, through);
     }
     if (through > part.closedThroughEpochMillis) {
       Pending pending = part.pending.computeIfAbsent(through, first -> new Pending());
-      pending.where = where;
-      pending.isInRange |= isInRange;
+      pending.where = place.where;
+      pending.isInRange |= place.isInRange;
       if (isFinal) {
         pending.firstEndEpochMillis =
             Math.min(pending.firstEndEpochMillis, row.window().endEpochMillis());
-        pending.incomplete = row.complete() ? pending.incomplete : where;
+        pending.incomplete = row.complete() ? pending.incomplete : place.where;
       }
     }
   }
 
   /** Compares a CLOSE with the rows whose windows it closes. */
-  private void confirm(String where, boolean isInRange, Part part, CloseRow close) {
+  private void confirm(Place place, Part part, CloseRow close) {
     long boundary = close.closedThroughEpochMillis();
     Pending own = part.pending.remove(boundary);
     if (own != null && close.complete() && own.incomplete != null) {
-      report(isInRange, where + " is complete, but " + own.incomplete + " before it is not");
+      place.report("is complete, but " + own.incomplete + " before it is not");
     }
     if (own != null && own.firstEndEpochMillis <= part.closedThroughEpochMillis) {
-      report(isInRange, where + " closes a window that an earlier CLOSE closed");
+      place.report("closes a window that an earlier CLOSE closed");
     }
-    part.pending
-        .headMap(boundary)
-        .values()
-        .forEach(
-            other ->
-                report(
-                    isInRange || other.isInRange,
-                    other.where + " has a closed_through_ms without a CLOSE row"));
-    part.pending.headMap(boundary).clear();
-    part.pending
-        .values()
-        .forEach(
-            later -> {
-              if (later.firstEndEpochMillis <= boundary) {
-                report(
-                    isInRange || later.isInRange,
-                    later.where + " has a closed_through_ms after the CLOSE of its window");
-                later.firstEndEpochMillis = Long.MAX_VALUE;
-              }
-            });
+    Map<Long, Pending> unclosed = part.pending.headMap(boundary);
+    for (Pending other : unclosed.values()) {
+      if (place.isInRange || other.isInRange) {
+        differences.add(other.where + " has a closed_through_ms without a CLOSE row");
+      }
+    }
+    unclosed.clear();
+    for (Pending later : part.pending.values()) {
+      if (later.firstEndEpochMillis <= boundary) {
+        if (place.isInRange || later.isInRange) {
+          differences.add(later.where + " has a closed_through_ms after the CLOSE of its window");
+        }
+        later.firstEndEpochMillis = Long.MAX_VALUE;
+      }
+    }
   }
 
-  private void close(
-      String where, ConsumerRecord<@Nullable String, byte @Nullable []> record, CloseRow close) {
+  private void close(Place place, CloseRow close) {
     long boundary = close.closedThroughEpochMillis();
-    boolean isInRange = range.holdsBoundary(boundary);
-    if (isRepeated(where, isInRange, closeKey(record.partition(), boundary), record, close)) {
+    int partition = place.record.partition();
+    if (isRepeated(place, closeKey(partition, boundary), close)) {
       return;
     }
-    Part part = part(record.partition());
+    Part part = part(partition);
     if (part.quantitySinceClose != close.quantityTotal() || part.rowsSinceClose != close.rows()) {
-      report(
-          isInRange,
-          where
-              + " closes "
-              + close.rows()
-              + " rows of quantity "
-              + close.quantityTotal()
-              + ", but the rows before it are "
-              + part.rowsSinceClose
-              + " of quantity "
-              + part.quantitySinceClose);
+      place.report(
+          "closes %d rows of quantity %d, but the rows before it are %d of quantity %d"
+              .formatted(
+                  close.rows(),
+                  close.quantityTotal(),
+                  part.rowsSinceClose,
+                  part.quantitySinceClose));
     }
-    confirm(where, isInRange, part, close);
-    if (isInRange) {
-      closes.add(
-          record.partition(),
-          record.timestamp(),
-          part.closedThroughEpochMillis,
-          boundary,
-          record.offset(),
-          close.complete());
+    confirm(place, part, close);
+    if (place.isInRange) {
+      closes.add(place.record, part.closedThroughEpochMillis, boundary, close.complete());
     }
     if (boundary <= part.closedThroughEpochMillis) {
-      report(isInRange, where + " closes windows that were closed before");
+      place.report("closes windows that were closed before");
     }
     part.closedThroughEpochMillis = Math.max(part.closedThroughEpochMillis, boundary);
     part.rowsSinceClose = 0;
@@ -356,51 +330,33 @@ final class LedgerRows {
    * Returns whether a row with the same record id was read before. Such a row is not added. It is
    * reported unless identical repetitions are permitted.
    */
-  private boolean isRepeated(
-      String where,
-      boolean isInRange,
-      byte[] key,
-      ConsumerRecord<@Nullable String, byte @Nullable []> record,
-      LedgerRow row) {
+  private boolean isRepeated(Place place, byte[] key, LedgerRow row) {
     byte[] known = scratch.get(key);
-    long checksum = checksum(row);
+    CRC32C content = new CRC32C();
+    content.update(LedgerRowCodec.encode(row.emittedAt(0)));
     if (known == null) {
       scratch.put(
           key,
-          ByteBuffer.allocate(2 * Long.BYTES).putLong(checksum).putLong(record.offset()).array());
+          ByteBuffer.allocate(2 * Long.BYTES)
+              .putLong(content.getValue())
+              .putLong(place.record.offset())
+              .array());
       return false;
     }
     ByteBuffer first = ByteBuffer.wrap(known);
-    boolean isSame = first.getLong() == checksum;
-    repeatedRows += isInRange ? 1 : 0;
+    boolean isSame = first.getLong() == content.getValue();
+    repeatedRows += place.isInRange ? 1 : 0;
     if (!isSame || !mayRepeat) {
-      report(
-          isInRange,
-          where
-              + " is record "
-              + row.recordId()
-              + " again, which is at offset "
-              + first.getLong()
-              + (isSame ? "" : ", with different content"));
+      place.report(
+          "is record %s again, which is at offset %d%s"
+              .formatted(
+                  row.recordId(), first.getLong(), isSame ? "" : ", with different content"));
     }
     return true;
   }
 
-  private void report(boolean isInRange, String sentence) {
-    if (isInRange) {
-      differences.add(sentence);
-    }
-  }
-
   private Part part(int partition) {
     return parts.computeIfAbsent(partition, first -> new Part());
-  }
-
-  /** Returns a checksum of a row without the time at which it was written. */
-  private static long checksum(LedgerRow row) {
-    CRC32C checksum = new CRC32C();
-    checksum.update(LedgerRowCodec.encode(row.emittedAt(0)));
-    return checksum.getValue();
   }
 
   private static byte[] key(Slot slot, long revision) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import io.weir.cli.records.CallBatch;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -62,52 +64,48 @@ final class QuarantineRecords {
       differences.add(where + " does not identify the refused record or line");
       return;
     }
-    byte[] key =
-        key(
+    LinePlace place =
+        new LinePlace(
             Integer.parseInt(source.group(1)),
             Long.parseLong(source.group(2)),
-            line.isEmpty() ? 0 : Integer.parseInt(line),
-            part.matches() ? Integer.parseInt(part.group(1)) : 1);
+            line.isEmpty() ? 0 : Integer.parseInt(line));
+    byte[] key = key(place, part.matches() ? Integer.parseInt(part.group(1)) : 1);
     if (scratch.get(key) != null && !mayRepeat) {
-      differences.add(where + " is a repetition: " + source.group() + lineText(line));
+      differences.add(
+          where + " is a repetition: " + source.group() + (line.isEmpty() ? "" : " line " + line));
     }
     scratch.put(key, checksum(value, 0, value.length));
-  }
-
-  private static String lineText(String line) {
-    return line.isEmpty() ? "" : " line " + line;
   }
 
   /**
    * Records that the recount refuses a record or a line.
    *
-   * @param line number of the line, from 1; 0 for the whole record
+   * @param place place of the record or line
+   * @param start index of its first byte in the record's value
    * @param reason why the recount refuses it
    */
   void refused(
       ConsumerRecord<@Nullable String, byte @Nullable []> record,
-      int line,
+      LinePlace place,
       int start,
       int length,
       String reason) {
     byte[] value = record.value() == null ? new byte[0] : record.value();
-    if (record.timestamp() < heldFrom.getOrDefault(record.partition(), Long.MIN_VALUE)) {
+    if (!keepsRecordsOf(record)) {
       return;
     }
     int part = 1;
     int from = 0;
     do {
       int bytes = Math.min(MAX_PART_BYTES, length - from);
-      byte[] key = key(record.partition(), record.offset(), line, part);
+      byte[] key = key(place, part);
       byte[] known = scratch.get(key);
-      String what = place(record.partition(), record.offset(), line);
       if (known == null) {
-        differences.add(what + " is refused (" + reason + "), but is not in the quarantine");
+        differences.add(place + " is refused (" + reason + "), but is not in the quarantine");
         return;
       }
-      if (ByteBuffer.wrap(known).compareTo(ByteBuffer.wrap(checksum(value, start + from, bytes)))
-          != 0) {
-        differences.add(what + " is in the quarantine with other bytes");
+      if (!Arrays.equals(known, checksum(value, start + from, bytes))) {
+        differences.add(place + " is in the quarantine with other bytes");
       }
       scratch.delete(key);
       from += bytes;
@@ -128,13 +126,8 @@ final class QuarantineRecords {
    *
    * @return whether it was present
    */
-  boolean take(int partition, long offset, int line) {
-    byte[] key = key(partition, offset, line, 1);
-    boolean isThere = scratch.get(key) != null;
-    if (isThere) {
-      scratch.delete(key);
-    }
-    return isThere;
+  boolean take(LinePlace place) {
+    return scratch.take(key(place, 1));
   }
 
   /**
@@ -145,33 +138,19 @@ final class QuarantineRecords {
    */
   void finish(Map<Integer, Long> begins, Map<Integer, Long> ends) {
     scratch.scan(
-        new byte[] {Scratch.QUARANTINED},
-        new byte[] {Scratch.QUARANTINED + 1},
+        Scratch.QUARANTINED,
         (key, value) -> {
-          ByteBuffer place = ByteBuffer.wrap(key, 1, key.length - 1);
-          int partition = place.getInt();
-          long offset = place.getLong();
-          int line = place.getInt();
-          if (offset >= begins.getOrDefault(partition, 0L)
-              && offset < ends.getOrDefault(partition, 0L)) {
-            differences.add(
-                place(partition, offset, line) + " is in the quarantine, but has no fault");
+          LinePlace place = LinePlace.ofKey(key);
+          if (place.offset() >= begins.getOrDefault(place.partition(), 0L)
+              && place.offset() < ends.getOrDefault(place.partition(), 0L)) {
+            differences.add(place + " is in the quarantine, but has no fault");
           }
           return true;
         });
   }
 
-  private static String place(int partition, long offset, int line) {
-    return "calls " + partition + ":" + offset + (line == 0 ? "" : " line " + line);
-  }
-
-  private static byte[] key(int partition, long offset, int line, int part) {
-    return Scratch.key(Scratch.QUARANTINED, Long.BYTES + 3 * Integer.BYTES)
-        .putInt(partition)
-        .putLong(offset)
-        .putInt(line)
-        .putInt(part)
-        .array();
+  private static byte[] key(LinePlace place, int part) {
+    return place.key(Scratch.QUARANTINED, Integer.BYTES).putInt(part).array();
   }
 
   private static byte[] checksum(byte[] value, int start, int length) {
@@ -182,7 +161,7 @@ final class QuarantineRecords {
 
   private static String header(
       ConsumerRecord<@Nullable String, byte @Nullable []> record, String name) {
-    String text = Batch.text(record, name);
+    String text = CallBatch.text(record, name);
     return text == null ? "" : text;
   }
 }

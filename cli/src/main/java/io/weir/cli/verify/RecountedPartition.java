@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import io.weir.cli.records.CallBatch;
 import io.weir.topics.model.UsagePosition;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -61,7 +62,7 @@ final class RecountedPartition {
   }
 
   /** Returns the journal of a batch; creates it for the first batch of the journal. */
-  JournalCoverage journal(Batch batch, long lowWatermarkEpochMillis, long atEpochMillis) {
+  JournalCoverage journal(CallBatch batch, long lowWatermarkEpochMillis, long atEpochMillis) {
     return journals
         .computeIfAbsent(batch.node(), first -> new TreeMap<>())
         .computeIfAbsent(

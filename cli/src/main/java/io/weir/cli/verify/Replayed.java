@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import io.weir.cli.records.CallBatch;
+import io.weir.cli.records.UnreadableException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -21,12 +23,12 @@ record Replayed(int partition, long offset, int firstLine) {
   /** Reads the headers; returns null if the record is not a replay. */
   static @Nullable Replayed of(ConsumerRecord<@Nullable String, byte @Nullable []> record)
       throws UnreadableException {
-    String of = Batch.text(record, "replay_of");
+    String of = CallBatch.text(record, "replay_of");
     if (of == null) {
       return null;
     }
     Matcher place = PLACE.matcher(of);
-    String line = Batch.text(record, "replay_line");
+    String line = CallBatch.text(record, "replay_line");
     if (!place.matches() || (line != null && !LINE.matcher(line).matches())) {
       throw new UnreadableException("headers replay_of, replay_line are malformed");
     }
@@ -34,5 +36,14 @@ record Replayed(int partition, long offset, int firstLine) {
         Integer.parseInt(place.group(1)),
         Long.parseLong(place.group(2)),
         line == null ? 0 : Integer.parseInt(line));
+  }
+
+  /**
+   * Returns the place at which a line was refused.
+   *
+   * @param line number of the line in the replay batch, from 1; 0 for the whole record
+   */
+  LinePlace place(int line) {
+    return new LinePlace(partition, offset, line == 0 ? 0 : firstLine + line - 1);
   }
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import io.weir.cli.records.CallBatch;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -28,23 +30,20 @@ final class Replays {
     this.differences = differences;
   }
 
-  /** The position of a line in the partition that refused it. */
-  record Place(long offset, int line) {}
-
-  /** Returns the newest known position of a refused line. */
-  Place newestPlace(Replayed replayed, int line) {
-    byte[] moved = scratch.get(key(Scratch.MOVED, replayed.partition(), replayed.offset(), line));
+  /** Returns the newest known place of a refused line. */
+  LinePlace newestPlace(LinePlace refused) {
+    byte[] moved = scratch.get(refused.key(Scratch.MOVED));
     if (moved == null) {
-      return new Place(replayed.offset(), line);
+      return refused;
     }
     ByteBuffer place = ByteBuffer.wrap(moved);
-    return new Place(place.getLong(), place.getInt());
+    return new LinePlace(refused.partition(), place.getLong(), place.getInt());
   }
 
-  /** Records that a refused line now has another position. */
-  void moved(Replayed replayed, int line, Place to) {
+  /** Records that a refused line now has another place. */
+  void moved(LinePlace refused, LinePlace to) {
     scratch.put(
-        key(Scratch.MOVED, replayed.partition(), replayed.offset(), line),
+        refused.key(Scratch.MOVED),
         ByteBuffer.allocate(Long.BYTES + Integer.BYTES)
             .putLong(to.offset())
             .putInt(to.line())
@@ -53,22 +52,19 @@ final class Replays {
 
   /** Returns whether a record of the quarantine is a marker that refused lines were counted. */
   static boolean isMarker(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
-    return Batch.text(record, "weir-replayed") != null;
+    return CallBatch.text(record, "weir-replayed") != null;
   }
 
   /** Adds such a marker. */
   void addMarker(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
-    Matcher place = PLACE.matcher(String.valueOf(Batch.text(record, "weir-replayed")));
-    Matcher source = SOURCE.matcher(String.valueOf(Batch.text(record, "weir-source")));
+    Matcher place = PLACE.matcher(String.valueOf(CallBatch.text(record, "weir-replayed")));
+    Matcher source = SOURCE.matcher(String.valueOf(CallBatch.text(record, "weir-source")));
     byte[] value = record.value();
     String lines = value == null ? "" : new String(value, StandardCharsets.UTF_8);
     if (!place.matches() || !source.matches()) {
       differences.add(
-          "quarantine "
-              + record.partition()
-              + ":"
-              + record.offset()
-              + " does not identify the replayed record");
+          "quarantine %d:%d does not identify the replayed record"
+              .formatted(record.partition(), record.offset()));
       return;
     }
     byte[] by =
@@ -79,57 +75,56 @@ final class Replays {
     int partition = Integer.parseInt(place.group(1));
     long offset = Long.parseLong(place.group(2));
     if (lines.equals(WHOLE)) {
-      scratch.put(key(Scratch.REPLAY_MARKER, partition, offset, 0), by);
+      putMarker(new LinePlace(partition, offset, 0), by);
     }
     for (Matcher range = RANGE.matcher(lines); range.find(); ) {
       int first = Integer.parseInt(range.group(1));
       int last = range.group(2) == null ? first : Integer.parseInt(range.group(2));
       for (int line = first; line <= last; line++) {
-        scratch.put(key(Scratch.REPLAY_MARKER, partition, offset, line), by);
+        putMarker(new LinePlace(partition, offset, line), by);
       }
     }
   }
 
-  /** Records that a line was refused. */
-  void refused(int partition, long offset, int line, int checksum) {
-    scratch.put(
-        key(Scratch.REFUSED, partition, offset, line),
-        ByteBuffer.allocate(Integer.BYTES).putInt(checksum).array());
+  private void putMarker(LinePlace place, byte[] by) {
+    scratch.put(place.key(Scratch.REPLAY_MARKER), by);
   }
 
-  boolean isRefused(int partition, long offset, int line) {
-    return scratch.get(key(Scratch.REFUSED, partition, offset, line)) != null;
+  /** Records that a line was refused. */
+  void refused(LinePlace place, int checksum) {
+    scratch.put(place.key(Scratch.REFUSED), bytes(checksum));
+  }
+
+  boolean isRefused(LinePlace place) {
+    return scratch.get(place.key(Scratch.REFUSED)) != null;
   }
 
   /** Returns whether a replay has already delivered a line. */
-  boolean isTaken(int partition, long offset, int line) {
-    return scratch.get(key(Scratch.REPLAYED, partition, offset, line)) != null;
+  boolean isTaken(LinePlace place) {
+    return scratch.get(place.key(Scratch.REPLAYED)) != null;
   }
 
   /**
    * Records that a replay has delivered a line.
    *
    * @param by the record of the replay
+   * @param isQuarantineHeld whether the quarantine still has the records of that time
    */
   void take(
       ConsumerRecord<@Nullable String, byte @Nullable []> by,
-      int partition,
-      long offset,
-      int line,
+      LinePlace place,
       int checksum,
       boolean isQuarantineHeld) {
-    scratch.put(
-        key(Scratch.REPLAYED, partition, offset, line),
-        ByteBuffer.allocate(Integer.BYTES).putInt(checksum).array());
-    if (!takeMarker(partition, offset, line) && isQuarantineHeld) {
+    scratch.put(place.key(Scratch.REPLAYED), bytes(checksum));
+    if (!takeMarker(place) && isQuarantineHeld) {
       differences.add(
-          place(partition, offset, line)
-              + " was replayed by calls "
-              + by.partition()
-              + ":"
-              + by.offset()
-              + ", but the quarantine does not mark it as counted");
+          "%s was replayed by calls %d:%d, but the quarantine does not mark it as counted"
+              .formatted(place, by.partition(), by.offset()));
     }
+  }
+
+  private static byte[] bytes(int checksum) {
+    return ByteBuffer.allocate(Integer.BYTES).putInt(checksum).array();
   }
 
   /**
@@ -137,13 +132,8 @@ final class Replays {
    *
    * @return whether there was one
    */
-  boolean takeMarker(int partition, long offset, int line) {
-    byte[] key = key(Scratch.REPLAY_MARKER, partition, offset, line);
-    boolean isThere = scratch.get(key) != null;
-    if (isThere) {
-      scratch.delete(key);
-    }
-    return isThere;
+  boolean takeMarker(LinePlace place) {
+    return scratch.take(place.key(Scratch.REPLAY_MARKER));
   }
 
   /**
@@ -153,62 +143,32 @@ final class Replays {
    * @param ends the offset after the last recounted record, by partition
    */
   void finish(Map<Integer, Long> begins, Map<Integer, Long> ends) {
-    scan(
-        Scratch.REPLAYED,
-        (partition, offset, line, value) -> {
-          byte[] refused = scratch.get(key(Scratch.REFUSED, partition, offset, line));
-          boolean isHeld = offset >= begins.getOrDefault(partition, Long.MAX_VALUE);
-          if (refused == null ? isHeld : !ByteBuffer.wrap(refused).equals(ByteBuffer.wrap(value))) {
-            differences.add(
-                place(partition, offset, line)
-                    + (refused == null
-                        ? " was replayed, but was not refused"
-                        : " was replayed with other bytes"));
-          }
-        });
-    scan(
-        Scratch.REPLAY_MARKER,
-        (partition, offset, line, value) -> {
-          ByteBuffer by = ByteBuffer.wrap(value);
-          int byPartition = by.getInt();
-          long byOffset = by.getLong();
-          if (byOffset >= begins.getOrDefault(byPartition, 0L)
-              && byOffset < ends.getOrDefault(byPartition, 0L)) {
-            differences.add(
-                place(partition, offset, line)
-                    + " is marked as counted by a replay, but calls "
-                    + byPartition
-                    + ":"
-                    + byOffset
-                    + " is not its replay");
-          }
-        });
-  }
-
-  private interface Visitor {
-    void visit(int partition, long offset, int line, byte[] value);
-  }
-
-  private void scan(byte kind, Visitor visitor) {
     scratch.scan(
-        new byte[] {kind},
-        new byte[] {(byte) (kind + 1)},
+        Scratch.REPLAYED,
         (key, value) -> {
-          ByteBuffer place = ByteBuffer.wrap(key, 1, key.length - 1);
-          visitor.visit(place.getInt(), place.getLong(), place.getInt(), value);
+          LinePlace place = LinePlace.ofKey(key);
+          byte[] refused = scratch.get(place.key(Scratch.REFUSED));
+          if (refused != null && !Arrays.equals(refused, value)) {
+            differences.add(place + " was replayed with other bytes");
+          } else if (refused == null
+              && place.offset() >= begins.getOrDefault(place.partition(), Long.MAX_VALUE)) {
+            differences.add(place + " was replayed, but was not refused");
+          }
           return true;
         });
-  }
-
-  private static String place(int partition, long offset, int line) {
-    return "calls " + partition + ":" + offset + (line == 0 ? "" : " line " + line);
-  }
-
-  private static byte[] key(byte kind, int partition, long offset, int line) {
-    return Scratch.key(kind, Long.BYTES + 2 * Integer.BYTES)
-        .putInt(partition)
-        .putLong(offset)
-        .putInt(line)
-        .array();
+    scratch.scan(
+        Scratch.REPLAY_MARKER,
+        (key, value) -> {
+          ByteBuffer by = ByteBuffer.wrap(value);
+          int partition = by.getInt();
+          long offset = by.getLong();
+          if (offset >= begins.getOrDefault(partition, 0L)
+              && offset < ends.getOrDefault(partition, 0L)) {
+            differences.add(
+                "%s is marked as counted by a replay, but calls %d:%d is not its replay"
+                    .formatted(LinePlace.ofKey(key), partition, offset));
+          }
+          return true;
+        });
   }
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import io.weir.cli.records.ScratchFolder;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Comparator;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
@@ -77,7 +75,7 @@ final class Scratch implements AutoCloseable {
     RocksDB.loadLibrary();
   }
 
-  private final Path folder;
+  private final ScratchFolder folder;
 
   /** One shard only: a shard smaller than a block could not keep that block. */
   private final LRUCache cache = new LRUCache(CACHE_BYTES, 0);
@@ -86,9 +84,8 @@ final class Scratch implements AutoCloseable {
   private final Options options;
   private final WriteOptions writing = new WriteOptions().setDisableWAL(true);
   private final RocksDB db;
-  private final Thread removal;
 
-  private Scratch(Path folder) throws RocksDBException {
+  private Scratch(ScratchFolder folder) throws RocksDBException {
     this.folder = folder;
     this.options =
         new Options()
@@ -104,9 +101,7 @@ final class Scratch implements AutoCloseable {
                     .setIndexType(IndexType.kTwoLevelIndexSearch)
                     .setPinTopLevelIndexAndFilter(true)
                     .setCacheIndexAndFilterBlocks(true));
-    this.db = RocksDB.open(options, folder.resolve("db").toString());
-    this.removal = new Thread(() -> removeOrLeave(folder), "weir-verify-removal");
-    Runtime.getRuntime().addShutdownHook(removal);
+    this.db = RocksDB.open(options, folder.file("db").toString());
   }
 
   /**
@@ -115,7 +110,7 @@ final class Scratch implements AutoCloseable {
    * @param parent the folder in which to create it
    */
   static Scratch create(Path parent) throws IOException {
-    Path folder = Files.createTempDirectory(parent, "weir-verify-");
+    ScratchFolder folder = ScratchFolder.create(parent, "verify");
     try {
       return new Scratch(folder);
     } catch (RocksDBException failed) {
@@ -133,7 +128,7 @@ final class Scratch implements AutoCloseable {
    * sequence.
    */
   Path file(String name) {
-    return folder.resolve(name);
+    return folder.file(name);
   }
 
   byte @Nullable [] get(byte[] key) {
@@ -152,6 +147,19 @@ final class Scratch implements AutoCloseable {
     }
   }
 
+  /**
+   * Removes an entry.
+   *
+   * @return whether there was one
+   */
+  boolean take(byte[] key) {
+    boolean isThere = get(key) != null;
+    if (isThere) {
+      delete(key);
+    }
+    return isThere;
+  }
+
   void delete(byte[] key) {
     try {
       db.delete(writing, key);
@@ -163,6 +171,11 @@ final class Scratch implements AutoCloseable {
   /** Receives each entry. Returns false to end the scan. */
   interface Visitor {
     boolean visit(byte[] key, byte[] value);
+  }
+
+  /** Visits the entries of a kind, in order of their keys. */
+  void scan(byte kind, Visitor visitor) {
+    scan(new byte[] {kind}, new byte[] {(byte) (kind + 1)}, visitor);
   }
 
   /** Visits the entries in [from, until), in order of their keys. */
@@ -191,24 +204,6 @@ final class Scratch implements AutoCloseable {
     writing.close();
     bloom.close();
     cache.close();
-    remove(folder);
-    Runtime.getRuntime().removeShutdownHook(removal);
-  }
-
-  private static void remove(Path folder) throws IOException {
-    try (Stream<Path> paths = Files.walk(folder)) {
-      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
-        Files.deleteIfExists(path);
-      }
-    }
-  }
-
-  /** Deletes the folder when a signal ends the process during the verification. */
-  private static void removeOrLeave(Path folder) {
-    try {
-      remove(folder);
-    } catch (IOException | UncheckedIOException failed) {
-      System.err.println("weir: " + folder + " could not be removed: " + failed.getMessage());
-    }
+    folder.close();
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import io.weir.cli.records.CallBatch;
 import io.weir.topics.model.UsagePosition;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -27,10 +28,10 @@ final class SeenLines {
     this.scratch = scratch;
   }
 
-  /** Returns the checksum of a line. */
-  int checksum(byte[] value, int start, int length) {
+  /** Returns the checksum of the bytes from a start to an end. */
+  int checksum(byte[] value, int start, int end) {
     checksum.reset();
-    checksum.update(value, start, length);
+    checksum.update(value, start, end - start);
     return (int) checksum.getValue();
   }
 
@@ -40,7 +41,7 @@ final class SeenLines {
    * @param first position of the first line
    * @param offset offset of the record that contains them
    */
-  void keep(int partition, Batch batch, long first, int[] checksums, int count, long offset) {
+  void keep(int partition, CallBatch batch, long first, int[] checksums, int count, long offset) {
     ByteBuffer value = ByteBuffer.allocate(PLACE_BYTES + count * Integer.BYTES);
     value.putLong(first).putLong(offset);
     for (int i = 0; i < count; i++) {
@@ -53,7 +54,7 @@ final class SeenLines {
    * Returns the offset of the record that already has a different line at this position. Returns −1
    * if the lines are equal, or if the first line has expired.
    */
-  long otherAt(int partition, Batch batch, long position, int checksum) {
+  long otherAt(int partition, CallBatch batch, long position, int checksum) {
     find(partition, batch, position);
     ByteBuffer value = ByteBuffer.wrap(found);
     long first = foundKey == null ? Long.MAX_VALUE : value.getLong();
@@ -93,7 +94,7 @@ final class SeenLines {
     return Scratch.key(Scratch.FATE, place.length).put(place).array();
   }
 
-  private void find(int partition, Batch batch, long position) {
+  private void find(int partition, CallBatch batch, long position) {
     byte[] from = key(partition, batch, position);
     byte[] lastFound = foundKey;
     int journalBytes = from.length - Long.BYTES;
@@ -115,7 +116,7 @@ final class SeenLines {
         });
   }
 
-  private static byte[] key(int partition, Batch batch, long position) {
+  private static byte[] key(int partition, CallBatch batch, long position) {
     byte[] node = (batch.node() + '\n').getBytes(StandardCharsets.US_ASCII);
     return Scratch.key(Scratch.LINES, Integer.BYTES + PLACE_BYTES + node.length)
         .putInt(partition)

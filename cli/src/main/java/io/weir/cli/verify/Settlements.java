@@ -39,6 +39,7 @@ final class Settlements implements AutoCloseable {
    * @param units units that it added to the bill
    * @param reason reason of the adjustment that counts it, if its window was closed
    * @param decidedAtEpochMillis when its call was decided
+   * @param place the line that was counted
    * @param id id of its call
    */
   record Settlement(
@@ -47,8 +48,7 @@ final class Settlements implements AutoCloseable {
       long digest,
       UsageRow.Reason reason,
       long decidedAtEpochMillis,
-      long offset,
-      int line,
+      LinePlace place,
       String id) {
     @SuppressWarnings("EnumOrdinal") // no other process reads the file
     private byte[] toBytes() {
@@ -67,7 +67,7 @@ final class Settlements implements AutoCloseable {
     }
 
     private static Settlement ofBytes(byte[] key, byte[] value) {
-      ByteBuffer place = ByteBuffer.wrap(key, 1 + Long.BYTES, Long.BYTES + Integer.BYTES);
+      ByteBuffer line = ByteBuffer.wrap(key, 1 + Long.BYTES, Long.BYTES + Integer.BYTES);
       ByteBuffer bytes = ByteBuffer.wrap(value);
       long units = bytes.getLong();
       long digest = bytes.getLong();
@@ -75,14 +75,14 @@ final class Settlements implements AutoCloseable {
       long decidedAt = bytes.getLong();
       byte[] id = new byte[bytes.getInt()];
       bytes.get(id);
+      Slot slot = Slot.ofBytes(bytes);
       return new Settlement(
-          Slot.ofBytes(bytes),
+          slot,
           units,
           digest,
           reason,
           decidedAt,
-          place.getLong(),
-          place.getInt(),
+          new LinePlace(slot.partition(), line.getLong(), line.getInt()),
           new String(id, StandardCharsets.UTF_8));
     }
   }
@@ -105,7 +105,7 @@ final class Settlements implements AutoCloseable {
 
   /** Records a settlement that was counted. */
   void settlementCounted(long callNumber, Settlement settlement) {
-    scratch.put(key(callNumber, settlement.offset(), settlement.line()), settlement.toBytes());
+    scratch.put(key(callNumber, settlement.place()), settlement.toBytes());
   }
 
   /**
@@ -113,23 +113,22 @@ final class Settlements implements AutoCloseable {
    *
    * @return the settlement; null, without a change, if it is unknown
    */
-  @Nullable Settlement settlementMoved(
-      long callNumber, long offset, int line, long toOffset, int toLine) {
-    byte[] from = key(callNumber, offset, line);
-    byte[] settlement = scratch.get(from);
+  @Nullable Settlement settlementMoved(long callNumber, LinePlace from, LinePlace to) {
+    byte[] key = key(callNumber, from);
+    byte[] settlement = scratch.get(key);
     if (settlement == null) {
       return null;
     }
-    scratch.delete(from);
-    scratch.put(key(callNumber, toOffset, toLine), settlement);
-    return Settlement.ofBytes(from, settlement);
+    scratch.delete(key);
+    scratch.put(key(callNumber, to), settlement);
+    return Settlement.ofBytes(key, settlement);
   }
 
-  private static byte[] key(long callNumber, long offset, int line) {
+  private static byte[] key(long callNumber, LinePlace place) {
     return Scratch.key(Scratch.SETTLEMENT, 2 * Long.BYTES + Integer.BYTES)
         .putLong(callNumber)
-        .putLong(offset)
-        .putInt(line)
+        .putLong(place.offset())
+        .putInt(place.line())
         .array();
   }
 

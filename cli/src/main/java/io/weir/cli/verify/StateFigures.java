@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import io.weir.cli.records.Billed;
+import io.weir.cli.records.CallBatch;
 import io.weir.topics.model.PartitionProgress;
 import io.weir.topics.model.UsageState;
 import io.weir.topics.settings.Settings;
@@ -18,14 +20,12 @@ import org.jspecify.annotations.Nullable;
  * each partition. Not thread-safe.
  */
 final class StateFigures {
-  private final long windowMillis;
   private final Range range;
   private final Accounts accounts;
   private final Differences differences;
   private final Map<Integer, PartitionProgress> progress = new HashMap<>();
 
-  StateFigures(long windowMillis, Range range, Accounts accounts, Differences differences) {
-    this.windowMillis = windowMillis;
+  StateFigures(Range range, Accounts accounts, Differences differences) {
     this.range = range;
     this.accounts = accounts;
     this.differences = differences;
@@ -33,7 +33,7 @@ final class StateFigures {
 
   /** Adds the next record of a partition. */
   void add(ConsumerRecord<@Nullable String, byte @Nullable []> record) {
-    String type = Batch.text(record, "weir-type");
+    String type = CallBatch.text(record, "weir-type");
     byte[] value = record.value();
     try {
       if (value == null) {
@@ -62,13 +62,13 @@ final class StateFigures {
     if (!range.holds(state.key().client(), state.window().startEpochMillis())) {
       return;
     }
-    if (state.window().sizeMillis() != windowMillis) {
+    if (state.window().sizeMillis() != range.windowMillis()) {
       // each record belongs to a window size; figures with another size cannot be compared
       throw new Settings.InvalidSettingException(
           "WEIR_WINDOW must be the window of the counted data, "
               + Duration.ofMillis(state.window().sizeMillis())
               + ", but is "
-              + Duration.ofMillis(windowMillis));
+              + Duration.ofMillis(range.windowMillis()));
     }
     if (!UsageStateCodec.key(state).equals(record.key())) {
       differences.add(where(record) + " has the key of another row: " + record.key());

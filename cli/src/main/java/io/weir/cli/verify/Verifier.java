@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import io.weir.cli.records.ReadProgress;
+import io.weir.cli.records.TopicReader;
 import io.weir.topics.catalog.ClientPartitioner;
+import io.weir.topics.catalog.Topic;
 import io.weir.topics.catalog.Topics;
 import io.weir.topics.kafka.KafkaConnection;
 import java.io.IOException;
@@ -11,6 +14,7 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.IntPredicate;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.jspecify.annotations.Nullable;
@@ -103,65 +107,28 @@ public final class Verifier {
 
   /** One pass over all topics. */
   private final class Pass implements AutoCloseable {
-    private final Range range;
+    private final VerifyData data;
     private final ReadProgress progress;
-    private final Differences differences = new Differences();
-    private final Scratch scratch;
-    private final Accounts accounts;
-    private final Adjustments adjustments;
-    private final Closes closes;
-    private final QuarantineRecords quarantine;
-    private final Replays replays;
-    private final LedgerRows ledger;
-    private final StateFigures state;
     private final TopicReader calls;
     private final IntPredicate wanted;
     private final Map<Integer, Long> callEnds;
 
     Pass(Range range, ReadProgress progress) throws IOException {
-      this.range = range;
       this.progress = progress;
-      KafkaConnection kafka = settings.kafka();
       String client = range.client();
-      int partitions = partitions(kafka);
+      int partitions = partitions(settings.kafka());
       wanted = p -> client == null || ClientPartitioner.partition(client, partitions) == p;
-      calls = new TopicReader(kafka, Topics.CALLS, wanted);
+      calls = new TopicReader(settings.kafka(), Topics.CALLS, wanted);
       callEnds = calls.ends();
-      scratch = Scratch.create(settings.scratch());
-      accounts = new Accounts(scratch);
-      adjustments = new Adjustments(scratch);
-      closes = new Closes(scratch, differences);
-      quarantine = new QuarantineRecords(scratch, settings.mayRepeat(), differences);
-      replays = new Replays(scratch, differences);
-      ledger =
-          new LedgerRows(
-              range.windowMillis(),
-              range,
-              settings.mayRepeat(),
-              scratch,
-              accounts,
-              adjustments,
-              closes,
-              differences);
-      state = new StateFigures(range.windowMillis(), range, accounts, differences);
+      data = new VerifyData(range, settings.mayRepeat(), settings.scratch());
     }
 
     Verification run(long deadlineNanos) throws IOException {
       readState(deadlineNanos);
-      readLedger();
-      readQuarantine();
-      CallRecount recount = recount();
+      read(Topics.LEDGER, "ledger", topic -> data.ledger::add);
+      read(Topics.QUARANTINE, "quarantine", this::quarantined);
       return new LedgerComparison(
-              range,
-              System.currentTimeMillis(),
-              calls.begins(),
-              callEnds,
-              state,
-              ledger,
-              recount,
-              accounts,
-              adjustments,
-              differences)
+              data, recount(), System.currentTimeMillis(), calls.begins(), callEnds)
           .run();
     }
 
@@ -169,72 +136,56 @@ public final class Verifier {
       try (TopicReader topic = new TopicReader(settings.kafka(), Topics.STATE, wanted)) {
         Map<Integer, Long> ends = topic.ends();
         long size = topic.size(ends);
-        topic.read(ends, state::add, done -> progress.step("state", done, size));
+        topic.read(ends, data.state::add, done -> progress.step("state", done, size));
         while (!isCounted() && System.nanoTime() - deadlineNanos < 0) {
-          topic.follow(state::add);
+          topic.follow(data.state::add);
         }
       }
     }
 
     private boolean isCounted() {
       return callEnds.entrySet().stream()
-          .allMatch(end -> state.countedOffset(end.getKey()) >= end.getValue() - 1);
+          .allMatch(end -> data.state.countedOffset(end.getKey()) >= end.getValue() - 1);
     }
 
-    private void readLedger() {
-      try (TopicReader topic = new TopicReader(settings.kafka(), Topics.LEDGER, wanted)) {
-        Map<Integer, Long> ends = topic.ends();
-        long size = topic.size(ends);
-        topic.read(ends, ledger::add, done -> progress.step("ledger", done, size));
+    private void read(
+        Topic topic, String name, Function<TopicReader, TopicReader.Visitor> visitor) {
+      try (TopicReader reader = new TopicReader(settings.kafka(), topic, wanted)) {
+        Map<Integer, Long> ends = reader.ends();
+        long size = reader.size(ends);
+        reader.read(ends, visitor.apply(reader), done -> progress.step(name, done, size));
       }
     }
 
-    private void readQuarantine() {
-      try (TopicReader topic = new TopicReader(settings.kafka(), Topics.QUARANTINE, wanted)) {
-        topic
-            .begins()
-            .forEach(
-                (partition, begin) -> {
-                  if (begin > 0) {
-                    quarantine.expired(partition);
-                  }
-                });
-        Map<Integer, Long> ends = topic.ends();
-        long size = topic.size(ends);
-        topic.read(
-            ends,
-            record -> {
-              if (Replays.isMarker(record)) {
-                replays.addMarker(record);
-              } else {
-                quarantine.add(record);
-              }
-            },
-            done -> progress.step("quarantine", done, size));
-      }
+    private TopicReader.Visitor quarantined(TopicReader topic) {
+      topic
+          .begins()
+          .forEach(
+              (partition, begin) -> {
+                if (begin > 0) {
+                  data.quarantine.expired(partition);
+                }
+              });
+      return record -> {
+        if (Replays.isMarker(record)) {
+          data.replays.addMarker(record);
+        } else {
+          data.quarantine.add(record);
+        }
+      };
     }
 
     private CallRecount recount() throws IOException {
       try (CallRecount recount =
           new CallRecount(
-              range.windowMillis(),
-              settings.lateness().toMillis(),
-              calls.partitionCount(),
-              settings.givenUp(),
-              scratch,
-              accounts,
-              adjustments,
-              closes,
-              quarantine,
-              replays,
-              differences)) {
+              data, settings.lateness().toMillis(), calls.partitionCount(), settings.givenUp())) {
         Map<Integer, Long> ends = new HashMap<>();
-        callEnds.keySet().forEach(part -> ends.put(part, state.countedOffset(part) + 1));
+        callEnds.keySet().forEach(part -> ends.put(part, data.state.countedOffset(part) + 1));
         long size = calls.size(ends);
         calls.read(ends, recount::add, done -> progress.step("calls", done, size));
         recount.finish();
-        quarantine.finish(calls.begins(), ends);
-        replays.finish(calls.begins(), ends);
+        data.quarantine.finish(calls.begins(), ends);
+        data.replays.finish(calls.begins(), ends);
         return recount;
       }
     }
@@ -247,7 +198,7 @@ public final class Verifier {
     @Override
     public void close() throws IOException {
       calls.close();
-      scratch.close();
+      data.close();
     }
   }
 

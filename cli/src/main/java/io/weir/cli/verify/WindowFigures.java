@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.cli.verify;
 
+import io.weir.cli.records.CallLine;
 import io.weir.topics.model.UsageCount;
 import java.nio.ByteBuffer;
 
@@ -42,13 +43,13 @@ final class WindowFigures {
     digest += lineDigest;
     firstOffset = Math.min(firstOffset, offset);
     lastOffset = Math.max(lastOffset, offset);
-    policiesVersion = Math.max(policiesVersion, line.policiesVersion());
+    policiesVersion = Math.max(policiesVersion, line.policiesVersion);
     if (line.isSettlement()) {
       return;
     }
-    if (line.allowed()) {
+    if (line.allowed) {
       allowed++;
-      failOpen += line.withoutCache() ? 1 : 0;
+      failOpen += line.isWithoutCache() ? 1 : 0;
     } else {
       denied++;
     }
@@ -130,20 +131,8 @@ final class WindowFigures {
     if (isNothing()) {
       return "nothing";
     }
-    return "quantity "
-        + quantity
-        + ", allowed "
-        + allowed
-        + ", denied "
-        + denied
-        + ", fail-open "
-        + failOpen
-        + String.format(", digest %016x", digest)
-        + ", offsets "
-        + firstOffset
-        + " to "
-        + lastOffset
-        + ", policies version "
-        + policiesVersion;
+    return "quantity %d, allowed %d, denied %d, fail-open %d, digest %016x, offsets %d to %d, policies version %d"
+        .formatted(
+            quantity, allowed, denied, failOpen, digest, firstOffset, lastOffset, policiesVersion);
   }
 }

@@ -172,9 +172,10 @@ final class CausesTest {
       for (int i = 0; i < calls.size(); i++) {
         replay.add(0, i, BatchLines.encode(List.of(calls.get(i))));
       }
-      CallReplay.Outcome outcome = replay.finish((done, total) -> {});
-      return outcome.report(
-          outcome.tally().findings().stream()
+      ReplayTally tally = replay.finish((done, total) -> {});
+      return new ReplayReport(
+          tally,
+          tally.findings().stream()
               .map(
                   finding ->
                       new ReplayReport.Difference(
@@ -287,7 +288,9 @@ final class CausesTest {
     Map<Cause, Long> expected = new EnumMap<>(Cause.class);
     causes.forEach(cause -> expected.put(cause, 1L));
     assertEquals(List.of(), report.differences());
-    assertEquals(expected, new EnumMap<>(report.causes().isEmpty() ? expected : report.causes()));
+    assertEquals(
+        expected,
+        new EnumMap<>(report.tally().causes().isEmpty() ? expected : report.tally().causes()));
   }
 
   private static Arguments wrong(String what, CallEvent... calls) {

@@ -3,7 +3,7 @@ package io.weir.cli.replay;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.weir.topics.model.BatchHeader;
+import io.weir.cli.records.CallBatch;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -28,8 +28,15 @@ final class PromisesTest {
       String[] parts = heartbeat.split("/", -1);
       promises.note(
           Integer.parseInt(parts[0]),
-          new BatchHeader(
-              "n", Long.parseLong(parts[1]), 1, 0, Long.parseLong(parts[2]), 0, parts.length > 3));
+          new CallBatch(
+              "n",
+              Long.parseLong(parts[1]),
+              0,
+              Long.parseLong(parts[2]),
+              0,
+              0,
+              false,
+              parts.length > 3));
     }
 
     List<String> unproven = promises.unproven(1_000, 2_000);

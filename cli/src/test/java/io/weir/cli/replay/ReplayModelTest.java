@@ -52,13 +52,13 @@ final class ReplayModelTest {
       for (int i = 0; i < batches.size(); i++) {
         replay.add(0, i, BatchLines.encode(batches.get(i)));
       }
-      CallReplay.Outcome outcome = replay.finish((done, total) -> {});
+      ReplayTally tally = replay.finish((done, total) -> {});
       List<ReplayReport.Difference> differences = new ArrayList<>();
-      for (Finding finding : outcome.tally().findings()) {
+      for (Finding finding : tally.findings()) {
         int batch = (int) Row.offset(finding.place());
         differences.add(replay.named(finding, BatchLines.encode(batches.get(batch))));
       }
-      return outcome.report(differences, List.of());
+      return new ReplayReport(tally, differences, List.of());
     }
   }
 
@@ -72,9 +72,9 @@ final class ReplayModelTest {
       ReplayReport report = replay(new History(seed, History.Trouble.NONE).run(STEPS), seed);
 
       assertEquals(List.of(), report.differences(), "seed " + seed);
-      assertEquals(0, report.causes().getOrDefault(Cause.CORRECTION, 0L), "seed " + seed);
-      assertEquals(0, report.causes().getOrDefault(Cause.OVERLAP, 0L), "seed " + seed);
-      assertTrue(report.equalStamps() > 50, "seed " + seed);
+      assertEquals(0, report.tally().causes().getOrDefault(Cause.CORRECTION, 0L), "seed " + seed);
+      assertEquals(0, report.tally().causes().getOrDefault(Cause.OVERLAP, 0L), "seed " + seed);
+      assertTrue(report.tally().equalStamps > 50, "seed " + seed);
     }
   }
 
@@ -111,7 +111,7 @@ final class ReplayModelTest {
       ReplayReport report = replay(history, seed);
 
       assertEquals(List.of(), report.differences(), "seed " + seed);
-      assertTrue(report.equalStamps() > 50, "seed " + seed);
+      assertTrue(report.tally().equalStamps > 50, "seed " + seed);
     }
   }
 
@@ -134,7 +134,7 @@ final class ReplayModelTest {
       ReplayReport report = replay(history, seed);
 
       assertEquals(List.of(), report.differences(), "seed " + seed);
-      assertTrue(report.equalStamps() > 50, "seed " + seed);
+      assertTrue(report.tally().equalStamps > 50, "seed " + seed);
     }
   }
 
@@ -158,7 +158,7 @@ final class ReplayModelTest {
       ReplayReport report = replay(new History(seed, trouble).run(STEPS), seed);
 
       assertEquals(List.of(), report.differences(), "seed " + seed + " " + trouble);
-      report.causes().forEach((cause, count) -> named.merge(cause, count, Long::sum));
+      report.tally().causes().forEach((cause, count) -> named.merge(cause, count, Long::sum));
     }
     for (Cause cause : Cause.values()) {
       boolean happens =
@@ -301,7 +301,7 @@ final class ReplayModelTest {
           ReplayReport report = replay(folder, calls, history.versions(), seed);
           int[] counts = found.computeIfAbsent(mutation, each -> new int[2]);
           counts[0]++;
-          counts[1] += report.unexplained() > 0 ? 1 : 0;
+          counts[1] += report.tally().unexplained > 0 ? 1 : 0;
         }
       }
     }

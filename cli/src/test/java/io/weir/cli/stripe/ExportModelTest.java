@@ -496,10 +496,7 @@ final class ExportModelTest {
     public void kept(String reason, String detail, String place) {}
 
     @Override
-    public void recreated() {}
-
-    @Override
-    public void skipped(String reason, String place) {}
+    public void warn(String warning) {}
 
     @Override
     public void progress(long rowsDone, long rowsInAll) {}

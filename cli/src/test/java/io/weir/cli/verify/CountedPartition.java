@@ -112,62 +112,21 @@ final class CountedPartition implements CountOutput {
 
   /** Verifies all windows as {@code weir verify} does; returns the differences. */
   List<String> differences(Path folder, long endEpochMillis) throws IOException {
-    Differences differences = new Differences();
     Range range = new Range(0, endEpochMillis, settings.windowMillis(), null);
-    try (Scratch scratch = Scratch.create(folder)) {
-      Accounts accounts = new Accounts(scratch);
-      Adjustments adjustments = new Adjustments(scratch);
-      Closes closes = new Closes(scratch, differences);
-      QuarantineRecords refused = new QuarantineRecords(scratch, false, differences);
-      Replays replays = new Replays(scratch, differences);
-      StateFigures figures =
-          new StateFigures(settings.windowMillis(), range, accounts, differences);
-      LedgerRows rows =
-          new LedgerRows(
-              settings.windowMillis(),
-              range,
-              false,
-              scratch,
-              accounts,
-              adjustments,
-              closes,
-              differences);
-      state.forEach(figures::add);
-      ledger.forEach(rows::add);
-      quarantine.forEach(refused::add);
-      try (CallRecount recount =
-          new CallRecount(
-              settings.windowMillis(),
-              settings.latenessMillis(),
-              1,
-              Set.of(),
-              scratch,
-              accounts,
-              adjustments,
-              closes,
-              refused,
-              replays,
-              differences)) {
+    try (VerifyData data = new VerifyData(range, false, folder)) {
+      state.forEach(data.state::add);
+      ledger.forEach(data.ledger::add);
+      quarantine.forEach(data.quarantine::add);
+      try (CallRecount recount = new CallRecount(data, settings.latenessMillis(), 1, Set.of())) {
         calls.forEach(recount::add);
         recount.finish();
         Map<Integer, Long> begins = Map.of(0, 0L);
         Map<Integer, Long> ends = Map.of(0, (long) calls.size());
-        refused.finish(begins, ends);
-        new LedgerComparison(
-                range,
-                endEpochMillis,
-                begins,
-                ends,
-                figures,
-                rows,
-                recount,
-                accounts,
-                adjustments,
-                differences)
-            .run();
+        data.quarantine.finish(begins, ends);
+        new LedgerComparison(data, recount, endEpochMillis, begins, ends).run();
       }
+      return data.differences.kept();
     }
-    return differences.kept();
   }
 
   private static ConsumerRecord<@Nullable String, byte @Nullable []> record(

@@ -104,6 +104,10 @@ public final class RedisDecisionCache implements RedisCache {
     return start(config, RedisScript.takeTokens(), registry);
   }
 
+  static RedisDecisionCache start(RedisCacheConfig config, RedisScript script) {
+    return start(config, script, new SimpleMeterRegistry());
+  }
+
   private static RedisDecisionCache start(
       RedisCacheConfig config, RedisScript script, MeterRegistry registry) {
     CacheStatistics statistics = new CacheStatistics(registry);

@@ -22,6 +22,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -297,7 +298,7 @@ public final class PolicyLogState {
       merged.putAll(changed);
       return merged;
     }
-    SortedMap<PolicyKey, PolicyEntry> merged = new TreeMap<>(changed);
+    NavigableMap<PolicyKey, PolicyEntry> merged = new TreeMap<>(changed);
     entries.forEach(merged::putIfAbsent);
     return merged;
   }

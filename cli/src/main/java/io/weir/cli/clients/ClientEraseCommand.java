@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.clients;
+
+import io.weir.cli.console.Bars;
+import io.weir.cli.console.CommandFailedException;
+import io.weir.cli.console.PolicyText;
+import io.weir.cli.erase.Erasure;
+import io.weir.cli.erase.ErasureFailedException;
+import io.weir.cli.erase.ErasureReport;
+import io.weir.cli.erase.Remains;
+import io.weir.ingest.policy.log.PolicyEntry;
+import io.weir.ingest.policy.log.PolicyKey;
+import io.weir.topics.catalog.TopicAdmin;
+import io.weir.topics.catalog.TopicAdmin.TopicAdminException;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.kafka.KafkaConnection;
+import java.io.PrintWriter;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.Callable;
+import me.tongfei.progressbar.ProgressBar;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Erases the rows of one client from the state topic. */
+@Command(
+    name = "erase",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    description = {
+      "Erase the newest figures of a client's windows. Without it weir.usage.state.v1 and the tables"
+          + " of the aggregators keep them for ever. First stop the client's calls, and delete its entry"
+          + " with 'weir clients delete'. docs/security.md describes the whole procedure.",
+      "A window is erased when Weir can no longer count it again. The window is closed, it accepts no"
+          + " more calls (WEIR_LATENESS), and weir.calls.v1 has none of its calls left. For the other"
+          + " windows the command prints when they can be erased. Run it again at that time.",
+      "The ledger is not changed, so bills stay as they are. You may stop the command at any moment"
+          + " and run it again: it erases what is left. At the end it lists the other places that keep"
+          + " data of the client, and for how long.",
+      "Needs WEIR_KAFKA, and the same WEIR_LATENESS as the aggregators."
+    },
+    exitCodeListHeading = "%nExit status:%n",
+    exitCodeList = {
+      "0:the state topic has no more rows of the client, and weir.clients.v1 has no entry of it",
+      "1:Kafka failed or refused the request: run the command again",
+      "2:an option or a variable is wrong",
+      "3:some rows cannot be erased yet, or the client still has an entry; with --dry-run: there are"
+          + " rows to erase"
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {"  weir clients erase acme --dry-run", "  weir clients erase acme --yes"})
+public final class ClientEraseCommand implements Callable<Integer> {
+  private static final int IS_LEFT = 3;
+
+  @ParentCommand
+  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private ClientsCommand clients;
+
+  @Spec
+  @SuppressWarnings("NullAway.Init")
+  private CommandSpec spec;
+
+  @Parameters(paramLabel = "CLIENT", description = "the client")
+  private String client = "";
+
+  @Option(names = "--yes", description = "erase; this cannot be undone")
+  private boolean yes;
+
+  @Option(names = "--dry-run", description = "only print what would be erased")
+  private boolean dryRun;
+
+  @Override
+  public Integer call() {
+    PolicyKey key = ClientsCommand.key(client, spec);
+    if (yes == dryRun) {
+      throw new ParameterException(
+          spec.commandLine(),
+          yes
+              ? "give --yes or --dry-run, not both"
+              : "erased rows cannot be restored: give --dry-run to list them, or --yes to erase them");
+    }
+    KafkaConnection kafka = clients.weir().kafka();
+    Erasure.Settings settings =
+        new Erasure.Settings(
+            kafka, client, clients.weir().duration("WEIR_LATENESS", Topics.LATENESS), dryRun);
+    boolean hasEntry = hasEntry(key);
+    ErasureReport report;
+    List<String> remains;
+    try (ProgressBar bar = Bars.named("erase").build();
+        TopicAdmin admin = TopicAdmin.connect(kafka)) {
+      report =
+          new Erasure(settings, (what, done, total) -> Bars.show(bar, what, done, total)).run();
+      remains = Remains.lines(admin);
+    } catch (ErasureFailedException | TopicAdminException failed) {
+      throw new CommandFailedException(String.valueOf(failed.getMessage()), failed);
+    }
+    print(report, hasEntry, remains);
+    boolean isLeft = report.inReach() > 0 || hasEntry || (dryRun && report.over() > 0);
+    return isLeft ? IS_LEFT : 0;
+  }
+
+  private boolean hasEntry(PolicyKey key) {
+    PolicyEntry entry = clients.published().read().entry(key);
+    return entry != null && !entry.isDeleted();
+  }
+
+  private void print(ErasureReport report, boolean hasEntry, List<String> remains) {
+    PrintWriter out = spec.commandLine().getOut();
+    String place = Topics.STATE.name() + "-" + report.partition();
+    if (report.over() == 0) {
+      out.printf("nothing of %s to erase in %s%n", client, place);
+    } else {
+      out.printf(
+          "%s %s of %s in %s, of windows from %s to %s%s%n",
+          dryRun ? "would erase" : "erased",
+          PolicyText.count(report.over(), "row", "rows"),
+          client,
+          place,
+          report.firstOver(),
+          report.lastOver(),
+          dryRun ? "" : "; a second read found none of them");
+    }
+    if (report.inReach() > 0) {
+      out.printf(
+          "IN REACH %s of %s: %s%n",
+          PolicyText.count(report.inReach(), "row", "rows"), client, when(report));
+    }
+    if (hasEntry) {
+      out.printf(
+          "HAS AN ENTRY in %s: 'weir clients delete %s', and remove it from policy files%n",
+          Topics.CLIENTS.name(), client);
+    }
+    out.printf("other places that keep data of %s:%n", client);
+    remains.forEach(out::println);
+    out.flush();
+  }
+
+  /** Returns a description of when the rows that are in reach can be erased. */
+  private static String when(ErasureReport report) {
+    if (report.neverOver()) {
+      return "never, since "
+          + Topics.CALLS.name()
+          + " keeps their calls for ever (retention.ms=-1). Weir could count a window again from these"
+          + " calls, and the client's name stays there";
+    }
+    Instant over = report.allOver();
+    Instant now = Instant.now();
+    if (over != null && over.isAfter(now)) {
+      return "Kafka keeps their calls, or more calls may arrive; run the command again after "
+          + over;
+    }
+    return "they are old enough, but the aggregator has counted only through "
+        + (report.countedThrough() == null ? "nothing yet" : report.countedThrough())
+        + ", has not closed them, or Kafka has not deleted their calls yet; run the command again"
+        + " later";
+  }
+}

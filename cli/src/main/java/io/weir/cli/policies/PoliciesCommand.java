@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.policies;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.weir.cli.console.CommandContext;
+import io.weir.cli.console.CommandFailedException;
+import io.weir.cli.console.PolicyText;
+import io.weir.cli.envoy.EnvoyImport;
+import io.weir.ingest.policy.PolicyFile;
+import io.weir.ingest.policy.YamlTree;
+import io.weir.limits.IpAddress;
+import io.weir.limits.Names;
+import io.weir.limits.policy.CallFacts;
+import io.weir.limits.policy.Policy;
+import io.weir.limits.policy.PolicyAdvice;
+import io.weir.limits.policy.PolicySet;
+import io.weir.topics.catalog.Topics;
+import io.weir.topics.model.CallEvent;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Commands for policy files. */
+@Command(
+    name = "policies",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Check a policy file before you publish it, and publish policies.",
+      "Published policies are in force on every node within a second."
+    },
+    subcommands = {
+      PublishedPoliciesCommands.Apply.class,
+      PublishedPoliciesCommands.Diff.class,
+      PublishedPoliciesCommands.Listing.class,
+      PublishedPoliciesCommands.Export.class,
+      PublishedPoliciesCommands.History.class,
+      PublishedPoliciesCommands.Switch.class
+    },
+    footer = {"", "WEIR_POLICIES names the file when none is given (policies.yml)."})
+public final class PoliciesCommand {
+  @ParentCommand
+  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private CommandContext weir;
+
+  @Spec
+  @SuppressWarnings("NullAway.Init")
+  private CommandSpec spec;
+
+  @Command(
+      name = "check",
+      mixinStandardHelpOptions = true,
+      description = {
+        "Validate a policy file. Exits with 1 and prints every problem if the file is wrong.",
+        "Otherwise prints which calls each policy matches, its limit, and possible mistakes."
+      })
+  int check(
+      @Parameters(arity = "0..1", paramLabel = "FILE", description = "the policy file (YAML)")
+          @Nullable Path file,
+      @Option(
+              names = "--against-usage",
+              description =
+                  "also compare with the calls that WEIR_KAFKA has counted: print the meters, endpoints"
+                      + " and clients that match none of them, and the buckets that calls of several"
+                      + " meters share")
+          boolean againstUsage) {
+    PrintWriter out = spec.commandLine().getOut();
+    Path read = fileOf(file);
+    PolicySet set = read(read, out);
+    if (set == null) {
+      return 1;
+    }
+    for (Policy policy : set.policies()) {
+      out.printf("%-20s %s%n", policy.name(), PolicyText.of(policy));
+      out.printf("%-20s for %s%n", "", PolicyText.of(policy.match()));
+    }
+    List<PolicyAdvice.Advice> advice = new ArrayList<>(PolicyAdvice.of(set));
+    if (againstUsage) {
+      advice.addAll(usageAdvice(set, out));
+    } else {
+      // counted usage shows more precisely which buckets several meters share
+      advice.addAll(PolicyAdvice.onMissingMeters(set));
+    }
+    advice.forEach(one -> out.printf("check: %s %s%n", one.subject(), one.text()));
+    out.printf(
+        "%s is valid: %s%s%s%n",
+        read,
+        PolicyText.count(set.policies().size(), "policy", "policies"),
+        advice.isEmpty() ? "" : ", " + advice.size() + " to check",
+        set.clients().settings().isEmpty()
+            ? ""
+            : ", clients with their own settings: " + set.clients().settings().size());
+    out.flush();
+    return 0;
+  }
+
+  private List<PolicyAdvice.Advice> usageAdvice(PolicySet set, PrintWriter out) {
+    UsedNames used = UsedNames.read(weir.kafka());
+    if (used.skipped() > 0) {
+      out.println(
+          PolicyText.count(used.skipped(), "record", "records")
+              + " of "
+              + Topics.STATE.name()
+              + " cannot be read and were skipped; 'weir verify' lists them");
+    }
+    if (used.isEmpty()) {
+      out.println("no calls are counted yet, so there is nothing to compare with");
+      return List.of();
+    }
+    return set.policies().stream()
+        .flatMap(
+            policy ->
+                used.adviceOn(policy).stream().map(text -> PolicyAdvice.Advice.on(policy, text)))
+        .toList();
+  }
+
+  @Command(
+      name = "explain",
+      mixinStandardHelpOptions = true,
+      description = {
+        "Show which policies of a file decide a call, in which order, and with which limits and "
+            + "buckets. Also show why the other policies do not apply. If a policy denies every such "
+            + "call, the output begins with it.",
+        "Uses neither Redis nor Kafka."
+      })
+  int explain(
+      @Option(
+              names = "--client",
+              required = true,
+              paramLabel = "NAME",
+              description = "the client of the call")
+          String client,
+      @Option(
+              names = "--endpoint",
+              paramLabel = "NAME",
+              defaultValue = CallEvent.DEFAULT_ENDPOINT,
+              description = "the endpoint of the call (${DEFAULT-VALUE})")
+          String endpoint,
+      @Option(
+              names = "--meter",
+              paramLabel = "NAME",
+              defaultValue = CallEvent.DEFAULT_METER,
+              description = "the meter of the call (${DEFAULT-VALUE})")
+          String meter,
+      @Option(names = "--ip", paramLabel = "ADDRESS", description = "the caller's IP address")
+          @Nullable String ip,
+      @Option(
+              names = "--attribute",
+              paramLabel = "NAME=VALUE",
+              description = "an attribute of the call; may be given several times")
+          @Nullable Map<String, String> attributes,
+      @Parameters(arity = "0..1", paramLabel = "FILE", description = "the policy file (YAML)")
+          @Nullable Path file) {
+    requireName("--client", client);
+    requireName("--endpoint", endpoint);
+    requireName("--meter", meter);
+    IpAddress address = ip == null ? null : IpAddress.parse(ip);
+    if (ip != null && address == null) {
+      throw new CommandLine.ParameterException(
+          spec.commandLine(), "--ip must be an IPv4 or IPv6 address, but is '" + ip + "'");
+    }
+    PrintWriter out = spec.commandLine().getOut();
+    PolicySet set = read(fileOf(file), out);
+    if (set == null) {
+      return 1;
+    }
+    CallFacts call =
+        new CallFacts(client, endpoint, meter, address, attributes == null ? Map.of() : attributes);
+    new PolicyExplanation(set, call).print(out, Instant.now());
+    out.flush();
+    return 0;
+  }
+
+  @Command(
+      name = "schema",
+      mixinStandardHelpOptions = true,
+      description = {
+        "Print the JSON Schema of policy files, for editors.",
+        "A YAML file refers to it in its first line: # yaml-language-server: $schema=policies.schema.json"
+      })
+  int schema() {
+    spec.commandLine().getOut().print(PolicyFile.schema());
+    spec.commandLine().getOut().flush();
+    return 0;
+  }
+
+  @Command(
+      name = "import",
+      mixinStandardHelpOptions = true,
+      description = {
+        "Convert configurations of Envoy's rate limit service (envoyproxy/ratelimit) into a policy"
+            + " file, and print it.",
+        "The command refuses a setting that has no counterpart and prints its path in the file. "
+            + "Nothing is published."
+      })
+  int importEnvoy(
+      @Option(
+              names = "--envoy",
+              required = true,
+              paramLabel = "FILE",
+              description =
+                  "a configuration (YAML); may be given several times, one for each domain")
+          List<Path> files) {
+    EnvoyImport imported = new EnvoyImport();
+    List<String> problems = new ArrayList<>();
+    for (Path file : files) {
+      try {
+        imported.add(file.toString(), YamlTree.ofTexts(Files.readString(file)));
+      } catch (YamlTree.NotYamlException notYaml) {
+        problems.add(file + ": " + notYaml.getMessage());
+      } catch (NoSuchFileException missing) {
+        throw new CommandFailedException(file + " does not exist", missing);
+      } catch (IOException unreadable) {
+        throw new CommandFailedException(file + " " + PolicyFile.reason(unreadable), unreadable);
+      }
+    }
+    problems.addAll(imported.problems());
+    JsonNode tree = imported.policies();
+    if (problems.isEmpty() && PolicyFile.of(tree) instanceof PolicyFile.Content.Invalid invalid) {
+      invalid
+          .problems()
+          .forEach(problem -> problems.add("the result is not a valid policy file: " + problem));
+    }
+    if (!problems.isEmpty()) {
+      PrintWriter err = spec.commandLine().getErr();
+      problems.forEach(err::println);
+      err.println(PolicyText.count(problems.size(), "problem", "problems"));
+      err.flush();
+      return 1;
+    }
+    spec.commandLine().getOut().print(PolicyFile.yaml(tree));
+    spec.commandLine().getOut().flush();
+    return 0;
+  }
+
+  private void requireName(String option, String name) {
+    String violation = Names.violation(name);
+    if (violation != null) {
+      throw new CommandLine.ParameterException(spec.commandLine(), option + " " + violation);
+    }
+  }
+
+  /** Returns the parent command. */
+  CommandContext weir() {
+    return weir;
+  }
+
+  /** Returns the policy file: the given one, or the one that WEIR_POLICIES names. */
+  Path fileOf(@Nullable Path given) {
+    return given == null ? Path.of(weir.setting("WEIR_POLICIES", "policies.yml")) : given;
+  }
+
+  private static @Nullable PolicySet read(Path file, PrintWriter out) {
+    PolicyFile.Content.Valid valid = readValid(file, out);
+    return valid == null ? null : valid.policies();
+  }
+
+  /**
+   * Returns the content of a policy file. If the file is invalid, prints its problems and returns
+   * null.
+   */
+  static PolicyFile.Content.@Nullable Valid readValid(Path file, PrintWriter out) {
+    if (!Files.isRegularFile(file)) {
+      throw new CommandFailedException(
+          Files.exists(file) ? file + " is not a file" : file + " does not exist");
+    }
+    PolicyFile.Content content;
+    try {
+      content = PolicyFile.read(file);
+    } catch (IOException unreadable) {
+      throw new CommandFailedException(file + " " + PolicyFile.reason(unreadable), unreadable);
+    }
+    if (content instanceof PolicyFile.Content.Invalid invalid) {
+      List<String> problems = invalid.problems();
+      problems.forEach(problem -> out.println(file + ": " + problem));
+      out.println(PolicyText.count(problems.size(), "problem", "problems"));
+      out.flush();
+      return null;
+    }
+    return (PolicyFile.Content.Valid) content;
+  }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.records;
+
+import java.nio.charset.StandardCharsets;
+import java.util.regex.Pattern;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.header.Header;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The headers of a record of {@code weir.calls.v1}, read by the rules in docs/topics.
+ *
+ * @param node the ingest node
+ * @param epoch epoch of the node's journal, which identifies one opening of it
+ * @param count number of lines; 0 for a heartbeat
+ * @param lowWatermarkEpochMillis its low watermark
+ * @param linesBefore position of the line before its first line
+ * @param linesBeforeEpoch number of lines in earlier epochs, included in {@code linesBefore}
+ * @param digestsLines whether the digest of a line covers the whole line
+ * @param departing whether this is a final heartbeat, which states that the epoch is complete
+ */
+public record CallBatch(
+    String node,
+    long epoch,
+    int count,
+    long lowWatermarkEpochMillis,
+    long linesBefore,
+    long linesBeforeEpoch,
+    boolean digestsLines,
+    boolean departing) {
+  private static final Pattern NODE = Pattern.compile("[A-Za-z0-9._-]{1,64}");
+
+  /** ASCII digits, without a plus sign. */
+  private static final Pattern INTEGER = Pattern.compile("-?\\d{1,19}");
+
+  /** Maximum number of lines of a batch. */
+  public static final int MAX_LINES = 10_000;
+
+  private static final long FNV_OFFSET = 0xcbf29ce484222325L;
+  private static final long FNV_PRIME = 0x100000001b3L;
+
+  /** Returns the position of the last line. */
+  public long lastPosition() {
+    return linesBefore + count;
+  }
+
+  /**
+   * Returns a line's summand of {@code events_digest}: a hash by FNV-1a, followed by SplitMix's
+   * mixer. The hash covers the bytes of the line. In a batch of an older node it covers the UTF-16
+   * units of the id, the signed cost and, for a settlement, the complement of the actual cost.
+   */
+  public long digest(CallLine line, byte[] value, int start, int end) {
+    long hash = FNV_OFFSET;
+    if (digestsLines) {
+      for (int i = start; i < end; i++) {
+        hash = (hash ^ (value[i] & 0xff)) * FNV_PRIME;
+      }
+    } else {
+      String id = line.id.toString();
+      for (int i = 0; i < id.length(); i++) {
+        hash = (hash ^ id.charAt(i)) * FNV_PRIME;
+      }
+      hash = (hash ^ (line.allowed ? line.cost : -line.cost)) * FNV_PRIME;
+      if (line.actualCost != null) {
+        hash = (hash ^ ~line.actualCost) * FNV_PRIME;
+      }
+    }
+    hash = (hash ^ (hash >>> 30)) * 0xbf58476d1ce4e5b9L;
+    hash = (hash ^ (hash >>> 27)) * 0x94d049bb133111ebL;
+    return hash ^ (hash >>> 31);
+  }
+
+  /**
+   * Reads the headers of a batch or heartbeat.
+   *
+   * @throws UnreadableException if a header breaks a rule in docs/topics
+   */
+  public static CallBatch of(ConsumerRecord<@Nullable String, byte @Nullable []> record)
+      throws UnreadableException {
+    if (!"calls".equals(text(record, "weir-type"))) {
+      throw new UnreadableException("header weir-type is not 'calls'");
+    }
+    String node = text(record, "node");
+    if (node == null || !NODE.matcher(node).matches()) {
+      throw new UnreadableException("header node is not a node's name");
+    }
+    int count = (int) number(record, "count", 0, MAX_LINES);
+    number(record, "batch_seq", count == 0 ? 0 : 1, CallLine.MAX_NUMBER);
+    long linesBefore = number(record, "lines_before", 0, CallLine.MAX_NUMBER);
+    return new CallBatch(
+        node,
+        number(record, "node_epoch", 0, CallLine.MAX_NUMBER),
+        count,
+        number(record, "low_watermark_ms", 0, CallLine.MAX_NUMBER),
+        linesBefore,
+        text(record, "lines_before_epoch") == null
+            ? 0
+            : number(record, "lines_before_epoch", 0, linesBefore),
+        "line".equals(text(record, "digest")),
+        "true".equals(text(record, "departing")));
+  }
+
+  /** Returns the text of a header, or null if it is absent. */
+  public static @Nullable String text(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record, String name) {
+    Header header = record.headers().lastHeader(name);
+    return header == null || header.value() == null
+        ? null
+        : new String(header.value(), StandardCharsets.UTF_8);
+  }
+
+  private static long number(
+      ConsumerRecord<@Nullable String, byte @Nullable []> record,
+      String name,
+      long least,
+      long most)
+      throws UnreadableException {
+    String text = text(record, name);
+    try {
+      if (text == null || !INTEGER.matcher(text).matches()) {
+        throw new UnreadableException("header " + name + " is no integer");
+      }
+      long number = Long.parseLong(text);
+      if (number >= least && number <= most) {
+        return number;
+      }
+    } catch (NumberFormatException notANumber) {
+      throw new UnreadableException("header " + name + " is no integer", notANumber);
+    }
+    throw new UnreadableException("header " + name + " is not from " + least + " to " + most);
+  }
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.records;
+
+import io.weir.topics.model.UsagePosition;
+import io.weir.topics.model.UsageRow;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The members of a line of {@code weir.calls.v1}: a call, or the settlement of a call. Mutable: a
+ * {@link CallLineReader} reuses one instance for all lines.
+ */
+public final class CallLine {
+  /** 2^53 − 1, the greatest number in a record and the greatest quantity. */
+  public static final long MAX_NUMBER = (1L << 53) - 1;
+
+  /** A text. The string is created only when needed. */
+  public static final class Text {
+    private final Hash hashes;
+    private char[] chars = new char[64];
+    private int length;
+    private long hash;
+    private @Nullable String string;
+
+    Text(Hash hashes) {
+      this.hashes = hashes;
+    }
+
+    void clear() {
+      length = 0;
+      string = "";
+    }
+
+    void set(char[] from, int offset, int count) {
+      if (count > chars.length) {
+        chars = new char[count];
+      }
+      System.arraycopy(from, offset, chars, 0, count);
+      length = count;
+      hash = hashes.of(chars, 0, count);
+      string = null;
+    }
+
+    /** Returns the code point at an index, which may be an unpaired surrogate. */
+    int codePoint(int index) {
+      return Character.codePointAt(chars, index, length);
+    }
+
+    /** Returns the number of UTF-16 units; 0 if the text is absent. */
+    public int length() {
+      return length;
+    }
+
+    /** Returns the hash of the text; meaningless if it is absent. */
+    public long hash() {
+      return hash;
+    }
+
+    /** Returns the text; empty if it is absent. */
+    @Override
+    public String toString() {
+      String known = string;
+      if (known == null) {
+        known = new String(chars, 0, length);
+        string = known;
+      }
+      return known;
+    }
+  }
+
+  /** A recorded bucket. Without a stamp, all members from {@link #epoch} are 0. */
+  public static final class BucketCharge {
+    public final Text key;
+    public long cost;
+    public boolean isStamped;
+    public long epoch;
+    public long charged;
+    public long version;
+    public long fullAtMicros;
+
+    public boolean hasLimit;
+    public boolean isTokenBucket;
+
+    /** The number of the limit in the reader's {@link Rates}. */
+    public int limit;
+
+    /** End of the period of a limit that is not a token bucket. */
+    public long endsAtMicros;
+
+    private BucketCharge(Hash hashes) {
+      key = new Text(hashes);
+    }
+
+    private void clear() {
+      key.clear();
+      cost = -1;
+      isStamped = false;
+      epoch = 0;
+      charged = 0;
+      version = 0;
+      fullAtMicros = 0;
+      hasLimit = false;
+      isTokenBucket = false;
+      limit = 0;
+      endsAtMicros = 0;
+    }
+  }
+
+  /** The values of {@code decided_by}; docs/topics has the wire names. */
+  public enum By {
+    CACHE("cache"),
+    DENY_CACHE("deny-cache"),
+    LEASE("lease"),
+    LOCAL("local"),
+    FAIL_OPEN("fail-open"),
+    FAIL_CLOSED("fail-closed"),
+    NONE("none");
+
+    private static final List<By> ALL = Arrays.asList(values());
+
+    private final String wireName;
+
+    By(String wireName) {
+      this.wireName = wireName;
+    }
+
+    static @Nullable By of(String wireName) {
+      for (By by : ALL) {
+        if (by.wireName.equals(wireName)) {
+          return by;
+        }
+      }
+      return null;
+    }
+
+    /** Returns the wire name. */
+    public String shown() {
+      return wireName;
+    }
+
+    /** Returns whether {@code on_cache_failure} decided. */
+    public boolean isFailureMode() {
+      return this == LOCAL || this == FAIL_OPEN || this == FAIL_CLOSED;
+    }
+  }
+
+  private final Hash hashes;
+  private final List<BucketCharge> kept = new ArrayList<>();
+  private int charges;
+
+  public final Text id;
+  public final Text client;
+  public final Text endpoint;
+  public final Text meter;
+  public final Text policy;
+
+  /** Whether the caller chose the id. */
+  public boolean isIdFromCaller;
+
+  public long cost;
+  public boolean allowed;
+  public By decidedBy = By.NONE;
+
+  /** Version of the policies that decided the call; 0 if there were none. */
+  public long policiesVersion;
+
+  public long decidedAtEpochMillis;
+
+  /** Whether the line has a prefix of the caller's address. */
+  public boolean hasAddress;
+
+  /** Actual cost of a settlement; null if the line is the call itself. */
+  public @Nullable Long actualCost;
+
+  /** Position of the call that a settlement settles; null if not stated. */
+  public @Nullable UsagePosition settledCall;
+
+  /** The billing periods; null for the months of UTC. */
+  public @Nullable Billed billed;
+
+  CallLine(Hash hashes) {
+    this.hashes = hashes;
+    this.id = new Text(hashes);
+    this.client = new Text(hashes);
+    this.endpoint = new Text(hashes);
+    this.meter = new Text(hashes);
+    this.policy = new Text(hashes);
+  }
+
+  void clear() {
+    id.clear();
+    client.clear();
+    endpoint.clear();
+    meter.clear();
+    policy.clear();
+    isIdFromCaller = false;
+    cost = 0;
+    allowed = false;
+    decidedBy = By.NONE;
+    policiesVersion = 0;
+    decidedAtEpochMillis = -1;
+    hasAddress = false;
+    actualCost = null;
+    settledCall = null;
+    billed = null;
+    charges = 0;
+  }
+
+  /** Returns the number of recorded buckets. */
+  public int charges() {
+    return charges;
+  }
+
+  /** Returns one of the recorded buckets. */
+  public BucketCharge charge(int index) {
+    return kept.get(index);
+  }
+
+  /** Adds an empty bucket. */
+  BucketCharge addCharge() {
+    if (charges == kept.size()) {
+      kept.add(new BucketCharge(hashes));
+    }
+    BucketCharge added = kept.get(charges++);
+    added.clear();
+    return added;
+  }
+
+  public boolean isSettlement() {
+    return actualCost != null;
+  }
+
+  /** Returns whether the call was allowed without Redis. */
+  public boolean isWithoutCache() {
+    return decidedBy == By.LOCAL || decidedBy == By.FAIL_OPEN;
+  }
+
+  /** Returns the billing period of a window whose first line is this one. */
+  public String billingPeriodOfWindow(long windowStartEpochMillis) {
+    return billed == null ? Billed.UTC_MONTH : billed.ofWindow(windowStartEpochMillis);
+  }
+
+  /** Returns the reason of an adjustment that counts this line in a closed window. */
+  public UsageRow.Reason reason() {
+    if (actualCost == null) {
+      return UsageRow.Reason.LATE;
+    }
+    return actualCost == 0 ? UsageRow.Reason.VOID : UsageRow.Reason.SETTLE;
+  }
+
+  /** Returns the units that the line adds to the bill. */
+  public long units() {
+    if (actualCost != null) {
+      return actualCost - cost;
+    }
+    return allowed ? cost : 0;
+  }
+}

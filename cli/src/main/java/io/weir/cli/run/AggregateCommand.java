@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.run;
+
+import io.weir.aggregator.Aggregator;
+import io.weir.aggregator.AggregatorConfig;
+import io.weir.aggregator.report.LiveCache;
+import io.weir.cli.console.CommandContext;
+import io.weir.cli.console.CommandFailedException;
+import io.weir.cli.console.Stop;
+import io.weir.cli.console.WrongVariables;
+import io.weir.ingest.IngestConfig;
+import java.io.PrintWriter;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Runs one aggregator. */
+@Command(
+    name = "aggregate",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Run one aggregator against WEIR_KAFKA until it receives SIGTERM.",
+      "It counts, closes windows, writes the ledger and answers reports on "
+          + "WEIR_REPORTS_PORT (8081)."
+    })
+public final class AggregateCommand implements Callable<Integer> {
+  @ParentCommand
+  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private CommandContext weir;
+
+  @Spec
+  @SuppressWarnings("NullAway.Init")
+  private CommandSpec spec;
+
+  @Override
+  public Integer call() throws Exception {
+    boolean hasRedis = !weir.setting("WEIR_REDIS", "").isEmpty();
+    AggregatorConfig config =
+        WrongVariables.read(
+            weir.environment(),
+            variables -> {
+              if (hasRedis) {
+                IngestConfig.redis(variables);
+              }
+              return AggregatorConfig.of(variables);
+            });
+    if (!hasRedis) {
+      return run(config, LiveCache.NOT_ASKED);
+    }
+    try (RedisLiveCache cache = RedisLiveCache.start(IngestConfig.redis(weir.environment()))) {
+      return run(config, cache);
+    }
+  }
+
+  private int run(AggregatorConfig config, LiveCache cache) throws Exception {
+    Stop<Aggregator> stop =
+        Stop.start(() -> Aggregator.start(config, cache), started -> Stop.LIMIT);
+    Aggregator aggregator = stop.resource();
+    PrintWriter out = spec.commandLine().getOut();
+    out.println("aggregator is up, reports on port " + aggregator.reportsPort());
+    out.flush();
+    throw new CommandFailedException(
+        "the aggregator has stopped: " + stop.awaitFailure(aggregator::failure));
+  }
+}

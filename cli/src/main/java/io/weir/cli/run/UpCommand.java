@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.cli.run;
+
+import io.weir.cli.console.CommandContext;
+import io.weir.cli.console.CommandFailedException;
+import io.weir.cli.console.Stop;
+import java.io.PrintWriter;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Runs all processes of Weir in one process until it is stopped. */
+@Command(
+    name = "up",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Run all of Weir in this process until Ctrl-C.",
+      "Starts a real Kafka broker, a real redis-server, the aggregator and one ingest node. Their "
+          + "data are in WEIR_DATA (.weir). If WEIR_KAFKA or WEIR_REDIS is set, that server is used "
+          + "instead. Ports: WEIR_HTTP_PORT 8080, WEIR_REPORTS_PORT 8081, WEIR_KAFKA_PORT 9092, "
+          + "WEIR_REDIS_PORT 6379; 0 selects a free port. WEIR_GRPC_PORT also serves Envoy's rate "
+          + "limit service."
+    })
+public final class UpCommand implements Callable<Integer> {
+  @ParentCommand
+  @SuppressWarnings("NullAway.Init") // set by picocli before a command runs
+  private CommandContext weir;
+
+  @Spec
+  @SuppressWarnings("NullAway.Init")
+  private CommandSpec spec;
+
+  @Override
+  public Integer call() throws Exception {
+    PrintWriter out = spec.commandLine().getOut();
+    Stop<LocalWeir> stop =
+        Stop.start(
+            () ->
+                LocalWeir.start(
+                    weir.environment(),
+                    part -> print("starting " + part),
+                    part -> print("stopping " + part)),
+            started -> Stop.LIMIT.plus(started.ingestStop()));
+    LocalWeir local = stop.resource();
+    stop.await(
+        () -> {
+          local.awaitReady();
+          return null;
+        });
+    out.println("check API  " + local.checkUrl() + "/v1/check");
+    local.grpc().ifPresent(address -> out.println("gRPC       " + address));
+    out.println("reports    " + local.reportsUrl() + "/");
+    out.println("Kafka      " + local.kafka());
+    out.println("Redis      " + local.redis());
+    out.println("usage page " + local.reportsUrl() + "/ (open it in a browser)");
+    out.println("weir is ready");
+    out.flush();
+    throw new CommandFailedException(stop.awaitFailure(local::failure));
+  }
+
+  private void print(String line) {
+    PrintWriter out = spec.commandLine().getOut();
+    out.println(line);
+    out.flush();
+  }
+}

@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-package io.weir.cli.verify;
-
-/** Receives the progress of reading a topic. */
-public interface ReadProgress {
-  void step(String what, long done, long total);
-}
