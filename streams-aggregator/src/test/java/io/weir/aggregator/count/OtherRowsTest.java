@@ -22,7 +22,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -370,10 +369,6 @@ final class OtherRowsTest {
 
     assertEquals(2, refused.stored());
     assertEquals(3, refused.set());
-  }
-
-  private byte[] stored() {
-    return Objects.requireNonNull(memory.progress.get(new byte[] {'p'}));
   }
 
   private CallEvent call(String endpoint, long cost) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.chaos;
 
-import io.weir.cli.Bars;
+import io.weir.cli.console.Bars;
 import io.weir.e2e.audit.Outcome;
 import io.weir.e2e.audit.Rounds;
 import java.io.IOException;
