@@ -89,7 +89,7 @@ final class ServersIT {
 
     String message = String.valueOf(refused.getMessage());
     assertTrue(message.contains(folder.toString()), message);
-    assertTrue(message.contains("newer Kafka"), message);
+    assertTrue(message.contains("newer version of Kafka"), message);
   }
 
   @Test
