@@ -342,7 +342,7 @@ public final class YamlTree {
       mappings.add(merged);
     }
     if (!mappings.stream().allMatch(JsonNode::isObject)) {
-      throw refused(part.mark, "<< takes a mapping or a list of mappings");
+      throw refused(part.mark, "the value of << must be a mapping or a list of mappings");
     }
     return mappings;
   }
@@ -360,7 +360,8 @@ public final class YamlTree {
               : "the key " + text + " is not a string; put it in quotation marks");
     }
     if (part.tag.equals(Tag.MERGE) && !text.equals(MERGE_KEY)) {
-      throw refused(part.mark, "only << merges, not " + text);
+      throw refused(
+          part.mark, "the tag !!merge is allowed only for the key <<, but the key is " + text);
     }
     return text;
   }
@@ -397,12 +398,12 @@ public final class YamlTree {
       return NODES.numberNode(Double.parseDouble(text));
     }
     throw refused(
-        mark, "the type " + tag + " is not allowed in a policy file, or does not match its value");
+        mark, "the type " + tag + " is not allowed in this file, or does not match its value");
   }
 
   private static void requireTag(Part open, Tag tag) throws NotYamlException {
     if (!open.tag.equals(tag)) {
-      throw refused(open.mark, "the type " + open.tag + " is not allowed in a policy file");
+      throw refused(open.mark, "the type " + open.tag + " is not allowed in this file");
     }
   }
 

@@ -280,7 +280,7 @@ final class CallReaderTest {
     assertWrong(
         with(tokens, Map.of("WEIR_AUTHZ_API_KEY_HEADER", "X-API-Key")),
         "WEIR_AUTHZ_JWT_JWKS and WEIR_AUTHZ_API_KEY_HEADER are both set; set only one of them, or"
-            + " WEIR_AUTHZ_JWT_MISSING=next, so that the second applies to calls without a token");
+            + " WEIR_AUTHZ_JWT_MISSING=next, so that the second one applies to calls without a token");
     assertWrong(
         with(tokens, Map.of("WEIR_AUTHZ_JWT_MISSING", "next")),
         "WEIR_AUTHZ_JWT_MISSING is next, but neither WEIR_AUTHZ_CLIENT_HEADER nor "

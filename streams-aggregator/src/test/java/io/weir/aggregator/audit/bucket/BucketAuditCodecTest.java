@@ -33,7 +33,7 @@ final class BucketAuditCodecTest {
     String message =
         assertThrows(IllegalStateException.class, () -> BucketAuditCodec.decode(bytes))
             .getMessage();
-    assertEquals("a stored value has version 9, this program reads version 10", message);
+    assertEquals("a stored value has version 9, but this program reads only version 10", message);
   }
 
   @Test
@@ -51,7 +51,7 @@ final class BucketAuditCodecTest {
             1_700_000_060_000_000L,
             1_700_000_064_500_000L,
             1_700_000_050_000L,
-            0);
+            1_700_000_050_000_000L);
 
     assertEquals(expected, BucketAuditCodec.snapshot(bytes(VERSION_10)));
   }
