@@ -328,8 +328,8 @@ final class KafkaCallLogIT {
     CallLogStartException refused = assertThrows(CallLogStartException.class, () -> open(config()));
 
     String message = String.valueOf(refused.getMessage());
-    assertTrue(message.contains("has 4 partitions"), message);
-    assertTrue(message.contains("created for 3"), message);
+    assertTrue(message.contains("must have 3 partitions"), message);
+    assertTrue(message.contains("but has 4"), message);
   }
 
   @Test
