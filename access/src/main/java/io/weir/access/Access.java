@@ -131,8 +131,8 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns a token with the scope check for requests of this process to itself. Only this process
-   * knows the token.
+   * Returns a token with the scope {@code check}, which this process uses for requests to itself.
+   * Only this process knows the token.
    */
   public String ownToken() {
     return ownToken;

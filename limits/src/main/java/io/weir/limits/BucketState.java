@@ -6,7 +6,7 @@ package io.weir.limits;
  * bucket without a stored state is full and has no epoch. Immutable.
  *
  * @param units content of a token bucket in units, negative if the bucket is in debt. For a quota,
- *     the negated number of tokens used, so that a changed capacity applies to the whole period.
+ *     the number of tokens used, negated; a changed capacity then applies to the whole period. From
  *     −2^53 + 1 to 2^53 − 1
  * @param unitsPerToken number of units per token when the content was written. If the number
  *     differs from the limit's, the limit has changed since. 0 for a quota

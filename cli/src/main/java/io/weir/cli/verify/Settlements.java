@@ -39,7 +39,7 @@ final class Settlements implements AutoCloseable {
    * @param units units that it added to the bill
    * @param reason reason of the adjustment that counts it, if its window was closed
    * @param decidedAtEpochMillis when its call was decided
-   * @param place the line that was counted
+   * @param place position of the line that was counted
    * @param id id of its call
    */
   record Settlement(

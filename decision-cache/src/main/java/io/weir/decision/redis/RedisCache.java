@@ -37,7 +37,7 @@ public sealed interface RedisCache extends DecisionCache
 
   /**
    * Returns the reason why a server that replied is not used: its mode, its version, or its
-   * eviction policy. Empty if all servers that replied are used.
+   * eviction policy. Empty if the cache uses every server that replied.
    */
   String refusal();
 

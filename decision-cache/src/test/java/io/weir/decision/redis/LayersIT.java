@@ -38,8 +38,8 @@ import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests checks with several limits, some of which clients share, and concurrent callers. A check
- * charges all buckets or none.
+ * Tests checks with several limits and concurrent callers. Clients share some of the limits. A
+ * check charges all buckets or none.
  */
 class LayersIT {
   private static final int THREADS = 64;

@@ -187,7 +187,7 @@ public final class RouteTemplates {
     return form.get(0);
   }
 
-  /** Returns a text whose characters represent the UTF-8 bytes of the given text. */
+  /** Returns a text with one character for each UTF-8 byte of the given text. */
   private static String bytes(String text) {
     return new String(text.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);
   }

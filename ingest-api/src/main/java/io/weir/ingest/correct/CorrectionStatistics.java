@@ -122,7 +122,7 @@ public final class CorrectionStatistics {
     gauge(
         registry,
         "weir.corrections.waiting",
-        "records read to which the cache has not replied",
+        "records that were read, but that the cache has not answered yet",
         CorrectionStatistics::waiting);
     gauge(
         registry,
@@ -182,7 +182,7 @@ public final class CorrectionStatistics {
     return Objects.requireNonNull(outcomes.get(kind));
   }
 
-  /** Returns the number of records read to which the cache has not replied. */
+  /** Returns the number of records that were read, but that the cache has not answered yet. */
   int waiting() {
     return waiting;
   }

@@ -184,7 +184,7 @@ final class AdminRoute {
     return new Made(existing, body);
   }
 
-  /** Makes a change, and answers with it and with the entry after it. */
+  /** Makes a change. The answer contains the change and the changed entry. */
   void change(Context context, PolicyKey key, PolicyEditor.Change change) throws RefusedException {
     Made made = make(context, key, change);
     if (made.entry() != null) {

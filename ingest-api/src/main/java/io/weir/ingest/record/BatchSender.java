@@ -241,7 +241,7 @@ final class BatchSender {
   }
 
   /**
-   * Sends a heartbeat to every partition without unacknowledged lines that has no heartbeat in
+   * Sends a heartbeat to each partition that has no unacknowledged lines and no heartbeat in
    * flight.
    *
    * @param advancedEpochMillis the low watermark, determined before this call. A partition gets no

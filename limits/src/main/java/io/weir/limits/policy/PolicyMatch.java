@@ -15,8 +15,8 @@ import java.util.Map;
  * @param endpoint patterns of the endpoint, in which {@code {name}} also matches one segment of a
  *     path
  * @param meter patterns of the meter
- * @param ip networks, at least one of which must contain the caller's address; a call without an
- *     address does not match
+ * @param ip networks; at least one must contain the caller's address; a call without an address
+ *     does not match
  * @param attributes patterns of each attribute's value, by the attribute's name; a call that lacks
  *     an attribute does not match
  */

@@ -41,7 +41,7 @@ public interface CountOutput extends AuditOutput {
   void quarantine(byte[] value, int line, String reason);
 
   /**
-   * Writes that a replay has counted refused lines. A repeated replay writes this again.
+   * Writes that a replay has counted refused lines. If the replay runs again, it writes this again.
    *
    * @param replay the record in which the lines were refused
    * @param lines the numbers of the lines in that record, ascending; empty if the whole record was

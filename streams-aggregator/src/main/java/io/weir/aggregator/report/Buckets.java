@@ -29,7 +29,7 @@ sealed interface Buckets {
   /** Buckets of one month in the time zone. */
   record Month() implements Buckets {}
 
-  /** One bucket for the whole report. */
+  /** A single bucket, which covers the whole report. */
   record Total() implements Buckets {}
 
   /**

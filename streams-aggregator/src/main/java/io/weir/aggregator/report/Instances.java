@@ -37,7 +37,7 @@ public final class Instances {
     this.self = self;
   }
 
-  /** Returns the partitions that this process counts or of which it has a copy. */
+  /** Returns the partitions that this process counts or has a copy of. */
   public Set<Integer> here() {
     Set<Integer> here = counted();
     here.addAll(partitions(ThreadMetadata::standbyTasks));

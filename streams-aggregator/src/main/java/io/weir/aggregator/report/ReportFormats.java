@@ -17,7 +17,7 @@ final class ReportFormats {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /**
-   * Characters because of which a field must be quoted. In some locales, semicolons separate cells
+   * A field with one of these characters must be quoted. In some locales, semicolons separate cells
    * because the comma is the decimal separator.
    */
   private static final String QUOTED = ",;|\t\r\n\"";

@@ -204,8 +204,8 @@ public final class TableStore implements AutoCloseable {
   }
 
   /**
-   * Returns the failure because of which the folder must be opened again. Returns null if the
-   * folder can be used.
+   * Returns the failure that requires the folder to be opened again. Returns null if the folder can
+   * be used.
    */
   public @Nullable TableException failure() {
     return failure;

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.weir.servers.testing.TestKafka;
 import io.weir.servers.testing.TestRedis;
+import io.weir.testing.Await;
 import io.weir.testing.FullSuite;
 import io.weir.topics.catalog.TopicAdmin;
 import io.weir.topics.kafka.KafkaConnection;
@@ -103,7 +104,7 @@ final class StoppedAtBoundaryIT {
         long boundary = nextBoundary();
         callRounds(node, LIMIT + 2);
         node.kill();
-        sleepUntil(boundary);
+        Await.until("the boundary has passed", () -> System.currentTimeMillis() > boundary);
         kafka.restart();
         node = WeirProcess.start(folder, environment, "ingest");
         callRounds(node, LIMIT + 2);
@@ -170,10 +171,6 @@ final class StoppedAtBoundaryIT {
     while (System.currentTimeMillis() <= boundary) {
       callRounds(node, 1);
     }
-  }
-
-  private static void sleepUntil(long boundary) throws InterruptedException {
-    Thread.sleep(Math.max(0, boundary + 1 - System.currentTimeMillis()));
   }
 
   /** Makes a call of each client, several times. */

@@ -264,10 +264,10 @@ final class StampComparison {
 
   /**
    * Records the distance from full before a charge that arrived after newer records. It is the
-   * distance in the charge's stamp, adjusted by the current error of the cache. A positive error
-   * may be a later debt. If the cache has applied a correction since, the error was different. The
-   * distance is then computed from the current true time, without the later charges (simulation,
-   * seed 1069498).
+   * distance in the charge's stamp, adjusted by the current error of the cache. The error may be
+   * positive because the bucket went into debt later. If the cache has applied a correction since,
+   * the error was different. The distance is then computed from the current true time, without the
+   * later charges (simulation, seed 1069498).
    */
   private void noteHeadroomThen(Stamp stamp, BucketLimit ownLimit, long costTokens, long at) {
     TimeToFull time = account.timeToFull();
