@@ -39,6 +39,9 @@ final class NameCheck {
   /** Session timeout of earlier versions of Weir, which could not be configured. */
   private static final Duration FORMER_SESSION = Duration.ofSeconds(20);
 
+  /** Maximum wait for a group that never becomes stable, in session timeouts with their margin. */
+  private static final int MAX_WAITS = 4;
+
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private NameCheck() {}
@@ -101,7 +104,8 @@ final class NameCheck {
    * happens if the consumer has abandoned the request and the broker processes it later
    * (KAFKA-20983). No process keeps the member of that request alive, so Kafka removes it at the
    * session timeout. The session begins again when a rebalance ends, so this method waits for the
-   * session timeout after the last rebalance. It returns false if Kafka does not answer.
+   * session timeout after the last rebalance, but not longer than {@value #MAX_WAITS} such times.
+   * It returns false if Kafka does not answer.
    */
   static boolean isTaken(StreamsSettings settings) {
     String thread = Thread.currentThread().getName();
@@ -109,7 +113,8 @@ final class NameCheck {
     long timeoutNanos = longestSession(settings).plus(MARGIN).toNanos();
     boolean isThere = false;
     try (Admin admin = connect(settings)) {
-      long rebalancedNanos = System.nanoTime();
+      long startNanos = System.nanoTime();
+      long rebalancedNanos = startNanos;
       do {
         LockSupport.parkNanos(PAUSE_NANOS);
         try {
@@ -127,7 +132,9 @@ final class NameCheck {
               unanswered);
           isThere = false;
         }
-      } while (isThere && System.nanoTime() - rebalancedNanos < timeoutNanos);
+      } while (isThere
+          && System.nanoTime() - rebalancedNanos < timeoutNanos
+          && System.nanoTime() - startNanos < MAX_WAITS * timeoutNanos);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }

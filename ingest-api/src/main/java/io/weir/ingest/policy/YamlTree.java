@@ -75,6 +75,12 @@ public final class YamlTree {
    */
   private static final int MAX_SHARED_VALUES = 1_000;
 
+  /**
+   * Maximum number of different mappings that are shared. The hash codes of similar mappings
+   * collide, so that many of them take long to find.
+   */
+  private static final int MAX_SHARED = 10_000;
+
   private final Parser parser;
   private final CoreSchema schema = new CoreSchema();
 
@@ -329,7 +335,8 @@ public final class YamlTree {
     if (values > MAX_SHARED_VALUES) {
       return mapping;
     }
-    JsonNode known = shared.putIfAbsent(mapping, mapping);
+    JsonNode known =
+        shared.size() < MAX_SHARED ? shared.putIfAbsent(mapping, mapping) : shared.get(mapping);
     return known == null ? mapping : known;
   }
 

@@ -167,7 +167,12 @@ public final class PolicyFollower implements AutoCloseable {
     PolicyFollower follower = new PolicyFollower(kafka, node, folder, file, clock);
     follower.thread.start();
     boolean hasOther = file != null || PolicySnapshot.exists(folder);
-    if (!follower.awaitFirst(hasOther ? START_TIMEOUT : LONG_START_TIMEOUT, hasOther)) {
+    boolean isRead = follower.awaitFirst(hasOther ? START_TIMEOUT : LONG_START_TIMEOUT, hasOther);
+    if (!isRead && hasOther && file == null && follower.snapshot() == null) {
+      // a damaged snapshot is none
+      isRead = follower.awaitFirst(LONG_START_TIMEOUT, false);
+    }
+    if (!isRead) {
       InForce stopgap = null;
       PolicySnapshot snapshot = follower.snapshot();
       if (snapshot != null) {
