@@ -6,16 +6,18 @@ import com.netflix.concurrency.limits.limit.Gradient2Limit;
 import com.netflix.concurrency.limits.limit.WindowedLimit;
 
 /**
- * A limit on concurrent calls that adapts to their latency. It falls while calls take longer than
- * over the last minutes, because they then wait for each other. It rises otherwise. Thread-safe.
+ * A bound on concurrent calls that adapts to their latency. The bound falls while calls take longer
+ * than the average of the last minutes, because such calls wait for each other. Otherwise it rises.
+ * Thread-safe.
  *
- * @see <a href="https://github.com/Netflix/concurrency-limits">concurrency-limits</a>; this is its
- *     Gradient2 algorithm
+ * @see <a href="https://github.com/Netflix/concurrency-limits">concurrency-limits</a>, whose
+ *     Gradient2 algorithm this class uses
  */
 final class AdaptiveBound {
-  /** Bound before any measurement; also the minimum. */
+  /** The bound before any measurement; a smaller maximum replaces it. */
   static final int INITIAL = 200;
 
+  /** Minimum of the bound; a smaller maximum replaces it. */
   static final int LEAST = 50;
 
   private final Limit limit;

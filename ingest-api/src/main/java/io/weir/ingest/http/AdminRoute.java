@@ -30,8 +30,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The common part of the operators' routes: access control, preconditions of changes, and answers
- * to changes. Thread-safe.
+ * The code that all routes of operators share: access control, preconditions of changes, and
+ * responses to changes. Thread-safe.
  */
 final class AdminRoute {
   /** The person who makes a change, in free text. */
@@ -63,7 +63,7 @@ final class AdminRoute {
     this.hosts = admin.hosts();
   }
 
-  /** Thrown to answer with a problem instead. */
+  /** Thrown when a request is refused; contains the problem for the response. */
   static final class Refused extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -100,7 +100,7 @@ final class AdminRoute {
       throw new Refused(Routes.CHECK_API.missing(context.req().getRequestURI()));
     }
     if (hasTokens) {
-      return; // the request has a token with the scope, which no web page knows
+      return; // the request has a token with the scope, and no web page knows such a token
     }
     boolean isOpen = access == AdminAccess.ANY;
     String why =
@@ -117,7 +117,10 @@ final class AdminRoute {
     }
   }
 
-  /** Refuses a body of another type: a web page may send one without a CORS preflight request. */
+  /**
+   * Refuses a body of another type than JSON. Without this rule, a web page could send a change
+   * without a CORS preflight request.
+   */
   private static void requireJson(Context context) throws Refused {
     if (RequestBody.of(context).length > 0 && !isJson(context.header("Content-Type"))) {
       throw new Refused(
@@ -160,14 +163,14 @@ final class AdminRoute {
    * A change and its result.
    *
    * @param entry the entry after the change; null if it no longer exists
-   * @param body members of the answer to every change
+   * @param body the members that the response to every change contains
    */
   record Made(@Nullable PolicyEntry entry, ObjectNode body) {}
 
   /**
    * Makes a change, and waits until it is in force on this node.
    *
-   * @return the result, with the body of the answer
+   * @return the result, with the body of the response
    */
   Made make(Context context, PolicyKey key, PolicyEditor.Change change) throws RefusedException {
     PolicyEditor.Outcome outcome = policies.editor().change(changedBy(context), TIMEOUT, change);
@@ -184,7 +187,7 @@ final class AdminRoute {
     return new Made(existing, body);
   }
 
-  /** Makes a change. The answer contains the change and the changed entry. */
+  /** Makes a change. The response contains the change and the changed entry. */
   void change(Context context, PolicyKey key, PolicyEditor.Change change) throws RefusedException {
     Made made = make(context, key, change);
     if (made.entry() != null) {
@@ -208,7 +211,10 @@ final class AdminRoute {
     return '"' + Long.toString(entry.version()) + '"';
   }
 
-  /** Returns the version of the entry that the caller has seen (RFC 9110 §13.1). */
+  /**
+   * Returns the version of the entry that the caller has read, from a precondition (RFC 9110
+   * §13.1).
+   */
   static long seen(Context context) throws Refused {
     List<String> match = Collections.list(context.req().getHeaders("If-Match"));
     List<String> noneMatch = Collections.list(context.req().getHeaders("If-None-Match"));

@@ -8,9 +8,9 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides whether to admit a call, before any work is done for it. Refuses a call if too many calls
- * are in progress, or if calls wait long for a thread and the call is in the {@link
- * QueueDelayShedder share} to shed. An admitted call that needs a thread is {@link #queue queued},
+ * Decides whether to admit a call, before any other work for the call. Refuses a call if too many
+ * calls are in progress. Also refuses the {@link QueueDelayShedder share} of calls to shed while
+ * calls wait too long for a thread. An admitted call that needs a thread is {@link #queue queued},
  * and {@link #begin begins} when a thread runs it. Every admitted call ends with {@link #end}.
  * Thread-safe.
  */
@@ -22,15 +22,16 @@ final class Admission {
   private final DoubleSupplier random;
   private final AtomicInteger underWay = new AtomicInteger();
 
-  /** The calls in progress whose number is compared with the adaptive bound. */
+  /** Number of calls in progress that the adaptive bound limits. */
   private final AtomicInteger measured = new AtomicInteger();
 
   /**
    * Creates an admission.
    *
    * @param maxCallsUnderWay maximum number of calls in progress, at least 1
-   * @param bound adapts to the calls' latency, up to that maximum; null if the bound is fixed
-   * @param share sheds by queue delay; null to disable that
+   * @param bound the bound that adapts to the latency of calls, up to that maximum; null if the
+   *     bound is fixed
+   * @param share computes the share to shed because of queue delay; null to disable such shedding
    * @param nanos the clock of {@code share}
    * @param random returns numbers from 0 (inclusive) to 1 (exclusive)
    */
@@ -52,8 +53,8 @@ final class Admission {
   }
 
   /**
-   * Creates an admission that uses the system's clock. If {@code targetNanos} is 0, it never sheds
-   * by queue delay.
+   * Creates an admission that uses the system's clock. If {@code targetNanos} is 0, it does not
+   * shed because of queue delay.
    */
   static Admission of(int maxCallsUnderWay, boolean adaptive, long targetNanos) {
     return new Admission(
@@ -67,8 +68,8 @@ final class Admission {
   /**
    * Requests admission of a call.
    *
-   * @return null if the call is admitted; {@link #end} must then follow. Otherwise the reason why
-   *     it is shed
+   * @return null if the call is admitted; the caller must then call {@link #end}. Otherwise the
+   *     reason why the call is shed
    */
   HttpStatistics.@Nullable Shed tryAdmit() {
     long now = nanos.getAsLong();
@@ -86,11 +87,11 @@ final class Admission {
   }
 
   /**
-   * Requests admission of a call whose latency counts for the adaptive bound, as {@link #tryAdmit}
-   * does.
+   * Requests admission of a call, like {@link #tryAdmit}. The latency of the call changes the
+   * adaptive bound.
    *
-   * @return null if the call is admitted; {@link #end(long)} must then follow. Otherwise the reason
-   *     why it is shed
+   * @return null if the call is admitted; the caller must then call {@link #end(long)}. Otherwise
+   *     the reason why the call is shed
    */
   HttpStatistics.@Nullable Shed tryAdmitMeasured() {
     if (bound == null) {
@@ -133,8 +134,8 @@ final class Admission {
   }
 
   /**
-   * Records how long answers waited for the thread that writes them; there are several such
-   * threads.
+   * Records how long responses waited for the thread that writes them. There are several such
+   * threads, each with a queue.
    */
   void waited(Object queue, long waitNanos) {
     if (share != null) {

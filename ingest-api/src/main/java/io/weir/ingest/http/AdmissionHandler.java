@@ -23,15 +23,15 @@ import org.eclipse.jetty.util.NanoTime;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The handler in front of the routes. It reads a request's body without occupying a thread, admits
- * or sheds the call, and only then assigns a thread to it, if its route needs one. Requests for
- * health and metrics do not queue with the calls. Health requests are always admitted, because they
- * cost almost nothing. Metrics requests have a separate bound, so that scrapes cannot displace
- * calls.
+ * The handler in front of the routes. It reads the body of a request without occupying a thread,
+ * and admits or sheds the call. Then it assigns a thread to the call, if the route needs one.
+ * Requests for health and metrics do not queue with the calls. Health requests are always admitted,
+ * because they cost almost nothing. Metrics requests have a separate bound, so that scrapes cannot
+ * displace calls.
  *
  * <p>It runs on the thread that reads the connections and never blocks it (Jetty's {@code
- * NON_BLOCKING}). So a call is shed before it waits, at a fraction of the cost of serving it. The
- * wait for a thread can be measured, because it begins here.
+ * NON_BLOCKING}). So a call is shed before it waits, which costs a fraction of serving it. The wait
+ * for a thread begins here, so this class can measure it.
  */
 final class AdmissionHandler extends Handler.Wrapper {
   /** The request attribute that holds the body of a request for the servlet. */
@@ -42,34 +42,36 @@ final class AdmissionHandler extends Handler.Wrapper {
   static final String METRICS = "/metrics";
 
   /**
-   * Maximum number of concurrent scrapes: enough for a few scrapers; a scrape costs as much as many
-   * calls.
+   * Maximum number of concurrent scrapes. It is low, because a scrape costs as much as many calls.
    */
   private static final int MAX_SCRAPES = 4;
 
   /**
-   * Size above which a body is processed on its own thread, because parsing it may take as long as
-   * many calls. Bodies of calls have some hundred bytes.
+   * Maximum size of a body that the connection's thread processes. Larger bodies get a thread,
+   * because parsing them may take as long as many calls. Bodies of calls have some hundred bytes.
    */
   private static final int MAX_BYTES_WITHOUT_THREAD = 8 * 1024;
 
   /** Maximum number of concurrent batches of checks; each body may have 1 MiB. */
   private static final int MAX_BATCHES = 64;
 
-  /** The retry times of shed callers are spread over this many seconds. */
+  /**
+   * Maximum retry time of a shed call in seconds. The retry times are random, so that callers do
+   * not return at the same time.
+   */
   private static final int MAX_RETRY_AFTER_SECONDS = 3;
 
   /**
-   * A shed request closes its connection if its number on the connection is a multiple of this. So
-   * a pipelining sender cannot occupy the reading thread, and a load balancer may choose another
-   * node.
+   * Weir closes the connection of a shed request whose number on the connection is a multiple of
+   * this. So a pipelining sender cannot occupy the reading thread, and a load balancer may choose
+   * another node.
    */
   private static final long REQUESTS_PER_CONNECTION = 64;
 
   /**
-   * Header fields hidden from the servlet. With the first, the servlet would treat a request as one
-   * with another method, so that following a link could settle a call. With the others it would
-   * look for a WebSocket, which no route supports.
+   * Header fields that are hidden from the servlet. With the first field, the servlet would process
+   * a request as if it had another method, so that a link could settle a call. With the other
+   * fields, the servlet would open a WebSocket, which no route supports.
    */
   private static final Set<String> HIDDEN =
       Set.of("X-HTTP-Method-Override", "Upgrade", "Sec-WebSocket-Key", "Sec-WebSocket-Version");
@@ -188,8 +190,8 @@ final class AdmissionHandler extends Handler.Wrapper {
           callback,
           Problem.of(ProblemReason.STOPPING, "the node is stopping" + NOTHING_DONE));
     } catch (RuntimeException | Error failed) {
-      // the server would end the request without its callback, and the request's place would stay
-      // occupied
+      // the server would end the request without its callback, so that the request's place would
+      // stay occupied
       callback.failed(failed);
     }
   }
@@ -197,7 +199,8 @@ final class AdmissionHandler extends Handler.Wrapper {
   /**
    * Passes the request to the servlet.
    *
-   * @param complete receives the length of the answer when only writing it remains
+   * @param complete receives the length of the response when the response is complete but not yet
+   *     written
    */
   private void route(Request request, Response response, Callback callback, LongConsumer complete) {
     WholeAnswer answer = new WholeAnswer(request, response, callback, complete);
@@ -227,9 +230,9 @@ final class AdmissionHandler extends Handler.Wrapper {
   }
 
   /**
-   * The place that a request occupies until its answer is complete. If the answer cannot be written
-   * at once, because its caller has not read earlier answers, it is {@link UnreadAnswers unread}
-   * from then on.
+   * The place that a request occupies until its response is complete. A complete response is {@link
+   * UnreadAnswers unread} while it cannot be written, because the caller has not read earlier
+   * responses.
    */
   private final class Place implements UnreadAnswers.Answer {
     private final EndPoint connection;
@@ -249,9 +252,10 @@ final class AdmissionHandler extends Handler.Wrapper {
     }
 
     /**
-     * Frees the place. May be called after the server has received, or even written, the answer.
+     * Frees the place. The server may already have received or written the response.
      *
-     * @param parts returns when the connection last accepted a part, as {@link System#nanoTime}
+     * @param parts returns the time at which the connection last accepted a part, as {@link
+     *     System#nanoTime}
      */
     void answerIsComplete(long length, LongSupplier parts) {
       if (stage.get() != Stage.HELD) {
@@ -297,9 +301,9 @@ final class AdmissionHandler extends Handler.Wrapper {
   private enum Stage {
     /** The request is in progress. */
     HELD,
-    /** The answer is complete but not written; the place is free. */
+    /** The response is complete but not written; the place is free. */
     UNREAD,
-    /** The answer was written, or never will be. */
+    /** The response was written, or cannot be written. */
     WRITTEN
   }
 
@@ -359,7 +363,7 @@ final class AdmissionHandler extends Handler.Wrapper {
           });
     }
 
-    /** Returns null if the call, or the batch, is admitted; otherwise why it is shed. */
+    /** Returns the reason why the call or batch is shed; null if it is admitted. */
     private HttpStatistics.@Nullable Shed admit(boolean onThread) {
       if (batch && batches.incrementAndGet() > MAX_BATCHES) {
         batches.decrementAndGet();
@@ -388,7 +392,7 @@ final class AdmissionHandler extends Handler.Wrapper {
 
     private void leave(boolean onThread, long admittedNanos) {
       if (onThread) {
-        // the durations of batches and settlements differ too much to adapt the bound
+        // the durations of batches and settlements vary too much for the adaptive bound
         admission.end();
         onThreads.decrementAndGet();
       } else {
@@ -413,7 +417,8 @@ final class AdmissionHandler extends Handler.Wrapper {
       }
       Problem problem = Problem.of(ProblemReason.OVERLOADED, detail(reason) + NOTHING_DONE);
       if (AuthzDialect.readsNoBodies(request.getHttpURI().getPath())) {
-        // nginx would close the connection and open another one to the overloaded node
+        // after a body, nginx would close the connection and open another one to the overloaded
+        // node
         ProblemWriter.writeWithoutBody(response, callback, problem);
       } else {
         ProblemWriter.write(response, callback, problem);

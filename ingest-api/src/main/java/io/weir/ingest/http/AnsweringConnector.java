@@ -11,7 +11,7 @@ import org.eclipse.jetty.server.ConnectionFactory;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 
-/** A connector that lets the thread that reads a connection also answer on it. Thread-safe. */
+/** A connector whose connections can write responses on the thread that reads them. Thread-safe. */
 final class AnsweringConnector extends ServerConnector {
   private final SelectorTasks.Waited waited;
   private final Map<ManagedSelector, SelectorTasks> tasks = new ConcurrentHashMap<>();
@@ -20,7 +20,7 @@ final class AnsweringConnector extends ServerConnector {
    * Creates a connector.
    *
    * @param protocols HTTP/1.1, over TLS or not
-   * @param waited receives the time that answers wait for their selector
+   * @param waited receives the time that responses wait for the selector's thread
    */
   AnsweringConnector(Server server, ConnectionFactory[] protocols, SelectorTasks.Waited waited) {
     super(server, protocols);

@@ -14,7 +14,7 @@ final class AnsweringEndPoint extends SocketChannelEndPoint {
   private final SelectorTasks tasks;
 
   /**
-   * Creates the end of a connection.
+   * Creates the server's end of a connection.
    *
    * @param tasks the tasks of the selector
    */
@@ -29,8 +29,8 @@ final class AnsweringEndPoint extends SocketChannelEndPoint {
   }
 
   /**
-   * Runs a task soon, on the thread that reads the request's connection; immediately if that thread
-   * is unknown.
+   * Queues a task for the thread that reads the request's connection. Runs the task immediately if
+   * that thread is unknown.
    */
   static void execute(Request request, Runnable task) {
     EndPoint connection = request.getConnectionMetaData().getConnection().getEndPoint();

@@ -22,8 +22,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The routes by which operators create, list and revoke the API keys of a client. Only the answer
- * to the request that creates a key contains the key. Thread-safe.
+ * The routes with which operators create, list and revoke the API keys of a client. Only the
+ * response to the creation of a key contains the key. Thread-safe.
  */
 final class ApiKeyRoutes {
   /** A slash in the client's name must be percent-encoded here. */
@@ -40,8 +40,9 @@ final class ApiKeyRoutes {
   }
 
   /**
-   * Registers the routes. Must precede the routes of clients: a client's name may contain slashes,
-   * so a request here could otherwise match a client called {@code NAME/keys}.
+   * Registers the routes. Must be called before the routes of clients are registered. A client's
+   * name may contain slashes, so a request for keys could otherwise match a client named {@code
+   * NAME/keys}.
    */
   void register(JavalinConfig config) {
     config.routes.get(KEYS, context -> admin.answer(context, this::list));
@@ -121,8 +122,8 @@ final class ApiKeyRoutes {
   }
 
   /**
-   * Refuses a key that is already expired; a value that is not a time is refused with the other
-   * fields.
+   * Refuses a key that has already expired. Accepts a value that is not a time; the check of the
+   * other fields refuses it.
    */
   private static void requireFuture(JsonNode expiresAt) throws AdminRoute.Refused {
     try {

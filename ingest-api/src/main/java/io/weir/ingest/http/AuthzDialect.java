@@ -6,14 +6,17 @@ import java.util.Objects;
 import org.eclipse.jetty.server.Request;
 import org.jspecify.annotations.Nullable;
 
-/** How a kind of gateway describes a caller's request, and how it treats answers. */
+/**
+ * A protocol of forward auth: how a kind of gateway describes a caller's request, and which
+ * responses it accepts.
+ */
 enum AuthzDialect {
   /** Any gateway that can set two configurable header fields. */
   PLAIN("/v1/authz/plain", "X-Weir-Method", "X-Weir-Path"),
 
   /**
-   * nginx' {@code auth_request}, which accepts only 2xx, 401 and 403, and does not read bodies: a
-   * body makes it close the connection.
+   * nginx' {@code auth_request}. It accepts only 2xx, 401 and 403, and closes the connection after
+   * a response with a body.
    */
   NGINX("/v1/authz/nginx", "X-Original-Method", "X-Original-URI"),
 
@@ -48,7 +51,7 @@ enum AuthzDialect {
     return null;
   }
 
-  /** Returns the path of the route, or the prefix of its requests' paths. */
+  /** Returns the path of the route; for Envoy, the prefix of the paths of its requests. */
   String path() {
     return path;
   }
@@ -59,7 +62,7 @@ enum AuthzDialect {
     return dialect != null && dialect.knowsForbiddenOnly();
   }
 
-  /** Returns whether the gateway treats answers other than 2xx, 401 and 403 as errors. */
+  /** Returns whether the gateway treats responses other than 2xx, 401 and 403 as errors. */
   boolean knowsForbiddenOnly() {
     return this == NGINX;
   }

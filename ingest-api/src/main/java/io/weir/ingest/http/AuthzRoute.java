@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The routes {@code /v1/authz/…}: forward auth for gateways. The call is read from header fields,
- * then decided and recorded as by {@link CheckRoute}. Thread-safe.
+ * The routes {@code /v1/authz/…} for forward auth by gateways. A route reads the call from header
+ * fields, and then decides and records it like {@link CheckRoute}. Thread-safe.
  */
 final class AuthzRoute {
   /** The status that a gateway should return for a denied call, if it receives only 403. */
@@ -33,7 +33,7 @@ final class AuthzRoute {
   /**
    * Creates a route.
    *
-   * @param callers identifies the client of a call by its token; null if tokens are not checked
+   * @param callers identifies the client of a call by its JWT; null if JWTs are not checked
    */
   AuthzRoute(
       CheckGate gate,

@@ -12,9 +12,9 @@ import java.util.Iterator;
 import java.util.List;
 
 /**
- * The route {@code POST /v1/check/batch}: up to 1,000 checks in one request. Each is decided by
- * itself and has its own status; the decided ones are recorded together. A batch that is repeated
- * with the same ids is counted once. Thread-safe.
+ * The route {@code POST /v1/check/batch} for up to 1,000 checks in one request. Each check is
+ * decided separately and has its own status. The decided checks are recorded together. If a caller
+ * repeats a batch with the same ids, its calls are counted once. Thread-safe.
  */
 final class BatchRoute {
   static final String PATH = "/v1/check/batch";

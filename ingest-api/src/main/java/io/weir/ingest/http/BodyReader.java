@@ -19,12 +19,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class BodyReader implements Invocable.Task {
   /**
-   * Maximum number of bytes of an oversized body that are read and discarded, so that its sender
-   * can read the answer.
+   * Maximum number of bytes of an oversized body that are read and discarded, so that the sender
+   * can read the response.
    */
   private static final int MAX_DISCARDED_BYTES = 1024 * 1024;
 
-  /** Initial buffer size for the body of a usual check that arrives in pieces. */
+  /** Initial buffer size for a body that arrives in pieces; sufficient for a typical check. */
   private static final int FIRST_CAPACITY_BYTES = 256;
 
   private static final byte[] NOTHING = {};
@@ -52,7 +52,7 @@ final class BodyReader implements Invocable.Task {
      */
     void refused(Problem problem, boolean rest);
 
-    /** The memory for incomplete bodies is exhausted. */
+    /** The bound on the bytes of all incomplete bodies is reached. */
     void noMemory();
 
     /** The body did not arrive in time. */
@@ -155,8 +155,8 @@ final class BodyReader implements Invocable.Task {
   }
 
   /**
-   * Returns the capacity to allocate. The first piece is usually the whole body; later pieces
-   * double the buffer.
+   * Returns the capacity to allocate. The first piece is usually the complete body. For later
+   * pieces the buffer doubles.
    */
   private int capacity(int needed) {
     if (bytes.length == 0) {

@@ -44,8 +44,8 @@ final class CallerCheck {
   /**
    * Identifies the client of a call, immediately or later; does not block.
    *
-   * @param then receives the call or its refusal, or the fault that prevented identification, on
-   *     the thread that reads the connection
+   * @param then receives the call, its refusal, or the exception that prevented the identification;
+   *     runs on the thread that reads the connection
    */
   void identify(
       Exchange exchange,

@@ -53,7 +53,8 @@ public final class CheckApi implements AutoCloseable {
   static final Problem FAILED = Problem.of(ProblemReason.INTERNAL_ERROR, "see the node's log");
 
   /**
-   * Maximum time to wait for calls in progress: the longest time that a call may wait for Kafka.
+   * Maximum time that a stop waits for calls in progress, equal to the maximum time that a call
+   * waits for Kafka.
    */
   private static final Duration FINISH_LIMIT = Duration.ofSeconds(5);
 
@@ -89,17 +90,18 @@ public final class CheckApi implements AutoCloseable {
   /**
    * The components that the routes use.
    *
-   * @param cache its health is part of readiness answers
-   * @param log its health is part of readiness answers; the node is ready only while it is healthy
-   * @param corrections returns the health of the corrections; does not affect readiness
+   * @param cache the cache, whose health is part of readiness responses
+   * @param log the log, whose health is part of readiness responses; the node is ready only while
+   *     the log is healthy
+   * @param corrections returns the health of the corrections, which does not affect readiness
    * @param isStarted whether the node has completed its start; it is not ready before
    * @param metrics returns the metrics in the Prometheus text format
    * @param policies the node's policies, and the access rules for reading and changing them; null
-   *     for no such routes
+   *     to omit these routes
    * @param events the rules that convert usage events
    * @param access the tokens and scopes that each route requires
    * @param tls the TLS configuration of the port; null for no TLS
-   * @param traces decides which checks are traced
+   * @param traces selects the checks to trace
    */
   public record Parts(
       CheckGate gate,
@@ -118,10 +120,10 @@ public final class CheckApi implements AutoCloseable {
   /**
    * Policies that may be read and changed over HTTP, and the permitted origins.
    *
-   * @param access permitted origins of requests without tokens
-   * @param hosts further host names, in lower case, whose web pages may send requests, in addition
-   *     to addresses; only for {@link AdminAccess#ANY}
-   * @param hasTokens whether operators have tokens; if so, requests may come from everywhere
+   * @param access the permitted origins of requests without tokens
+   * @param hosts host names, in lower case, whose web pages may send requests, in addition to
+   *     numeric addresses; used only for {@link AdminAccess#ANY}
+   * @param hasTokens whether operators have tokens; if so, requests from any origin are permitted
    */
   public record PolicyAdmin(
       PolicyFollower follower, AdminAccess access, Set<String> hosts, boolean hasTokens) {
@@ -221,8 +223,7 @@ public final class CheckApi implements AutoCloseable {
   }
 
   /**
-   * Starts the server with the caller's own threads for calls, or with the server's threads if
-   * null.
+   * Starts the server. Calls run on the given threads, or on the server's threads if null.
    */
   static CheckApi start(
       Parts parts,
@@ -282,7 +283,7 @@ public final class CheckApi implements AutoCloseable {
 
   private void metrics(Context context) {
     if (!AdmissionHandler.METRICS.equals(context.req().getRequestURI())) {
-      // an alternative spelling of the path, for which the bound on scrapes was not applied
+      // the path is an alternative spelling, for which the bound on scrapes was not applied
       answer(context, Routes.CHECK_API.missing(context.path()));
       return;
     }
@@ -329,7 +330,7 @@ public final class CheckApi implements AutoCloseable {
     void handle(Exchange exchange) throws JsonBody.Invalid;
   }
 
-  /** Adapts a route, and answers its faults. */
+  /** Adapts a route, and answers requests whose route throws. */
   private final class Direct implements AdmissionHandler.DirectRoute {
     private final boolean occupiesThread;
     private final @Nullable String tracedPath;
@@ -387,8 +388,8 @@ public final class CheckApi implements AutoCloseable {
   }
 
   /**
-   * Refuses a request whose path the servlet maps to a route that is served without the servlet.
-   * The path is an alternative spelling, for which that route's bounds were not applied.
+   * Refuses an alternative spelling of a path that is served without the servlet. Only the servlet
+   * accepts the spelling, so the bounds of the route were not applied.
    */
   private static void refuseAlternativePath(Context context) {
     answer(context, Routes.CHECK_API.missing(context.req().getRequestURI()));
@@ -432,8 +433,8 @@ public final class CheckApi implements AutoCloseable {
   }
 
   private boolean isReady(CallLog.Health logHealth, boolean starting) {
-    // policies can decide calls without the cache, so after the start only the log affects
-    // readiness
+    // after the start only the log affects readiness, because policies can decide calls without the
+    // cache
     return logHealth.ok() && !starting && !stopping;
   }
 
@@ -453,8 +454,8 @@ public final class CheckApi implements AutoCloseable {
   }
 
   /**
-   * Answers readiness with "stopping", so that traffic moves to other nodes. Calls are still
-   * served.
+   * Reports the node as not ready ("stopping"), so that traffic moves to other nodes. The node
+   * still answers calls.
    */
   public void beginStop() {
     stopping = true;
@@ -465,13 +466,13 @@ public final class CheckApi implements AutoCloseable {
     turningAway = true;
   }
 
-  /** Waits at most a few seconds for the calls in progress, then stops the server. */
+  /** Waits at most a few seconds for the calls in progress, and then stops the server. */
   @Override
   public void close() {
     close(FINISH_LIMIT);
   }
 
-  /** Waits for the calls in progress, at most for the given time, then stops the server. */
+  /** Waits for the calls in progress for at most the given time, and then stops the server. */
   void close(Duration finishLimit) {
     stopping = true;
     turningAway = true;

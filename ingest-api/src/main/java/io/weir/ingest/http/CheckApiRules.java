@@ -11,8 +11,8 @@ import org.eclipse.jetty.server.Request;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The scopes of the check API's routes. Every unlisted route needs the operator scope. Stateless
- * and thread-safe.
+ * The scopes that the routes of the check API require. A route that is not listed requires the
+ * operator scope. Stateless and thread-safe.
  */
 final class CheckApiRules implements AccessHandler.Rules {
   private static final Set<String> OF_EVERYBODY = Set.of("/health/live", "/health/ready");
@@ -44,13 +44,16 @@ final class CheckApiRules implements AccessHandler.Rules {
     return AdmissionHandler.METRICS.equals(path) ? Scope.REPORT : Scope.ADMIN;
   }
 
-  /** Returns true for forward auth, where dot segments belong to the caller's path. */
+  /**
+   * Returns true for forward auth, because its paths contain the caller's path, which may have dot
+   * segments.
+   */
   @Override
   public boolean readsAnyPath(Request request) {
     return AuthzDialect.of(request.getHttpURI().getPath()) != null;
   }
 
-  /** Returns false: no route here limits a token to clients; usage is read elsewhere. */
+  /** Returns false, because no route of this API restricts a token to some clients. */
   @Override
   public boolean looksAtClients(Request request) {
     return false;

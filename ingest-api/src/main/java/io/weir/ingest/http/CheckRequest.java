@@ -24,15 +24,15 @@ final class CheckRequest {
   private static final String KNOWN =
       "client, api_key, endpoint, meter, cost, id, ip and attributes";
 
-  /** Maximum number of attributes of a call; bounds the time that matching takes. */
+  /** Maximum number of attributes of a call. It bounds the duration of matching. */
   static final int MAX_ATTRIBUTES = 64;
 
-  /** Maximum length of an attribute's value; also bounds the time that matching takes. */
+  /** Maximum number of characters of an attribute's value. It bounds the duration of matching. */
   static final int MAX_ATTRIBUTE_CHARS = 1_024;
 
   /**
-   * Maximum length of an API key; keys that Weir creates have 48 bytes, imported ones may be
-   * longer.
+   * Maximum length of an API key in bytes. Keys that Weir creates have 48 bytes; imported keys may
+   * be longer.
    */
   static final int MAX_API_KEY_BYTES = 1_024;
 
@@ -42,7 +42,7 @@ final class CheckRequest {
     return JsonBody.read(body, json -> readMembers(json, unknown));
   }
 
-  /** Reads the body of a batch: an array of bodies of checks. */
+  /** Reads the body of a batch, an array of checks. */
   static List<JsonBody.Element<CallRequest>> readBatch(byte[] body, UnknownMembers unknown)
       throws Invalid {
     return JsonBody.readArray(body, 1, CallLog.MAX_CALLS, json -> readMembers(json, unknown));
@@ -94,7 +94,7 @@ final class CheckRequest {
     return id;
   }
 
-  /** Reads a key and keeps only its hash; no problem repeats any part of the key. */
+  /** Reads an API key, and returns its hash. No problem contains any part of the key. */
   private static ApiKeyHash apiKey(JsonParser json, JsonToken value, String member)
       throws IOException, Invalid {
     String key = JsonBody.text(json, value, member);

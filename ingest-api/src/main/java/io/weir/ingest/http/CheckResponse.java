@@ -22,8 +22,8 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Converts the outcome of a call to a status and a body. Only this class maps outcomes to status
- * codes.
+ * Converts the outcome of a call to the status and body of the response. Only this class maps
+ * outcomes to status codes.
  */
 final class CheckResponse {
   private static final JsonFactory JSON =
@@ -111,8 +111,8 @@ final class CheckResponse {
   }
 
   /**
-   * Writes one outcome of a batch into an open object: the body of a check, plus the status and the
-   * position that a check has as header fields.
+   * Writes one outcome of a batch into an open object. The object has the members of a check's
+   * response, and the status and position, which a single check has outside the body.
    */
   static void writeOutcome(JsonGenerator json, CheckOutcome outcome) throws IOException {
     Problem problem = problem(outcome);
@@ -166,7 +166,7 @@ final class CheckResponse {
     json.writeEndArray();
   }
 
-  /** Writes how long an admitted call must wait, if a queue policy decided it. */
+  /** Writes the delay of an allowed call, if a queue policy set one. */
   private static void writeDelay(JsonGenerator json, CheckOutcome.Decided decided)
       throws IOException {
     long longestMicros = -1;
@@ -185,10 +185,10 @@ final class CheckResponse {
     }
   }
 
-  /** Writes the token that renews and releases the slots, and the time for which they are held. */
+  /** Writes the slot token and the duration of the lease. */
   static void writeSlot(JsonGenerator json, SlotToken token, long leaseMicros) throws IOException {
     json.writeStringField("slot", token.text());
-    // rounded down, so that the caller renews early rather than late
+    // rounded down, so that the caller renews before the lease expires
     json.writeNumberField("slot_expires_ms", leaseMicros / MICROS_PER_MILLI);
   }
 
@@ -231,7 +231,7 @@ final class CheckResponse {
         : "not enough tokens";
   }
 
-  /** Returns why a decided call was refused. */
+  /** Returns the reason of the denial of a call. */
   static ProblemReason reason(CheckOutcome.Decided decided) {
     CheckOutcome.Denial denial = decided.denial();
     return denial == null ? ProblemReason.POLICY_FAILS_CLOSED : reason(decided, denial);
@@ -255,8 +255,8 @@ final class CheckResponse {
   }
 
   /**
-   * Returns whether a policy that denies every call denied this one. Every cost exceeds a capacity
-   * of 0, so other denials are not searched.
+   * Returns whether a policy that denies every call denied this call. Such a policy has capacity 0,
+   * so a denial for another reason needs no search.
    */
   private static boolean isBlocked(CheckOutcome.Decided decided, CheckOutcome.Denial denial) {
     return denial.costExceedsCapacity()

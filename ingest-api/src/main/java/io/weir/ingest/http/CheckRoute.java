@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
 final class CheckRoute {
   static final String PATH = "/v1/check";
 
-  /** The challenge in a 401 answer. */
+  /** The challenge of a 401 response. */
   static final String CHALLENGE = "ApiKey";
 
   private static final Logger LOG = LoggerFactory.getLogger(CheckRoute.class);
@@ -67,7 +67,10 @@ final class CheckRoute {
     }
   }
 
-  /** Returns the problem of an undecided call, and writes the corresponding header fields. */
+  /**
+   * Returns the problem of a call that was not decided or not recorded, and writes the
+   * corresponding header fields.
+   */
   static Problem refusal(Exchange exchange, CheckOutcome outcome) {
     if (outcome instanceof CheckOutcome.NotKept notKept) {
       LOG.debug("call not kept: {}", notKept.refused());
@@ -76,7 +79,7 @@ final class CheckRoute {
       exchange.fields().put(HttpHeader.RETRY_AFTER, AdmissionHandler.retryAfterSeconds());
     }
     if (outcome == CheckOutcome.KeyRefused.INSTANCE) {
-      // a 401 answer must have a challenge (RFC 9110 §15.5.2)
+      // a 401 response must have a challenge (RFC 9110 §15.5.2)
       exchange.fields().put(HttpHeader.WWW_AUTHENTICATE, CHALLENGE);
     }
     return Objects.requireNonNull(CheckResponse.problem(outcome));

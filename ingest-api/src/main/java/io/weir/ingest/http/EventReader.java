@@ -30,8 +30,8 @@ import org.eclipse.jetty.http.HttpFields;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads CloudEvents 1.0 in the three modes of its HTTP binding, through the CNCF's SDK, and
- * extracts the usage. Thread-safe.
+ * Reads CloudEvents 1.0 in the three modes of the HTTP binding with the CNCF's SDK, and extracts
+ * the usage. Thread-safe.
  */
 final class EventReader {
   private static final String ATTRIBUTE = "ce-";
@@ -73,7 +73,7 @@ final class EventReader {
     return usage(event, nowEpochMillis);
   }
 
-  /** Returns the object at the parser's position, and leaves the parser at the object's end. */
+  /** Returns the object at the parser's position, and moves the parser to the end of the object. */
   private static JsonNode tree(JsonParser json) throws IOException {
     try (TokenBuffer tokens = new TokenBuffer(json, null)) {
       tokens.copyCurrentStructure(json);

@@ -39,7 +39,7 @@ final class EventsRoute {
   private static final String ANY_STRUCTURED = "application/cloudevents";
   private static final String SPEC_VERSION = "ce-specversion";
 
-  /** Maximum number of refused events that one answer lists. */
+  /** Maximum number of refused events that a response lists. */
   private static final int MAX_ERRORS = 100;
 
   private static final Logger LOG = LoggerFactory.getLogger(EventsRoute.class);
@@ -91,7 +91,8 @@ final class EventsRoute {
   }
 
   /**
-   * Accepts a batch. Events are accepted one by one, and the accepted ones are recorded together.
+   * Accepts a batch. Each event is accepted or refused separately, and the accepted events are
+   * recorded together.
    */
   void batch(Exchange exchange) throws Invalid {
     exchange.requireNoParameters();
@@ -116,7 +117,7 @@ final class EventsRoute {
         taken -> exchange.writeEmpty(HttpStatus.NO_CONTENT_204));
   }
 
-  /** Accepts a batch as OpenMeter does: all events or none. */
+  /** Accepts a batch as OpenMeter does, with all its events or none. */
   void openMeterBatch(Exchange exchange) throws Invalid {
     exchange.requireNoParameters();
     List<Element<Usage>> events = reader.batch(exchange.body(), usage.nowEpochMillis());
@@ -148,12 +149,12 @@ final class EventsRoute {
     }
   }
 
-  /** Answers when events are recorded. */
+  /** Answers a request when its events are recorded. */
   private interface Answering {
     /**
      * Answers.
      *
-     * @param taken one durable result for each event with a quantity, in order
+     * @param taken the results of the events with a quantity, in order; all are durable
      */
     void answer(List<Recorded> taken);
   }

@@ -24,9 +24,10 @@ import org.eclipse.jetty.util.NanoTime;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request with its complete body, and its answer, on a route that is served without the servlet.
- * Answered once, by {@link #write} or {@link #refuse}, immediately or {@link #later}. Neither waits
- * for the caller to read. May be passed between threads; only one thread may use it at a time.
+ * A request with its complete body, and the response, on a route that is served without the
+ * servlet. The route responds once, with {@link #write} or {@link #refuse}, immediately or {@link
+ * #later}. These methods do not wait until the caller reads. May be passed between threads; only
+ * one thread may use it at a time.
  */
 final class Exchange {
   private static final HttpField JSON =
@@ -34,7 +35,7 @@ final class Exchange {
   private static final HttpField PROBLEM =
       new PreEncodedHttpField(HttpHeader.CONTENT_TYPE, Problem.MEDIA_TYPE);
 
-  /** Retry time in an answer 503; our dependencies recover within seconds. */
+  /** Retry time of a 503 response, because Redis and Kafka usually recover within seconds. */
   static final String RETRY_AFTER_UNAVAILABLE_SECONDS = "1";
 
   private static final int PART_BYTES = 32 * 1024;
@@ -47,14 +48,15 @@ final class Exchange {
   private volatile long progressNanos = NanoTime.now();
   private @Nullable RequestTrace trace;
 
-  /** Receives the notice that an exchange has its answer, which only remains to be written. */
+  /** Called when the response of an exchange is complete but may not yet be written. */
   interface Answered {
     /**
-     * Called once, even if the answer has already been written.
+     * Called once, even if the response has already been written.
      *
-     * @param bytes length of the answer's body; 0 for a problem, which has some hundred bytes
-     * @param progressNanos returns when the connection last accepted a part of the body, as {@link
-     *     System#nanoTime}
+     * @param bytes length of the response's body; 0 for a problem, although it has some hundred
+     *     bytes
+     * @param progressNanos returns the time at which the connection last accepted a part of the
+     *     body, as {@link System#nanoTime}
      */
     void answered(long bytes, LongSupplier progressNanos);
   }
@@ -62,7 +64,7 @@ final class Exchange {
   /**
    * Creates an unanswered exchange.
    *
-   * @param callback completed when the answer is written, or cannot be written
+   * @param callback completed when the response is written, or cannot be written
    * @param body the complete body of the request; not copied
    */
   Exchange(Request request, Response response, Callback callback, byte[] body, Answered answered) {
@@ -82,7 +84,7 @@ final class Exchange {
   }
 
   /**
-   * Sets the trace of the request; the answer ends the trace.
+   * Sets the trace of the request. The response ends the trace.
    *
    * @param ofRequest null if the request is not traced
    */
@@ -131,17 +133,17 @@ final class Exchange {
     return new JsonBody.Invalid(Problem.ofField(ProblemReason.INVALID_PARAMETER, parameter, rule));
   }
 
-  /** Returns the header fields of the answer. */
+  /** Returns the header fields of the response. */
   HttpFields.Mutable fields() {
     return response.getHeaders();
   }
 
-  /** Answers with a JSON body; a problem document unless the status is 200. */
+  /** Responds with a JSON body. The body is a problem document unless the status is 200. */
   void write(int status, byte[] json) {
     write(status, status == HttpStatus.OK_200 ? JSON : PROBLEM, json);
   }
 
-  /** Answers with a JSON body that is not a problem document, whatever the status. */
+  /** Responds with a JSON body that is not a problem document, for any status. */
   void writeJson(int status, byte[] json) {
     write(status, JSON, json);
   }
@@ -159,7 +161,7 @@ final class Exchange {
     endTrace(status);
   }
 
-  /** Answers with a status and header fields only. */
+  /** Responds with a status and header fields only. */
   void writeEmpty(int status) {
     response.setStatus(status);
     if (status != HttpStatus.NO_CONTENT_204) { // a 204 must not have a length (RFC 9110 §8.6)
@@ -208,14 +210,14 @@ final class Exchange {
     }
   }
 
-  /** Answers with a problem; a 503 gets a Retry-After field unless the answer has one. */
+  /** Responds with a problem. Adds a Retry-After field to a 503 response unless it has one. */
   void refuse(Problem problem) {
     ProblemWriter.write(response, callback, problem);
     answered.answered(0, () -> progressNanos);
     endTrace(problem.status());
   }
 
-  /** Answers as {@link #refuse} does, with header fields only. */
+  /** Responds like {@link #refuse}, with header fields only. */
   void refuseWithoutBody(Problem problem) {
     ProblemWriter.writeWithoutBody(response, callback, problem);
     answered.answered(0, () -> progressNanos);
@@ -223,7 +225,7 @@ final class Exchange {
   }
 
   /**
-   * Runs a task that answers, soon, on the thread that reads the connection. Writing there wakes no
+   * Queues a task for the thread that reads the connection, where writing the response wakes no
    * other thread. The task must not block.
    */
   void later(Runnable answering) {

@@ -11,7 +11,7 @@ import io.weir.ingest.policy.log.PolicyFollower;
 import io.weir.limits.ZoneData;
 import org.jspecify.annotations.Nullable;
 
-/** The body of a readiness answer: the health of each component, with details. */
+/** Builds the body of a readiness response: the health of each component, with details. */
 final class HealthBody {
   private static final ObjectMapper JSON = new ObjectMapper();
 

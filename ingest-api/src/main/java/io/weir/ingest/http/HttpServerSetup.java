@@ -17,13 +17,12 @@ import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Configures the server below the routes: its connector, its bounds and its {@link
- * AdmissionHandler}.
+ * Configures the HTTP server: its connector, its bounds and its {@link AdmissionHandler}.
  */
 final class HttpServerSetup {
   /**
-   * Maximum time for which a request may wait until a byte can be read or written. No thread waits
-   * meanwhile.
+   * Maximum time for which a request waits until a byte can be read or written. No thread is
+   * blocked during this time.
    */
   private static final Duration STALLED = Duration.ofSeconds(15);
 
@@ -34,12 +33,12 @@ final class HttpServerSetup {
   private static final int ACCEPT_QUEUE = 1_024;
 
   /**
-   * Size of the kernel's send buffer of a connection, which a caller that does not read occupies.
-   * It holds one answer, except that of a large batch.
+   * Size in bytes of the kernel's send buffer of a connection. Any response fits, except that of a
+   * large batch. A caller that does not read occupies this memory.
    */
   private static final int SEND_BUFFER_BYTES = 128 * 1024;
 
-  /** The threads of calls without virtual threads, plus some for everything else. */
+  /** Maximum number of platform threads: those of calls, and some for other work. */
   private static final int MAX_THREADS = HttpSettings.MAX_CALLS_ON_PLATFORM_THREADS + 50;
 
   private static final int MIN_THREADS = 8;
@@ -101,9 +100,9 @@ final class HttpServerSetup {
   }
 
   /**
-   * Sets the server's threads and returns the threads of the calls. Virtual threads, where
-   * available, also read the connections: platform threads there would reduce the throughput by a
-   * fifth.
+   * Sets the server's threads, and returns the threads of the calls. Virtual threads, where
+   * available, also read the connections. With platform threads for reading, the throughput would
+   * be a fifth lower.
    */
   private static Executor threads(JavalinConfig config, HttpSettings settings) {
     if (settings.virtualThreads()) {

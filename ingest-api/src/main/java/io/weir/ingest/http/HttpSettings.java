@@ -12,21 +12,20 @@ import java.time.Duration;
  * @param host the address to bind
  * @param port the port; 0 for any free port
  * @param virtualThreads whether requests run on virtual threads; the JVM must support them
- * @param maxCallsUnderWay maximum number of calls accepted and not yet answered, 1 to {@value
- *     #MAX_CALLS_UNDER_WAY}
+ * @param maxCallsUnderWay maximum number of calls in progress, 1 to {@value #MAX_CALLS_UNDER_WAY}
  * @param adaptiveBound whether the bound on calls in progress adapts to their latency, up to {@code
  *     maxCallsUnderWay}
  * @param queueDelayTarget wait for a thread above which calls are shed, 0 to 10 s; 0 disables
  *     shedding by delay
  * @param maxConnections maximum number of open connections, 1 to {@value #MAX_CONNECTIONS}; further
  *     connections wait to be accepted
- * @param keepAlive idle timeout of a connection, 1 s to 1 h; should exceed that of load balancers,
- *     which could otherwise send a call on a connection that is being closed
- * @param maxUnreadBytes maximum number of bytes of answers that callers have not yet read, see
- *     {@link UnreadAnswers}; 0 for an eighth of the heap, at least 64 MiB
+ * @param keepAlive idle timeout of a connection, 1 s to 1 h; should exceed the idle timeout of load
+ *     balancers, which could otherwise send a call on a connection that Weir closes
+ * @param maxUnreadBytes maximum number of bytes of responses that callers have not yet read (see
+ *     {@link UnreadAnswers}); 0 for an eighth of the heap, at least 64 MiB
  * @param unknownMembers the treatment of bodies with unknown members
  * @param limitHeaders the header fields that report limits to callers
- * @param authz how calls are read from a gateway's header fields
+ * @param authz the rules that derive calls from a gateway's header fields
  * @param rateLimits the settings of Envoy's rate limit service
  */
 public record HttpSettings(
@@ -44,11 +43,11 @@ public record HttpSettings(
     AuthzSettings authz,
     RateLimitSettings rateLimits) {
   /**
-   * Default of {@code maxCallsUnderWay}. By Little's law N = λ·W. At 20,000 calls a second, more
-   * than the measured maximum of a node on two cores, 400 calls are in progress if each waits 20 ms
-   * for Redis. If each is {@code acked} and waits 100 ms for Kafka, 2,000 are. At that rate 2,000
-   * calls are 0.1 s of work. While Kafka is unavailable, each {@code acked} call waits 5 s and
-   * fails whatever the bound; this bound keeps the number of waiting calls small.
+   * Default of {@code maxCallsUnderWay}, derived from Little's law N = λ·W. A rate of 20,000 calls
+   * a second is more than the measured maximum of a node on two cores. At this rate 400 calls are
+   * in progress if each waits 20 ms for Redis, or 2,000 if each waits 100 ms for Kafka ({@code
+   * acked}). While Kafka is unavailable, each {@code acked} call waits 5 s and fails, whatever the
+   * bound is. A low bound keeps the number of waiting calls small.
    */
   public static final int DEFAULT_CALLS_UNDER_WAY = 2_000;
 
@@ -56,15 +55,15 @@ public record HttpSettings(
   public static final int MAX_CALLS_UNDER_WAY = 100_000;
 
   /**
-   * Maximum number of batches, settlements and large bodies in progress without virtual threads:
-   * each occupies one of the 250 threads. The other threads read connections and serve health and
+   * Maximum number of batches, settlements and large bodies in progress without virtual threads.
+   * Each occupies one of the 250 threads. The other threads read connections and serve health and
    * metrics.
    */
   public static final int MAX_CALLS_ON_PLATFORM_THREADS = 200;
 
   /**
-   * Default of {@code queueDelayTarget}: disabled. In every comparison the bound on calls in
-   * progress alone served more calls in time (tools/benchmarks/README.md).
+   * Default of {@code queueDelayTarget}, which disables shedding by delay. In every benchmark the
+   * bound on calls in progress alone served more calls in time (tools/benchmarks/README.md).
    */
   public static final Duration DEFAULT_QUEUE_DELAY_TARGET = Duration.ZERO;
 
@@ -165,8 +164,8 @@ public record HttpSettings(
   }
 
   /**
-   * Returns the bound on calls in progress that occupy a thread, for the configured kind of
-   * threads.
+   * Returns the maximum number of calls in progress that occupy a thread, for the configured kind
+   * of threads.
    */
   int callsOnThreads() {
     return virtualThreads

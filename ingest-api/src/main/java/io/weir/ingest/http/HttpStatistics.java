@@ -22,13 +22,13 @@ import org.jspecify.annotations.Nullable;
 
 /** Metrics of the check API's server: refused requests, and load. Thread-safe. */
 public final class HttpStatistics {
-  /** The reason why a call was shed, that is, answered 503 before any processing. */
+  /** The reason why a request was shed, which means answered with 503 before any processing. */
   enum Shed {
     /** The bound on calls in progress was reached. */
     CALLS_UNDER_WAY,
     /** Calls waited too long for a thread. */
     QUEUE_DELAY,
-    /** Calls waited too long for a thread. */
+    /** The bound on the bytes of incomplete bodies was reached. */
     BODIES,
     /** The bound on batches of checks in progress was reached. */
     BATCHES,
@@ -42,7 +42,7 @@ public final class HttpStatistics {
     HEADERS,
     /** The body. */
     BODY,
-    /** The answer, which the caller did not read. */
+    /** The response, which the caller did not read. */
     ANSWER
   }
 

@@ -10,7 +10,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.eclipse.jetty.io.Connection;
 
-/** The requests with incomplete bodies, and the memory that these occupy. Thread-safe. */
+/** The requests with incomplete bodies, and the memory that these bodies occupy. Thread-safe. */
 final class IncompleteBodies implements SlowHeads.Bodies {
   /**
    * Maximum number of bytes of all incomplete bodies. Without this bound, ten thousand connections
@@ -50,7 +50,7 @@ final class IncompleteBodies implements SlowHeads.Bodies {
     }
   }
 
-  /** Ends the requests that began before the given time, each with 408. */
+  /** Ends the requests that began before the given time with 408. */
   @Override
   public void endThoseBefore(long beginNanos) {
     for (BodyReader reader : readers) {
@@ -60,7 +60,7 @@ final class IncompleteBodies implements SlowHeads.Bodies {
     }
   }
 
-  /** Ends all requests, and all that begin to wait from now on, with 503. */
+  /** Ends all requests with 503, and also each request that begins to wait later. */
   void stop() {
     stopping = true;
     readers.forEach(BodyReader::stop);

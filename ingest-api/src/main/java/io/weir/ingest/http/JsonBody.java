@@ -21,8 +21,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a body that is one JSON object, or an array of objects. Describes the error in any other
- * body in its own words, not in those of the parser.
+ * Reads a body that is one JSON object or an array of objects. For any other body, it throws an
+ * exception with its own description of the error, instead of the parser's.
  */
 final class JsonBody {
   private static final int MAX_NESTING = 32;
@@ -32,11 +32,12 @@ final class JsonBody {
 
   private static final JsonFactory JSON =
       JsonFactory.builder()
-          // each virtual thread serves one request, so buffers per thread would never be reused
+          // each virtual thread serves one request, so a buffer per thread would never be reused
           .recyclerPool(JsonRecyclerPools.sharedConcurrentDequePool())
-          // callers choose the names; the JVM would keep interned ones forever
+          // callers choose the names, and the JVM would keep interned names forever
           .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
-          // the billed client must not depend on which of two equal members a reader takes
+          // the billed client must not depend on which of two members with the same name a reader
+          // uses
           .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
           .streamReadConstraints(
               StreamReadConstraints.builder().maxNestingDepth(MAX_NESTING).build())
@@ -44,7 +45,7 @@ final class JsonBody {
 
   private JsonBody() {}
 
-  /** Thrown if the route does not accept the body. */
+  /** Thrown when the route does not accept a request. */
   static final class Invalid extends Exception {
     private static final long serialVersionUID = 1L;
     private final transient Problem problem;
@@ -68,7 +69,10 @@ final class JsonBody {
     }
   }
 
-  /** Reads the members of an object; the caller enters and leaves the object. */
+  /**
+   * Reads the members of an object. The caller of this interface reads the start and end of the
+   * object.
+   */
   interface Members<T> {
     T read(JsonParser json) throws IOException, Invalid;
   }
@@ -93,14 +97,14 @@ final class JsonBody {
   /**
    * One element of an array.
    *
-   * @param value the parsed value; null if the route does not accept the element
-   * @param problem the reason for not accepting it; null if it is accepted
+   * @param value the parsed value; null if the element is invalid
+   * @param problem the problem of the element; null if it is valid
    */
   record Element<T>(@Nullable T value, @Nullable Problem problem) {}
 
   /**
-   * Reads a body that is an array of objects. An element that is not accepted is replaced by its
-   * problem. A body that is not a JSON array of objects is refused as a whole.
+   * Reads a body that is an array of objects. An invalid element is replaced by its problem. A body
+   * that is not a JSON array of objects is refused completely.
    *
    * @param min minimum number of elements, 0 or 1
    * @param max maximum number of elements
@@ -182,7 +186,7 @@ final class JsonBody {
     }
   }
 
-  /** Reads a body from its first token, the parser's current one, to its end. */
+  /** Reads a complete body and checks that nothing follows its value. */
   private static <T> T read(byte[] body, Shape shape, Members<T> whole) throws Invalid {
     if (!Utf8.isText(body)) {
       throw shape.refused("it holds bytes that are not UTF-8 text");
@@ -225,12 +229,12 @@ final class JsonBody {
         : "it is not JSON at line " + at.getLineNr() + ", column " + at.getColumnNr();
   }
 
-  /** Returns a received text as problems show it: truncated if it is long. */
+  /** Returns a received text as problems show it, truncated if it is long. */
   static String shown(String name) {
     if (name.length() <= SHOWN_CHARS) {
       return name;
     }
-    // a surrogate pair is shown completely or not at all
+    // the truncation must not divide a surrogate pair
     int end =
         Character.isHighSurrogate(name.charAt(SHOWN_CHARS - 1)) ? SHOWN_CHARS - 1 : SHOWN_CHARS;
     return name.substring(0, end) + "...";

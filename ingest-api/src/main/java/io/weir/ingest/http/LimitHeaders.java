@@ -25,10 +25,10 @@ public record LimitHeaders(Set<Form> forms, Duration retryJitter) {
   /** The variable with the maximum random delay. */
   public static final String RETRY_JITTER = "WEIR_RETRY_AFTER_JITTER";
 
-  /** Upper bound of {@code retryJitter}. */
+  /** Maximum of {@code retryJitter}. */
   public static final Duration MAX_RETRY_JITTER = Duration.ofHours(1);
 
-  /** The fields of the draft, and no random delay. */
+  /** The fields of the newest draft, and no random delay. */
   public static final LimitHeaders DEFAULT =
       new LimitHeaders(EnumSet.of(Form.DRAFT_11), Duration.ZERO);
 
@@ -90,7 +90,7 @@ public record LimitHeaders(Set<Form> forms, Duration retryJitter) {
   /**
    * Reads the settings.
    *
-   * @throws InvalidSettingException if a variable is wrong; the message names it
+   * @throws InvalidSettingException if a variable is invalid; the message names the variable
    */
   public static LimitHeaders of(Settings settings) {
     EnumSet<Form> forms = EnumSet.noneOf(Form.class);

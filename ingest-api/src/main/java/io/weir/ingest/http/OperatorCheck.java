@@ -28,7 +28,10 @@ final class OperatorCheck {
 
   private OperatorCheck() {}
 
-  /** Returns why a request may not come from an operator; null if it comes from one. */
+  /**
+   * Returns the reason why a request may not come from an operator; null if it comes from an
+   * operator.
+   */
   static @Nullable String whyNot(Context context) {
     String from = context.req().getRemoteAddr();
     if (!isLoopback(from)) {
@@ -42,7 +45,10 @@ final class OperatorCheck {
     return whyNotOfThisMachine(context.header("Origin"), context.header("Host"));
   }
 
-  /** Returns why a request from this machine may come from a web page; null if it does not. */
+  /**
+   * Returns the reason why a request from this machine may come from a web page; null if it does
+   * not.
+   */
   static @Nullable String whyNotOfThisMachine(@Nullable String origin, @Nullable String host) {
     if (host == null) {
       return "the request has no Host field";
@@ -54,9 +60,10 @@ final class OperatorCheck {
   }
 
   /**
-   * Returns why a request that may come from everywhere is not an operator's; null if it may be. A
-   * proxy lets an operator's browser through, and any web page can make that browser send a POST.
-   * Pages of the node's own host, as the browser or a proxy reports it, are permitted.
+   * Returns the reason why a request may come from a web page of another host; null if it does not.
+   * Used if requests from any origin are permitted. A proxy admits an operator's browser, and any
+   * web page can make that browser send a POST. Pages of the node's own host, as the browser or a
+   * proxy reports it, are permitted.
    *
    * @param names host names of the node, in lower case, in addition to its addresses
    */

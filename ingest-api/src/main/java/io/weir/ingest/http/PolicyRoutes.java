@@ -19,9 +19,9 @@ import java.time.Instant;
 import java.util.Locale;
 
 /**
- * The routes by which operators read and change policies, settings of clients, and the switch for
- * all policies. A change is answered when it is in force on this node; other nodes follow within a
- * second. Thread-safe.
+ * The routes with which operators read and change policies, settings of clients, and the switch for
+ * all policies. The response to a change follows when the change is in force on this node. Other
+ * nodes follow within a second. Thread-safe.
  */
 final class PolicyRoutes {
   static final String POLICIES = "/v1/policies";
@@ -50,7 +50,7 @@ final class PolicyRoutes {
     config.routes.put(SWITCH, context -> admin.answer(context, this::putSwitch));
   }
 
-  /** Registers the routes that are the same for every kind. */
+  /** Registers the routes that every kind of entry has. */
   private void register(JavalinConfig config, String path, PolicyKey.Kind kind) {
     config.routes.get(
         path,

@@ -19,11 +19,14 @@ import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * Writes problem documents for requests that reach no route: requests that the server itself
- * refuses (header too large, malformed), and requests that are not admitted. Never blocks.
+ * Writes problem documents for requests that reach no route. Such a request is not admitted, or the
+ * server refuses it because it is malformed or its header is too large. Never blocks.
  */
 final class ProblemWriter implements Request.Handler {
-  /** Field of every answer: an answer holds for one moment, and no HTTP cache may store it. */
+  /**
+   * The field of every response that prevents HTTP caches from storing it, because a response is
+   * valid for only a moment.
+   */
   static final HttpField NOT_STORED = new PreEncodedHttpField(HttpHeader.CACHE_CONTROL, "no-store");
 
   @Override
@@ -31,7 +34,9 @@ final class ProblemWriter implements Request.Handler {
     return InvocationType.NON_BLOCKING;
   }
 
-  /** Answers a request that the server refused; the server has set the status and the reason. */
+  /**
+   * Responds to a request that the server refused. The server has set the status and the reason.
+   */
   @Override
   public boolean handle(Request request, Response response, Callback callback) {
     int status = response.getStatus();
@@ -56,13 +61,13 @@ final class ProblemWriter implements Request.Handler {
     return HttpStatus.getMessage(status);
   }
 
-  /** Writes the answer and closes the connection. */
+  /** Writes the response and closes the connection. */
   static void writeAndClose(Response response, Callback callback, Problem problem) {
     response.getHeaders().put(HttpHeader.CONNECTION, HttpHeaderValue.CLOSE);
     write(response, callback, problem);
   }
 
-  /** Writes the answer; a 503 gets a Retry-After field unless the answer has one. */
+  /** Writes the response. Adds a Retry-After field to a 503 response unless it has one. */
   static void write(Response response, Callback callback, Problem problem) {
     byte[] body = problem.toJson();
     writeStatus(response, problem);
@@ -71,7 +76,10 @@ final class ProblemWriter implements Request.Handler {
     response.write(true, ByteBuffer.wrap(body), callback);
   }
 
-  /** Writes the answer as {@link #write} does, but gives the reason in a field, without a body. */
+  /**
+   * Writes the response like {@link #write}, but without a body and with the reason in a header
+   * field.
+   */
   static void writeWithoutBody(Response response, Callback callback, Problem problem) {
     writeStatus(response, problem);
     response.getHeaders().put(AuthzRoute.REASON, problem.reason().word());
@@ -89,7 +97,7 @@ final class ProblemWriter implements Request.Handler {
     response.getHeaders().put(NOT_STORED);
   }
 
-  /** Returns a complete HTTP/1.1 message, for a request that was never read. */
+  /** Returns a complete HTTP/1.1 response, for a request that the server did not read. */
   static byte[] message(Problem problem) {
     byte[] body = problem.toJson();
     String head =

@@ -5,57 +5,57 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Computes the share of calls to shed from the time that admitted calls wait for a thread. Pure:
- * every method receives the time, in nanoseconds of a monotonic clock. Thread-safe.
+ * Computes the share of calls to shed from the time that admitted calls wait for a thread. It reads
+ * no clock: callers pass the time, in nanoseconds of a monotonic clock. Thread-safe.
  *
- * <p>An admitted call is {@link #queued}, then {@link #begun} when a thread runs it. Once per
- * {@linkplain #INTERVAL_NANOS interval} the share is computed again:
+ * <p>An admitted call is {@link #queued}, and {@link #begun} when a thread runs it. The share is
+ * computed again in each {@linkplain #INTERVAL_NANOS interval}:
  *
  * <ul>
- *   <li>The <i>delay</i> of an interval is the shortest wait of a call that began in it or, if none
- *       began, the wait of a call that still waits. Of several queues the longest delay counts. The
- *       minimum, not the mean: a queue that is empty for a moment is only a burst; one that is
- *       never empty is a standing queue (CoDel [1]).
- *   <li>If the delay exceeds the target in two consecutive intervals, the share grows with the
- *       excess and with the growth of the delay. A delay that grows by d seconds per second shows
- *       by how much the calls exceed the capacity (a proportional-integral controller, as in PIE
- *       [2]).
+ * <li>The <i>delay</i> of an interval is the shortest wait of the calls that began in it. If no
+ * call began, it is the wait of a call that still waits. If there are several queues, the longest
+ * delay applies. The minimum distinguishes a burst, which leaves the queue empty for a moment, from
+ * a standing queue, which is never empty (CoDel [1]).
+ * <li>If the delay exceeds the target in two consecutive intervals, the share grows in proportion
+ * to the excess and to the growth of the delay. The growth of the delay in seconds per second shows
+ * by how much the calls exceed the capacity (a proportional-integral controller, as in PIE [2]).
  *   <li>If the delay does not exceed the target, the share shrinks by the same rule, and by another
  *       twentieth of itself if the delay is below half the target.
  * </ul>
  *
  * <p>Example: a target of 10 ms, delays of 60 ms and then 160 ms: the share grows by 2 × 0.1 s + 2
- * × 0.15 s × 0.1 = 0.23. After a further interval without a delay it is 0.95 of that or less.
+ * × 0.15 s × 0.1 = 0.23. After a further interval without a delay, the share is at most 0.95 ×
+ * 0.23.
  *
  * <p>[1] K. Nichols, V. Jacobson, Controlled Delay Active Queue Management, RFC 8289. [2] R. Pan et
- * al., Proportional Integral Controller Enhanced, RFC 8033. The gains differ, because senders there
- * slow down by themselves, and here they do not.
+ * al., Proportional Integral Controller Enhanced, RFC 8033. The gains differ from those of PIE,
+ * because TCP senders slow down by themselves, and callers of Weir do not.
  */
 final class QueueDelayShedder {
   /**
-   * How often the share is computed: several round trips of a call, and a tenth of a wait that a
-   * caller notices.
+   * Length of an interval. It covers several round trips of a call, and is a tenth of a wait that a
+   * person notices.
    */
   static final long INTERVAL_NANOS = 100_000_000;
 
   /**
-   * Maximum share of calls that are shed. Some calls are always served, so that callers make
-   * progress whatever their number, and a falling delay is noticed.
+   * Maximum share of calls that are shed. The other calls are always served, so that callers make
+   * progress and this class measures a falling delay.
    */
   static final double MAX_SHARE = 0.95;
 
-  /** How much the share grows for each second by which the delay has grown. */
+  /** Growth of the share per second of growth of the delay. */
   private static final double GAIN_GROWTH = 2;
 
-  /** How much the share grows in a second for each second by which the delay exceeds the target. */
+  /** Growth of the share in a second, per second by which the delay exceeds the target. */
   private static final double GAIN_EXCESS = 2;
 
   private static final double DECAY = 0.95;
 
-  /** A share below this counts as zero. */
+  /** A smaller share is set to zero. */
   private static final double LEAST_SHARE = 0.01;
 
-  /** After this many intervals of decay even the largest share has become zero. */
+  /** Number of intervals in which even the largest share decays to zero. */
   private static final long INTERVALS_OF_DECAY = 90;
 
   private static final double NANOS_PER_SECOND = 1e9;
@@ -67,7 +67,7 @@ final class QueueDelayShedder {
   private final long targetNanos;
   private long intervalBeganNanos;
 
-  /** The shortest wait in this interval, for each queue in which something waited. */
+  /** The shortest wait in this interval, for each queue with a wait. */
   private final Map<Object, Long> leastWaitsNanos = new HashMap<>();
 
   private long delayNanos;
@@ -75,7 +75,7 @@ final class QueueDelayShedder {
   private double share;
 
   /**
-   * Creates a share that does not shed yet.
+   * Creates a shedder with a share of 0.
    *
    * @param targetNanos wait above which calls are shed, above 0
    * @param nowNanos the current time
@@ -102,9 +102,9 @@ final class QueueDelayShedder {
   }
 
   /**
-   * Records how long answers waited for the thread that writes them.
+   * Records how long responses waited for the thread that writes them.
    *
-   * @param queue identifies the thread among several
+   * @param queue the identity of the thread
    */
   synchronized void waited(Object queue, long waitNanos, long nowNanos) {
     leastWaitsNanos.merge(queue, waitNanos, Math::min);
@@ -135,7 +135,7 @@ final class QueueDelayShedder {
     }
     set(delayOf(elapsedNanos));
     leastWaitsNanos.clear();
-    // intervals without calls, in which no call waited
+    // in intervals without calls, the delay was 0
     long idle = waiting > 0 ? 0 : Math.min(elapsedNanos / INTERVAL_NANOS - 1, INTERVALS_OF_DECAY);
     for (long i = 0; i < idle; i++) {
       set(0);
@@ -144,7 +144,7 @@ final class QueueDelayShedder {
   }
 
   private long delayOf(long elapsedNanos) {
-    // a queue that is empty for a moment says nothing about the others
+    // an empty queue must not hide the delay of another one
     long most = 0;
     for (long leastNanos : leastWaitsNanos.values()) {
       most = Math.max(most, leastNanos);

@@ -14,18 +14,18 @@ import org.jspecify.annotations.Nullable;
  * draft-ietf-httpapi-ratelimit-headers-11, written as lists of structured fields (RFC 9651): {@code
  * "burst";q=100;w=60} and {@code "burst";r=99;t=1}.
  *
- * <p>For a token bucket, the quota {@code q} is its capacity, and the window {@code w} the time
- * from empty to full. Both are rounded up, so that {@code r} never exceeds {@code q}. {@code t} is
- * the time until the bucket gains one token, 0 if it is full. For a quota or a fixed window, {@code
- * w} is the length of the current period and {@code t} the time until its end. For a sliding window
- * or log, {@code w} is its length and {@code t} the time until no call counts any more. If there is
- * a {@code Retry-After}, no {@code t} exceeds it, so that a client may wait for either. A policy
- * that denies every call has no {@code t}.
+ * <p>For a token bucket, the quota {@code q} is the capacity, and the window {@code w} is the time
+ * in which an empty bucket becomes full. Both are rounded up, so that {@code r} never exceeds
+ * {@code q}. {@code t} is the time until the bucket gains one token, 0 if it is full. For a quota
+ * or a fixed window, {@code w} is the length of the current period and {@code t} the time until its
+ * end. For a sliding window or log, {@code w} is its length and {@code t} the time until no earlier
+ * call counts. If there is a {@code Retry-After}, no {@code t} exceeds it, so that a client may
+ * wait for either. A policy that denies every call has no {@code t}.
  */
 final class RateLimitFields {
   private static final long MICROS_PER_SECOND = 1_000_000;
 
-  /** Largest integer of a structured field (RFC 9651 §3.3.1): 15 digits. */
+  /** Largest integer of a structured field, with 15 digits (RFC 9651 §3.3.1). */
   private static final long MAX_INTEGER = 999_999_999_999_999L;
 
   private RateLimitFields() {}
@@ -45,7 +45,7 @@ final class RateLimitFields {
   /**
    * Returns the {@code RateLimit} field.
    *
-   * @param denial why the call was denied; null if it was not
+   * @param denial the denial of the call; null if the call is allowed
    */
   static String state(List<LimitStatus> limits, CheckOutcome.@Nullable Denial denial) {
     long latest =
@@ -66,8 +66,8 @@ final class RateLimitFields {
   }
 
   /**
-   * Returns the seconds to wait, rounded up and at least 1, so that a caller that waits this long
-   * is not early.
+   * Returns the seconds until a retry, rounded up and at least 1, so that the retry is not too
+   * early.
    */
   static long retryAfterSeconds(long retryAfterMicros) {
     return Math.max(1, ceilSeconds(retryAfterMicros));
@@ -82,7 +82,7 @@ final class RateLimitFields {
             .moreMicros(limit.remainingTokens(), limit.reply().resetMicros()));
   }
 
-  /** Returns an integer, reduced to the maximum of a structured field. */
+  /** Returns an integer, or the maximum of a structured field if it is smaller. */
   static long integer(long value) {
     return Math.min(value, MAX_INTEGER);
   }
@@ -103,8 +103,8 @@ final class RateLimitFields {
   }
 
   /**
-   * Appends a list member as a string. A string holds only printable ASCII; other characters are
-   * percent-encoded.
+   * Appends a list member as a string. A string may contain only printable ASCII, so other
+   * characters are percent-encoded.
    */
   private static void item(StringBuilder field, String name) {
     if (field.length() > 0) {

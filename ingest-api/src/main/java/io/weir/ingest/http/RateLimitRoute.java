@@ -11,8 +11,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The route {@code POST /json}: a request of Envoy's rate limit service in JSON. Answers 200 if the
- * request is within its limits, otherwise 429, both with the service's response. Thread-safe.
+ * The route {@code POST /json} for requests of Envoy's rate limit service in JSON. The status is
+ * 200 if the request is within its limits, otherwise 429. Both have the service's response as their
+ * body. Thread-safe.
  */
 final class RateLimitRoute {
   static final String PATH = "/json";

@@ -7,10 +7,10 @@ import io.weir.topics.problem.ProblemReason;
 
 /** The body of a request, which the {@link AdmissionHandler} has read. */
 final class RequestBody {
-  /** Maximum size of a body; a check with names of the maximum length is below 2 KiB. */
+  /** Maximum size of a body in bytes. A check with names of the maximum length is below 2 KiB. */
   static final int MAX_BYTES = 64 * 1024;
 
-  /** Maximum size of a batch's body: 1,000 checks of 1,000 bytes. */
+  /** Maximum size of a batch's body in bytes, for 1,000 checks of about 1,000 bytes. */
   static final int MAX_BATCH_BYTES = 1024 * 1024;
 
   private RequestBody() {}

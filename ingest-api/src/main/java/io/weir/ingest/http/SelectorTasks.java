@@ -11,9 +11,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tasks that wait for the thread of a selector: the answers on the connections that it reads.
- * The thread runs all tasks that arrived while it was busy in one round, so it is woken once for
- * many. Thread-safe.
+ * A queue of tasks for the thread of a selector, which write responses on the connections that the
+ * thread reads. In one round the thread runs all tasks that arrived while it was busy. So it is
+ * woken once for many tasks. Thread-safe.
  */
 final class SelectorTasks {
   private static final Logger LOG = LoggerFactory.getLogger(SelectorTasks.class);
@@ -29,7 +29,7 @@ final class SelectorTasks {
      * Called in each round of the selector that runs tasks.
      *
      * @param queue the queue
-     * @param nanos how long the first task of the round waited
+     * @param nanos the time that the first task of the round waited
      */
     void waited(Object queue, long nanos);
   }
@@ -39,7 +39,7 @@ final class SelectorTasks {
   /**
    * Creates a queue without tasks.
    *
-   * @param waited receives how long tasks wait
+   * @param waited receives the waiting times of tasks
    */
   SelectorTasks(ManagedSelector selector, Waited waited) {
     this.selector = selector;
@@ -66,7 +66,7 @@ final class SelectorTasks {
     }
   }
 
-  /** Runs a task; the selector must continue whatever the task throws. */
+  /** Runs a task. Catches every exception, because the selector's thread must continue. */
   private static void run(Task task) {
     try {
       task.work().run();

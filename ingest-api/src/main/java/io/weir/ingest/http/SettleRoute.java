@@ -70,7 +70,7 @@ final class SettleRoute {
     return problem(outcome);
   }
 
-  /** Returns the problem of a request that has parameters, or null if it has none. */
+  /** Returns the problem of a request that has query parameters; null if it has none. */
   private static @Nullable Problem unknownParameter(Context context) {
     if (context.queryString() == null || context.queryParamMap().isEmpty()) {
       return null;

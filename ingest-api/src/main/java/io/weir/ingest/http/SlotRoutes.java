@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The routes {@code POST /v1/slots/renew} and {@code POST /v1/slots/release}: they renew or release
- * the slots that the answer to a check contains as a token. Thread-safe.
+ * The routes {@code POST /v1/slots/renew} and {@code POST /v1/slots/release}. They renew or release
+ * the slots of a slot token, which a check has returned. Thread-safe.
  */
 final class SlotRoutes {
   static final String RENEW = "/v1/slots/renew";
@@ -34,12 +34,12 @@ final class SlotRoutes {
     this.unknownMembers = unknownMembers;
   }
 
-  /** Answers a renewal later; does not block. */
+  /** Renews slots, and responds later; does not block. */
   void renew(Exchange exchange) throws JsonBody.Invalid {
     answer(exchange, slots.renew(token(exchange)));
   }
 
-  /** Answers a release later; does not block. */
+  /** Releases slots, and responds later; does not block. */
   void release(Exchange exchange) throws JsonBody.Invalid {
     answer(exchange, slots.release(token(exchange)));
   }

@@ -4,7 +4,8 @@ package io.weir.ingest.http;
 /** The treatment of a request whose body has an unknown member. */
 public enum UnknownMembers {
   /**
-   * The request is refused: a misspelt {@code endpoint} must not bypass every limit on endpoints.
+   * The request is refused. Otherwise a request with a misspelt {@code endpoint} would bypass every
+   * limit on endpoints.
    */
   REFUSE,
   /** The member is ignored. */

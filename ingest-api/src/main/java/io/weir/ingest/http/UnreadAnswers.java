@@ -8,44 +8,48 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The complete answers that cannot be written yet, because their callers do not read this or an
- * earlier answer on the connection. Such an answer occupies only memory. If all together exceed a
- * bound, Weir closes the connection with the oldest read progress. So callers that do not read
- * displace each other, and callers that read, even slowly, get their answers. Thread-safe.
+ * The complete responses that cannot be written yet, because the caller does not read this or an
+ * earlier response on the connection. Such a response occupies only memory. If the total size
+ * exceeds a bound, Weir closes the connection with the oldest read progress. So callers that do not
+ * read displace each other, and callers that read, even slowly, receive their responses.
+ * Thread-safe.
  */
 final class UnreadAnswers {
   private final Counter closed;
   private final long maxBytes;
 
-  /** In order of arrival, oldest first. */
+  /** The unread responses in order of arrival, oldest first. */
   private final Set<Answer> begun = new LinkedHashSet<>();
 
   private long bytes;
 
-  /** An answer that is not written yet. Compared by identity. */
+  /** A response that is not written yet. Compared by identity. */
   interface Answer {
-    /** Returns the length of the answer. */
+    /** Returns the length of the response. */
     long bytes();
 
-    /** Returns when the connection last accepted a part of it, as {@link System#nanoTime}. */
+    /**
+     * Returns the time at which the connection last accepted a part of the response, as {@link
+     * System#nanoTime}.
+     */
     long progressNanos();
 
-    /** Closes its connection, unless the answer has been written. */
+    /** Closes the connection, unless the response has been written. */
     void close();
   }
 
   /**
    * Creates an empty set.
    *
-   * @param closed counts the answers whose connections were closed
-   * @param maxBytes maximum number of bytes of all answers
+   * @param closed counts the responses whose connections were closed
+   * @param maxBytes maximum number of bytes of all responses
    */
   UnreadAnswers(Counter closed, long maxBytes) {
     this.closed = closed;
     this.maxBytes = maxBytes;
   }
 
-  /** Records that an answer is complete and not written. */
+  /** Adds a response that is complete but not written. */
   void begin(Answer answer) {
     for (Answer victim : add(answer)) {
       closed.increment();
@@ -53,7 +57,7 @@ final class UnreadAnswers {
     }
   }
 
-  /** Adds an answer, and removes and returns the answers whose connections must be closed. */
+  /** Adds a response, and removes and returns the responses whose connections must be closed. */
   private synchronized List<Answer> add(Answer answer) {
     begun.add(answer);
     bytes += answer.bytes();
@@ -67,7 +71,7 @@ final class UnreadAnswers {
     return closing;
   }
 
-  /** Returns the answer with the oldest read progress. */
+  /** Returns the response with the oldest read progress. */
   private Answer slowest() {
     Answer slowest = null;
     for (Answer answer : begun) {
@@ -81,12 +85,12 @@ final class UnreadAnswers {
     return slowest;
   }
 
-  /** Returns the number of answers that are not written yet. */
+  /** Returns the number of responses that are not written yet. */
   synchronized int size() {
     return begun.size();
   }
 
-  /** Records that an answer was written, or never will be. */
+  /** Removes a response that was written, or cannot be written. */
   synchronized void end(Answer answer) {
     if (begun.remove(answer)) {
       bytes -= answer.bytes();

@@ -7,9 +7,9 @@ import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Validates that bytes are JSON's UTF-8 (RFC 8259 §8.1). The parser does not check this itself. It
- * accepts UTF-16, and overlong forms in names of members; another reader could refuse these or read
- * them differently.
+ * Checks that a body is valid UTF-8, as JSON requires (RFC 8259 §8.1). The parser does not check
+ * this. It accepts UTF-16, and overlong forms in member names, which another reader could refuse or
+ * read differently.
  */
 final class Utf8 {
   private Utf8() {}

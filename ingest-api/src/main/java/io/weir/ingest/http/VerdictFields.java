@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  * Writes the header fields of a verdict: the remaining limits, the retry time, and the position of
  * the call's record. Thread-safe.
  *
- * <p>A legacy set reports one policy: the one in the call's record. That policy denied the call (of
- * several, the one with the longest wait), or is nearest to its limit. Its reset is the time until
- * the limit gains a token, and after a denial the time of {@code Retry-After}, rounded up.
+ * <p>A legacy set reports only the policy in the call's record. This is the denying policy with the
+ * longest wait, or else the policy nearest to its limit. The reset is the time until the limit
+ * gains a token, or after a denial the time of {@code Retry-After}, rounded up.
  */
 final class VerdictFields {
   private static final String POSITION = "Usage-Position";
@@ -63,7 +63,7 @@ final class VerdictFields {
   }
 
   /**
-   * Returns the fields of a call of Envoy's rate limit service, by their names in lower case. Omits
+   * Returns the fields for a response of Envoy's rate limit service, by name in lower case. Omits
    * the position, because a request may have several calls.
    */
   Map<String, String> ofRateLimit(CheckOutcome.Decided decided) {
@@ -79,8 +79,7 @@ final class VerdictFields {
   }
 
   /**
-   * Returns the seconds until a retry, with the random delay; never less than the wait of the
-   * denial.
+   * Returns the seconds until a retry, including the random delay; at least the wait of the denial.
    */
   private long retryAfterSeconds(CheckOutcome.Denial denial) {
     long jitter = jitterMicros == 0 ? 0 : random.applyAsLong(jitterMicros);
@@ -89,8 +88,7 @@ final class VerdictFields {
   }
 
   private void putLimits(HttpFields.Mutable fields, CheckOutcome.Decided decided, long retryAfter) {
-    // an empty list is not a valid field (RFC 9651 §3.1), and shadow policies promise nothing to
-    // callers
+    // an empty list is not a valid field (RFC 9651 §3.1), and the fields omit shadow policies
     if (decided.limits().stream().noneMatch(LimitStatus::enforced)) {
       return;
     }
@@ -126,7 +124,7 @@ final class VerdictFields {
     return Math.floorDiv(millis + MILLIS_PER_SECOND - 1, MILLIS_PER_SECOND);
   }
 
-  /** Returns the limit of the recorded policy; null if it is not enforced. */
+  /** Returns the state of the policy in the call's record; null if the policy is not enforced. */
   private static @Nullable LimitStatus recordedLimit(CheckOutcome.Decided decided) {
     for (LimitStatus limit : decided.limits()) {
       if (limit.enforced() && limit.policy().name().equals(decided.call().policy())) {

@@ -11,27 +11,30 @@ import org.eclipse.jetty.util.BufferUtil;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * The answer of a servlet, buffered until it is complete and then written without a thread. A
- * servlet writes on its own thread, which a caller that does not read would occupy. Answers of the
- * servlet have some KiB. Used by one thread at a time, as a response is.
+ * The response of a servlet, buffered until it is complete and then written without blocking a
+ * thread. Without the buffer, a caller that does not read would block the servlet's thread.
+ * Responses of the servlet have some KiB. Used by one thread at a time.
  *
  * <p>Also the callback of the servlet. It completes the request's own callback when the servlet has
- * ended and the answer is written.
+ * ended and the response is written.
  */
 final class WholeAnswer extends Response.Wrapper implements Callback {
   private final Callback ending;
   private final LongConsumer complete;
   private ByteArrayOutputStream kept = new ByteArrayOutputStream();
 
-  /** Number of pending ends: that of the servlet, and that of writing once it has begun. */
+  /**
+   * Number of events that must still complete: the end of the servlet, and the end of the write
+   * once it has begun.
+   */
   private final AtomicInteger awaited = new AtomicInteger(1);
 
   /**
-   * Creates an empty answer.
+   * Creates an empty response.
    *
    * @param ending the request's own callback
-   * @param complete receives the length of the answer when the server has received it; the server
-   *     may have written it by then
+   * @param complete receives the length of the response after the server has received the response,
+   *     or even written it
    */
   WholeAnswer(Request request, Response response, Callback ending, LongConsumer complete) {
     super(request, response);
@@ -49,7 +52,7 @@ final class WholeAnswer extends Response.Wrapper implements Callback {
     if (last) {
       awaited.incrementAndGet();
       byte[] whole = kept.toByteArray();
-      kept = new ByteArrayOutputStream(0); // only the copy in whole waits to be read
+      kept = new ByteArrayOutputStream(0); // only the copy in the local variable is kept until it is written
       super.write(true, ByteBuffer.wrap(whole), Callback.from(this::ended, ending::failed));
       complete.accept(whole.length);
     }

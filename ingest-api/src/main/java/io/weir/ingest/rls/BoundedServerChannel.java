@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A listening socket with a maximum number of open connections. At the maximum, a new connection
- * replaces the one that has been silent the longest, if it was silent for a minimum time. Otherwise
- * the new connection is closed immediately, before anything is read from it. Called only by its
- * event loop; connections may be read and closed in any thread.
+ * replaces the connection that has sent nothing for the longest time, if this time exceeds a
+ * minimum. Otherwise the socket closes the new connection without reading from it. Only the event
+ * loop calls this object, but any thread may read and close connections.
  */
 final class BoundedServerChannel extends NioServerSocketChannel {
   private final int maxConnections;
@@ -27,7 +27,7 @@ final class BoundedServerChannel extends NioServerSocketChannel {
     this.minIdleNanos = minIdle.toNanos();
   }
 
-  /** Stores the time at which a connection last sent something. */
+  /** Records the time at which a connection last sent data. */
   private static final class LastRead extends ChannelInboundHandlerAdapter {
     private volatile long nanos = System.nanoTime();
 

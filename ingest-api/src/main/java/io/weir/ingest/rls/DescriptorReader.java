@@ -18,25 +18,25 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the descriptors of a request as calls. Accepts every value of an entry, because values come
- * from callers. If Weir refused a request for its values, Envoy could let it pass without a limit.
- * Thread-safe.
+ * Converts the descriptors of a request to calls. Accepts every value of an entry, because callers
+ * choose the values. If Weir refused a request because of a value, Envoy could let the request pass
+ * without a limit. Thread-safe.
  */
 final class DescriptorReader {
   /** Maximum number of descriptors of a request. */
   static final int MAX_DESCRIPTORS = 64;
 
   /**
-   * Maximum number of entries of a descriptor; equals the maximum number of attributes of a call.
+   * Maximum number of entries of a descriptor, equal to the maximum number of attributes of a call.
    */
   static final int MAX_ENTRIES = 64;
 
-  /** The entry in which Envoy sends the caller's address. */
+  /** The key of the entry in which Envoy sends the caller's address. */
   private static final String REMOTE_ADDRESS = "remote_address";
 
   /**
-   * Number of the field {@code is_negative_hits}, which is newer than the message classes of this
-   * build.
+   * Number of the field {@code is_negative_hits}, which the message classes of this build do not
+   * contain yet.
    */
   private static final int IS_NEGATIVE_HITS = 4;
 
@@ -45,16 +45,16 @@ final class DescriptorReader {
   /**
    * Creates a reader.
    *
-   * @param clientKeys keys of entries whose value is the name of the client
+   * @param clientKeys keys of the entries whose value names the client
    */
   DescriptorReader(List<String> clientKeys) {
     this.clientKeys = Set.copyOf(clientKeys);
   }
 
   /**
-   * A descriptor as a request contains it.
+   * A descriptor of a request, with the call that represents it.
    *
-   * @param call the call that represents it; its cost is 1 if it takes no tokens
+   * @param call the call that represents the descriptor; its cost is 1 if it takes no tokens
    * @param isPeek whether to take no tokens and record nothing
    */
   record Asked(Call call, boolean isPeek) {
@@ -83,7 +83,7 @@ final class DescriptorReader {
   private static void requireCount(String field, int count, int max)
       throws InvalidRequestException {
     if (count < 1 || count > max) {
-      throw new InvalidRequestException(field, "must be 1 to " + max + ", are " + count);
+      throw new InvalidRequestException(field, "must have 1 to " + max + " elements, but has " + count);
     }
   }
 
@@ -151,7 +151,7 @@ final class DescriptorReader {
     return -1;
   }
 
-  /** Refuses hits to give back. If the field is repeated, the last value applies. */
+  /** Refuses a descriptor that returns hits. If the field is repeated, the last value applies. */
   private static void requireNoNegativeHits(RateLimitDescriptor descriptor, String path)
       throws InvalidRequestException {
     List<Long> sent = descriptor.getUnknownFields().getField(IS_NEGATIVE_HITS).getVarintList();
@@ -161,7 +161,7 @@ final class DescriptorReader {
   }
 
   /**
-   * Returns the refusal of a descriptor with hits to give back.
+   * Returns the exception for a descriptor that returns hits.
    *
    * @param path the descriptor's path in the request
    */
@@ -174,7 +174,7 @@ final class DescriptorReader {
     if (unsigned < 0 || unsigned > CallEvent.MAX_QUANTITY) {
       throw new InvalidRequestException(
           field,
-          "must be at most " + CallEvent.MAX_QUANTITY + ", is " + Long.toUnsignedString(unsigned));
+          "must be at most " + CallEvent.MAX_QUANTITY + ", but is " + Long.toUnsignedString(unsigned));
     }
     return unsigned;
   }
@@ -188,7 +188,7 @@ final class DescriptorReader {
     PolicyLimit limit =
         Units.limit(Integer.toUnsignedLong(descriptor.getLimit().getRequestsPerUnit()), unit);
     if (limit == null) {
-      throw new InvalidRequestException(path + ".unit", "must be a unit of time, is " + unit);
+      throw new InvalidRequestException(path + ".unit", "must be the number of a time unit, but is " + unit);
     }
     return limit;
   }

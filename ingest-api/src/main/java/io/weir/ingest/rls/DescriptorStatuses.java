@@ -10,10 +10,10 @@ import io.weir.ingest.gate.LimitStatus;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Converts the verdict on a call to the status of a descriptor. Of several policies it reports the
- * recorded one: among denying policies the one with the longest wait, else the one with the
- * smallest fraction of its limit left. Numbers above 2^32 − 1 are reported as 2^32 − 1. Stateless
- * and thread-safe.
+ * Converts the outcome of a call to the status of a descriptor. If several policies apply, the
+ * status reports the policy in the call's record. This is the denying policy with the longest wait,
+ * or else the policy with the smallest fraction of its limit left. Numbers above 2^32 − 1 are
+ * reported as 2^32 − 1. Stateless and thread-safe.
  */
 final class DescriptorStatuses {
   /** Maximum of an unsigned 32-bit field. */
@@ -38,7 +38,7 @@ final class DescriptorStatuses {
     return status.build();
   }
 
-  /** Returns the limit of the recorded policy; null if it is not enforced. */
+  /** Returns the state of the policy in the call's record; null if the policy is not enforced. */
   static @Nullable LimitStatus recordedLimit(CheckOutcome.Decided decided) {
     for (LimitStatus limit : decided.limits()) {
       if (limit.enforced() && limit.policy().name().equals(decided.call().policy())) {
@@ -62,12 +62,12 @@ final class DescriptorStatuses {
         .build();
   }
 
-  /** Returns the bits of a number in an unsigned 32-bit field. */
+  /** Returns a number, limited to 32 bits, as the bits of an unsigned 32-bit field. */
   static int uint32(long value) {
     return (int) Math.min(Math.max(0, value), MAX_UINT32);
   }
 
-  /** Returns a duration in milliseconds, rounded up. */
+  /** Converts microseconds to a duration in whole milliseconds, rounded up. */
   static Duration duration(long micros) {
     long millis = micros / MICROS_PER_MILLI + (micros % MICROS_PER_MILLI > 0 ? 1 : 0);
     return Duration.newBuilder()

@@ -11,14 +11,14 @@ import java.util.Base64;
 import java.util.Locale;
 
 /**
- * Builds the endpoint of a call from a descriptor: the domain and the entries in order, separated
- * by semicolons, as in {@code shop;generic_key=slow;path=/v1/items}. Separators and characters with
- * a meaning in patterns are percent-encoded in names and values, so that no two descriptors have
- * the same endpoint. An endpoint longer than the maximum of a name is replaced by {@code h:} and
- * 192 bits of its SHA-256. Used by one thread.
+ * Builds the endpoint of a call from a descriptor. The endpoint consists of the domain and the
+ * entries in order, separated by semicolons, as in {@code shop;generic_key=slow;path=/v1/items}.
+ * Separators and pattern characters are percent-encoded, so that two different descriptors never
+ * have the same endpoint. An endpoint that is too long for a name is replaced by {@code h:} and 192
+ * bits of its SHA-256 hash. Not thread-safe.
  */
 public final class EndpointName {
-  /** Bytes of SHA-256 kept: 192 bits, as in the keys of buckets. */
+  /** Number of bytes of the SHA-256 hash in an endpoint, which are 192 bits as in bucket keys. */
   private static final int HASH_BYTES = 24;
 
   private static final String HASHED = "h:";
@@ -26,7 +26,7 @@ public final class EndpointName {
 
   private final StringBuilder text = new StringBuilder(64);
 
-  /** Begins a name. */
+  /** Begins an endpoint with the domain. */
   public EndpointName(String domain) {
     append(domain);
   }
@@ -41,7 +41,10 @@ public final class EndpointName {
     return append(";", key);
   }
 
-  /** Adds an entry with a value prefix, for the name of a policy that matches all such values. */
+  /**
+   * Adds an entry with a value prefix and {@code *}. Used for patterns of policies that match all
+   * values with this prefix.
+   */
   public EndpointName withBeginning(String key, String beginning) {
     with(key, beginning);
     text.append('*');
@@ -72,7 +75,7 @@ public final class EndpointName {
     return nameOf(text.toString());
   }
 
-  /** Returns the text if it is a valid name, else its hash. */
+  /** Returns the text if it is a valid name, otherwise its hash. */
   static String nameOf(String text) {
     return Names.violation(text) == null ? text : HASHED + hash(text);
   }
@@ -87,8 +90,8 @@ public final class EndpointName {
   }
 
   /**
-   * Returns the UTF-8 of a text. An unpaired surrogate has no UTF-8; it becomes three bytes that
-   * occur in no UTF-8 text, so that no two texts have the same bytes.
+   * Encodes a text as UTF-8. An unpaired surrogate, which UTF-8 cannot encode, becomes three bytes
+   * that never occur in UTF-8. So different texts have different bytes.
    */
   private static byte[] bytes(String text) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream(text.length());

@@ -8,15 +8,15 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Names the attributes that hold the values of a descriptor's entries: each has the name of its
- * key. The second entry of a key gets the suffix {@code #2}, the third {@code #3}. The first entry
- * also gets a suffix if its key is the name of another attribute of descriptors. Stateless and
- * thread-safe.
+ * Creates the names of the attributes for a descriptor's entries. An attribute has the name of the
+ * entry's key. If a key is repeated, the second entry gets the suffix {@code #2}, the third {@code
+ * #3}. The first entry also gets a suffix if its key equals the name of a reserved attribute.
+ * Stateless and thread-safe.
  */
 public final class EntryNames {
   private EntryNames() {}
 
-  /** Returns the name of each entry's attribute, given the keys in order. */
+  /** Returns the attribute names of entries with the given keys, in the same order. */
   public static List<String> of(List<String> keys) {
     Set<String> used = new HashSet<>(Set.of(Descriptor.DOMAIN, Descriptor.KEYS));
     List<String> names = new ArrayList<>(keys.size());
@@ -35,7 +35,10 @@ public final class EntryNames {
     return String.join(";", keys);
   }
 
-  /** Returns the keys of a descriptor from their joined form; no key contains a semicolon. */
+  /**
+   * Splits the value of the attribute that lists the keys of a descriptor. No key contains a
+   * semicolon.
+   */
   public static List<String> split(String joined) {
     return List.of(joined.split(";", -1));
   }

@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the gRPC health of the server, and of one service, equal to the node's readiness. Watching
- * clients are notified within a fraction of a second. Thread-safe.
+ * Publishes the node's readiness as the gRPC health of the server and of one service. Clients that
+ * watch the health receive a change within a fraction of a second. Thread-safe.
  */
 public final class HealthUpdates implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(HealthUpdates.class);
@@ -34,7 +34,7 @@ public final class HealthUpdates implements AutoCloseable {
 
   /** Reports whether the node is ready. */
   public interface Readiness {
-    /** Returns whether the node would record calls. */
+    /** Returns whether the node is ready to record calls. */
     boolean isReady();
   }
 
@@ -44,7 +44,7 @@ public final class HealthUpdates implements AutoCloseable {
     this.readiness = readiness;
   }
 
-  /** Publishes the health once, then at a fixed interval. */
+  /** Publishes the health once, and then at a fixed interval. */
   static HealthUpdates start(HealthStatusManager status, String service, Readiness readiness) {
     HealthUpdates updates = new HealthUpdates(status, service, readiness);
     updates.update();
@@ -65,7 +65,7 @@ public final class HealthUpdates implements AutoCloseable {
     status.setStatus(service, now);
   }
 
-  /** Publishes permanently that nothing is served. A second call does nothing. */
+  /** Publishes "not serving" permanently. Idempotent. */
   @Override
   public void close() {
     if (closed.compareAndSet(false, true)) {

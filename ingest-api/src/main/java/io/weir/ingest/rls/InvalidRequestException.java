@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.ingest.rls;
 
-/** Thrown if a request cannot be decided, whatever the policies are. */
+/** Thrown when a request is invalid, so that it cannot be decided under any policies. */
 public final class InvalidRequestException extends Exception {
   private static final long serialVersionUID = 1L;
 
@@ -12,7 +12,7 @@ public final class InvalidRequestException extends Exception {
    * Creates the exception.
    *
    * @param field path of the invalid field; empty for the whole request
-   * @param rule the violated rule, worded to follow the field's name
+   * @param rule the violated rule as a phrase that follows the field's name
    */
   InvalidRequestException(String field, String rule) {
     super((field + " " + rule).strip(), null, false, false);

@@ -19,9 +19,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Answers messages that do not belong to the method with {@code INVALID_ARGUMENT}. The library
- * would log each of them with a stack trace, so that any sender could fill the log. Stateless and
- * thread-safe.
+ * Rejects malformed messages with {@code INVALID_ARGUMENT}. Without this class the gRPC library
+ * would log each malformed message with a stack trace, so that any sender could fill the log.
+ * Stateless and thread-safe.
  */
 final class MalformedMessages {
   private static final Status REFUSAL =
@@ -29,7 +29,9 @@ final class MalformedMessages {
 
   private MalformedMessages() {}
 
-  /** Returns a service that behaves like the given one, except for malformed messages. */
+  /**
+   * Returns a service that rejects malformed messages and otherwise behaves like the given service.
+   */
   static ServerServiceDefinition refusedBy(ServerServiceDefinition service) {
     ServiceDescriptor.Builder descriptor =
         ServiceDescriptor.newBuilder(service.getServiceDescriptor().getName())
@@ -55,7 +57,9 @@ final class MalformedMessages {
             new Refusing<>(call, handler.startCall(call, headers), tolerant.malformed));
   }
 
-  /** Reads messages. Never throws; returns a special message for a malformed one. */
+  /**
+   * A marshaller that never throws. It returns a special message object for a malformed message.
+   */
   private static final class Tolerant<Q> implements Marshaller<Q> {
     private final Marshaller<Q> marshaller;
     private final Q malformed;
@@ -65,13 +69,13 @@ final class MalformedMessages {
       this.malformed = anotherMessage(marshaller);
     }
 
-    /** Returns a message instance that differs by identity from every parsed message. */
+    /** Returns the special message object, which differs by identity from every parsed message. */
     private static <Q> Q anotherMessage(Marshaller<Q> marshaller) {
       if (marshaller instanceof PrototypeMarshaller<Q> known
           && known.getMessagePrototype() instanceof Message message) {
         return known.getMessageClass().cast(message.newBuilderForType().build());
       }
-      throw new IllegalArgumentException("its messages must be Protocol Buffers messages");
+      throw new IllegalArgumentException("the messages of the service must be Protocol Buffers messages");
     }
 
     @Override
@@ -89,7 +93,7 @@ final class MalformedMessages {
     }
   }
 
-  /** Ends a call after its malformed message, without passing the message to the service. */
+  /** Closes a call after a malformed message, and does not pass the message to the service. */
   private static final class Refusing<Q, A> extends SimpleForwardingServerCallListener<Q> {
     private final ServerCall<Q, A> call;
     private final Q malformed;

@@ -17,8 +17,9 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Reads requests and writes answers in the JSON form of Protocol Buffers: names in camel case or as
- * in the messages, 64-bit numbers as numbers or as strings. Stateless and thread-safe.
+ * Reads requests and writes responses in the JSON format of Protocol Buffers. Requests may use
+ * camel case or the original field names, and numbers or strings for 64-bit numbers. Stateless and
+ * thread-safe.
  */
 final class RateLimitJson {
   private static final int MAX_NESTING = 32;
@@ -67,8 +68,8 @@ final class RateLimitJson {
   }
 
   /**
-   * Removes a member that is newer than the message classes of this build, and refuses a value
-   * other than false. So the member is never ignored as an unknown one.
+   * Removes the member for negative hits, which the message classes of this build do not contain
+   * yet. Refuses a value other than false, so that the value is never ignored.
    */
   private static void removeNegativeHits(ObjectNode request) throws InvalidRequestException {
     int index = 0;
@@ -85,7 +86,7 @@ final class RateLimitJson {
     }
   }
 
-  /** Returns an answer in JSON. */
+  /** Returns a response in JSON. */
   static byte[] write(RateLimitResponse response) {
     try {
       return JsonFormat.printer()
@@ -93,7 +94,7 @@ final class RateLimitJson {
           .print(response)
           .getBytes(StandardCharsets.UTF_8);
     } catch (InvalidProtocolBufferException impossible) {
-      throw new IllegalStateException("the answer holds no messages of unknown types", impossible);
+      throw new IllegalStateException("the response contains a message of an unknown type", impossible);
     }
   }
 }

@@ -29,17 +29,18 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The gRPC port: Envoy's rate limit service, health and reflection. Health equals readiness: {@code
- * SERVING} while the node would record calls, for the whole server and for the service.
+ * The gRPC server, with Envoy's rate limit service, the health service and reflection. The health
+ * of the server and of the rate limit service is {@code SERVING} while the node is ready to record
+ * calls.
  */
 public final class RateLimitServer implements AutoCloseable {
   /**
-   * Maximum size of a request. By default Envoy accepts 60 KiB of header fields from its callers,
-   * and it may copy them to several descriptors; such a request must not fail.
+   * Maximum size of a request in bytes. By default Envoy accepts 60 KiB of header fields from its
+   * callers, and may copy them to several descriptors. Such a request must be accepted.
    */
   private static final int MAX_REQUEST_BYTES = 1024 * 1024;
 
-  /** Maximum size of a request's metadata; tokens of issuers may have some kilobytes. */
+  /** Maximum size of a request's metadata in bytes. Tokens of an issuer may have some kilobytes. */
   private static final int MAX_METADATA_BYTES = 16 * 1024;
 
   /**
@@ -48,39 +49,48 @@ public final class RateLimitServer implements AutoCloseable {
    */
   private static final int MAX_CALLS_PER_CONNECTION = 128;
 
-  /** Maximum number of received bytes of a connection that no request has read. */
+  /** Maximum number of received bytes of a connection that are not yet processed. */
   private static final int UNREAD_BYTES_PER_CONNECTION = 128 * 1024;
 
-  /** Time within which a request must arrive completely; the same as for the body of a check. */
+  /**
+   * Time within which a request must arrive completely, equal to the time for the body of a check.
+   */
   private static final Duration WHOLE_LIMIT = Duration.ofSeconds(10);
 
-  /** Maximum number of bytes of all incomplete requests; the same as for the bodies of checks. */
+  /**
+   * Maximum number of bytes of all incomplete requests, equal to the maximum for the bodies of
+   * checks.
+   */
   private static final long MAX_UNFINISHED_BYTES = 64L * 1024 * 1024;
 
-  /** Minimum of the bound on connections, whatever the bound of the check API is. */
+  /** Least value of the maximum number of connections, for any maximum of the check API. */
   private static final int MIN_CONNECTIONS = 100;
 
   /** Idle time after which the server pings the peer. */
   private static final Duration KEEP_ALIVE = Duration.ofMinutes(1);
 
-  /** Time without an answer to a ping after which the connection is closed. */
+  /** Time without a reply to a ping after which the server closes the connection. */
   private static final Duration KEEP_ALIVE_TIMEOUT = Duration.ofSeconds(20);
 
-  /** Minimum interval of the peer's pings; peers that ping more often are disconnected. */
+  /** Minimum interval of a client's pings. The server disconnects clients that ping more often. */
   private static final Duration MIN_PEER_KEEP_ALIVE = Duration.ofSeconds(10);
 
-  /** Time after which a connection without a request is closed; its peer opens another one. */
+  /**
+   * Time without a request after which the server closes a connection. The client can open another
+   * one.
+   */
   private static final Duration IDLE_LIMIT = Duration.ofMinutes(5);
 
   /**
-   * When the port is full, a new connection replaces the one that has been silent the longest, if
-   * it was silent for at least this time.
+   * Minimum time that a connection must have sent nothing before a new connection may replace it.
+   * Applies when the maximum number of connections is reached.
    */
   private static final Duration IDLE_LIMIT_OF_FULL_PORT = Duration.ofSeconds(30);
 
   /**
-   * Number of reset requests within {@link #RESETS_WINDOW} above which a connection is closed
-   * (rapid reset, CVE-2023-44487). Envoy resets each request that reaches its deadline.
+   * Maximum number of reset requests of a connection within {@link #RESETS_WINDOW}. The server
+   * closes a connection with more resets (rapid reset, CVE-2023-44487). Envoy resets each request
+   * that reaches its deadline.
    */
   private static final int MAX_RESETS = 5_000;
 
@@ -88,14 +98,15 @@ public final class RateLimitServer implements AutoCloseable {
 
   private static final Duration HANDSHAKE_LIMIT = Duration.ofSeconds(10);
 
-  /** Number of threads; requests do not block them. */
+  /** Number of threads that process requests. Requests do not block them. */
   private static final int THREADS = 8;
 
   /** Number of threads that may wait for the keys of a token issuer. */
   private static final int VERIFYING_THREADS = 4;
 
   /**
-   * Maximum time to wait for calls in progress: the longest time that a call may wait for Kafka.
+   * Maximum time that a stop waits for calls in progress, equal to the maximum time that a call
+   * waits for Kafka.
    */
   private static final Duration FINISH_LIMIT = Duration.ofSeconds(5);
 
@@ -127,10 +138,10 @@ public final class RateLimitServer implements AutoCloseable {
    * @param limits decides the requests
    * @param access the access rules
    * @param tls the TLS configuration of the port; null for no TLS
-   * @param readiness reports whether the node would record calls
-   * @param maxUnderWay maximum number of requests that are accepted and not yet answered
-   * @param maxConnections maximum number of open connections; a further one is closed immediately
-   * @param traces decides which requests are traced
+   * @param readiness reports whether the node is ready to record calls
+   * @param maxUnderWay maximum number of requests in progress
+   * @param maxConnections maximum number of open connections
+   * @param traces selects the requests to trace
    */
   public record Parts(
       RateLimits limits,
@@ -217,14 +228,15 @@ public final class RateLimitServer implements AutoCloseable {
   }
 
   /**
-   * Returns the maximum number of connections, given that of the check API. It is lower, because
-   * each connection carries many concurrent requests, and a proxy has one for each of its threads.
+   * Returns the maximum number of gRPC connections, derived from the maximum of the check API. It
+   * is lower, because a connection carries many concurrent requests, and a proxy opens one
+   * connection per thread.
    */
   public static int shareOf(int maxConnections) {
     return Math.max(MIN_CONNECTIONS, maxConnections / 10);
   }
 
-  /** Returns threads that read and write; for 0 the library chooses the number. */
+  /** Returns the threads that read and write. With a count of 0 the library chooses the number. */
   private static EventLoopGroup loops(int count, String name) {
     return new MultiThreadIoEventLoopGroup(
         count, new DefaultThreadFactory(name, true), NioIoHandler.newFactory());
@@ -237,9 +249,9 @@ public final class RateLimitServer implements AutoCloseable {
   }
 
   /**
-   * Returns the threads of calls. Each call waits for them at most once, so the bounds on
-   * connections and their calls also bound the queue. Long before that, further calls are answered
-   * as overload.
+   * Returns a pool of threads for calls. A call waits for a thread at most once, so the maximum
+   * numbers of connections and of calls per connection also bound the queue. Long before this
+   * bound, the service rejects further calls as overload.
    */
   private static ThreadPoolExecutor threads(int count, ThreadFactory factory) {
     return new ThreadPoolExecutor(
@@ -262,25 +274,25 @@ public final class RateLimitServer implements AutoCloseable {
     return server.getPort();
   }
 
-  /** Counts the requests from now on; earlier requests came from the node itself. */
+  /** Begins to count requests. Earlier requests are the node's own warm-up. */
   public void beginCounting() {
     statistics.begin();
   }
 
   /**
-   * Reports "not serving" in health from now on, so that traffic moves to other nodes. Calls are
-   * still served.
+   * Reports "not serving" as health from now on, so that traffic moves to other nodes. The server
+   * still answers calls.
    */
   public void beginStop() {
     health.close();
   }
 
-  /** Accepts no new calls, and lets the callers use other connections. */
+  /** Stops accepting calls, and notifies clients so that they use other connections. */
   public void refuseNewCalls() {
     server.shutdown();
   }
 
-  /** Waits at most a few seconds for the calls in progress, then stops the server. */
+  /** Waits at most a few seconds for the calls in progress, and then stops the server. */
   @Override
   public void close() {
     beginStop();

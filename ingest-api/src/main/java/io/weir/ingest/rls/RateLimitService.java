@@ -25,9 +25,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The gRPC service. Answers a request that can never be decided with {@code INVALID_ARGUMENT}, and
- * one that the node cannot decide now with {@code UNAVAILABLE}. For the latter, Envoy's {@code
- * failure_mode_deny} determines the verdict. Thread-safe.
+ * The gRPC implementation of Envoy's rate limit service. It answers an invalid request with {@code
+ * INVALID_ARGUMENT}. It answers a request that the node cannot decide now with {@code UNAVAILABLE};
+ * then Envoy's {@code failure_mode_deny} determines the verdict. Thread-safe.
  */
 final class RateLimitService {
   private static final Logger LOG = LoggerFactory.getLogger(RateLimitService.class);
@@ -36,8 +36,8 @@ final class RateLimitService {
   private static final Duration USUAL_DEADLINE = Duration.ofMillis(20);
 
   /**
-   * The part of a deadline for the cache's reply, in percent; the rest is for the record and the
-   * answer.
+   * The part of a caller's deadline that is available for the cache's reply, in percent. The rest
+   * is for recording and the response.
    */
   private static final int PERCENT_OF_DEADLINE = 60;
 
@@ -63,9 +63,9 @@ final class RateLimitService {
   /**
    * Creates the service.
    *
-   * @param traces decides whether requests may have traces
-   * @param maxUnderWay maximum number of requests that are accepted and not yet answered
-   * @param waiting returns how many of them wait for a thread
+   * @param traces reports whether tracing is on
+   * @param maxUnderWay maximum number of requests in progress
+   * @param waiting returns the number of requests that wait for a thread
    */
   RateLimitService(
       RateLimits limits,
@@ -91,7 +91,7 @@ final class RateLimitService {
       ReceivedRequest received, StreamObserver<RateLimitResponse> observer) {
     ServerCallStreamObserver<RateLimitResponse> answer =
         (ServerCallStreamObserver<RateLimitResponse>) observer;
-    // without a handler, a late answer would throw
+    // without a handler, a response after the cancellation would throw
     answer.setOnCancelHandler(() -> {});
     if (underWay.incrementAndGet() + waiting.getAsInt() > maxUnderWay) {
       underWay.decrementAndGet();
@@ -129,7 +129,7 @@ final class RateLimitService {
             });
   }
 
-  /** Returns the timeout of the cache's reply, derived from the caller's deadline. */
+  /** Returns the timeout for the cache's reply, derived from the caller's deadline. */
   private static Duration cacheTimeout() {
     Deadline deadline = Context.current().getDeadline();
     Duration left =

@@ -14,19 +14,19 @@ import org.jspecify.annotations.Nullable;
  *
  * @param host the address that the gRPC port binds
  * @param port the gRPC port, 0 for any free port; null for none
- * @param clientKeys keys of descriptor entries whose value is the name of the client
+ * @param clientKeys keys of the descriptor entries whose value names the client
  */
 public record RateLimitSettings(String host, @Nullable Integer port, List<String> clientKeys) {
-  /** Settings without a gRPC port, and without keys that name clients. */
+  /** Settings without a gRPC port and without client keys. */
   public static final RateLimitSettings OFF = new RateLimitSettings("127.0.0.1", null, List.of());
 
-  /** The variable with the port. */
+  /** The environment variable with the gRPC port. */
   public static final String PORT = "WEIR_GRPC_PORT";
 
-  /** The variable with the address. */
+  /** The environment variable with the address that the gRPC port binds. */
   public static final String HOST = "WEIR_GRPC_HOST";
 
-  /** The variable with the keys of entries that name clients. */
+  /** The environment variable with the keys of the entries that name clients. */
   public static final String CLIENT_KEYS = "WEIR_RLS_CLIENT_KEYS";
 
   public RateLimitSettings {
@@ -36,7 +36,7 @@ public record RateLimitSettings(String host, @Nullable Integer port, List<String
   /**
    * Reads the settings.
    *
-   * @throws InvalidSettingException if a variable is invalid; the message names it
+   * @throws InvalidSettingException if a variable is invalid; the message names the variable
    */
   public static RateLimitSettings of(Settings settings, AccessSettings access) {
     boolean isOn = !settings.text(PORT, "").isEmpty();
@@ -57,7 +57,7 @@ public record RateLimitSettings(String host, @Nullable Integer port, List<String
       if (violation != null) {
         throw new InvalidSettingException(
             CLIENT_KEYS
-                + " must be keys of descriptor entries, separated by commas: '"
+                + " must be keys of descriptor entries, separated by commas; the key '"
                 + key
                 + "' "
                 + violation);

@@ -8,22 +8,22 @@ import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** Counts the requests of the gRPC port by their outcome, after {@link #begin}. Thread-safe. */
+/** Counts the gRPC requests by their outcome, after {@link #begin}. Thread-safe. */
 final class RateLimitStatistics {
   private final Map<Outcome, Counter> counters = new EnumMap<>(Outcome.class);
   private volatile boolean hasBegun;
 
   /** The outcome of a request. */
   enum Outcome {
-    /** All of its descriptors are within their limits. */
+    /** All descriptors of the request are within their limits. */
     OK,
-    /** At least one descriptor is over its limit. */
+    /** At least one descriptor of the request is over its limit. */
     OVER_LIMIT,
-    /** The request cannot be decided, whatever the policies are. */
+    /** The request is invalid. */
     INVALID,
-    /** Too many requests were in progress. */
+    /** The node was at its maximum number of concurrent requests. */
     OVERLOADED,
-    /** One of its calls was shed, or could not be recorded. */
+    /** A call of the request was shed, or could not be recorded. */
     UNAVAILABLE
   }
 
@@ -38,7 +38,7 @@ final class RateLimitStatistics {
     }
   }
 
-  /** Begins to count. */
+  /** Begins to count requests. */
   void begin() {
     hasBegun = true;
   }

@@ -20,14 +20,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sends peeks to the gRPC port of a starting node until its code is loaded: the first call of a
- * cold JVM takes some tenths of a second, and Envoy waits only 20 ms. Peeks take no tokens and are
- * not recorded. A failed peek has no effect on the node.
+ * Sends peeks to the gRPC port of a starting node until the JVM has loaded the code. Otherwise the
+ * first call would take some tenths of a second, but Envoy waits only 20 ms. Peeks take no tokens,
+ * and the node does not record them. A failed peek has no effect on the node.
  */
 public final class RateLimitWarmUp {
   private static final Logger LOG = LoggerFactory.getLogger(RateLimitWarmUp.class);
 
-  /** Number of peeks: the first few load the code; the others let the compiler find hot code. */
+  /**
+   * Number of peeks. The first few load the code, and the others let the compiler find hot code.
+   */
   private static final int PEEKS = 200;
 
   private static final Duration LIMIT = Duration.ofSeconds(2);
@@ -47,10 +49,10 @@ public final class RateLimitWarmUp {
   private RateLimitWarmUp() {}
 
   /**
-   * Sends peeks until the code is warm, for at most two seconds.
+   * Sends {@value #PEEKS} peeks, or fewer if they take longer than two seconds.
    *
-   * @param tls whether the port uses TLS; nothing is sent then, because the certificate may not
-   *     match the address
+   * @param tls whether the port uses TLS; if so, this method sends nothing, because the certificate
+   *     may be invalid for the address
    * @param token the token of this process
    */
   public static void run(String boundHost, int port, boolean tls, String token) {

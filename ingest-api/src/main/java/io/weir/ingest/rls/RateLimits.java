@@ -19,18 +19,18 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides requests of Envoy's rate limit service. Each descriptor is a separate call, decided and
- * recorded like one of {@code POST /v1/check}. A request is over the limit if one of its calls is.
- * Thread-safe; blocks no thread.
+ * Decides requests of Envoy's rate limit service. Each descriptor is a separate call, which the
+ * gate decides and records like a call of {@code POST /v1/check}. A request is over the limit if
+ * one of its calls is denied. Thread-safe; blocks no thread.
  */
 public final class RateLimits {
   private final CheckGate gate;
   private final DescriptorReader reader;
   private final HeaderFields fields;
 
-  /** Provides the header fields of the answer to a decided call. */
+  /** Creates the header fields of the response to a decided call. */
   public interface HeaderFields {
-    /** Returns the names of the fields, in lower case, with their values. */
+    /** Returns the values of the header fields by name; the names are in lower case. */
     Map<String, String> of(CheckOutcome.Decided decided);
   }
 
@@ -38,20 +38,20 @@ public final class RateLimits {
   public sealed interface Verdict {
     /** The request was decided. */
     record Answered(RateLimitResponse response) implements Verdict {
-      /** Returns whether one of the calls was denied. */
+      /** Returns whether a call of the request was denied. */
       public boolean isOverLimit() {
         return response.getOverallCode() != Code.OK;
       }
 
-      /** Returns the answer in JSON. */
+      /** Returns the response in JSON. */
       public byte[] json() {
         return RateLimitJson.write(response);
       }
     }
 
     /**
-     * A call of the request was not decided, or its decision could not be recorded, because the
-     * node is overloaded or cannot record. The other calls were charged and recorded.
+     * A call of the request was not decided or not recorded, because the node is overloaded or
+     * cannot record calls. The other calls were charged and recorded.
      */
     record NotAnswered(CheckOutcome outcome) implements Verdict {}
   }
@@ -59,7 +59,7 @@ public final class RateLimits {
   /**
    * Creates the service.
    *
-   * @param fields provides the header fields that Envoy adds to the answer to its caller
+   * @param fields creates the header fields that Envoy adds to the response to its caller
    */
   public RateLimits(CheckGate gate, RateLimitSettings settings, HeaderFields fields) {
     this.gate = gate;
@@ -72,10 +72,10 @@ public final class RateLimits {
    *
    * @param cacheTimeout maximum time for the cache's reply, after which the policies' failure modes
    *     decide; null for the cache's own timeout
-   * @param trace receives the steps of the first calls; null if the request is not traced
-   * @return completes on a thread that must not be blocked; exceptionally only after a fault of
-   *     this process
-   * @throws InvalidRequestException if the request cannot be decided; nothing was recorded
+   * @param trace the trace of the request; null if the request is not traced
+   * @return completes on a thread that must not be blocked; completes exceptionally only after an
+   *     unexpected exception
+   * @throws InvalidRequestException if the request is invalid; no call was recorded
    */
   public CompletableFuture<Verdict> decide(
       RateLimitRequest request, @Nullable Duration cacheTimeout, @Nullable RequestTrace trace)
@@ -116,7 +116,7 @@ public final class RateLimits {
   }
 
   /**
-   * Decides a request in JSON as {@link #decide} does, with the cache's own timeout.
+   * Decides a request in JSON like {@link #decide}, with the cache's own timeout.
    *
    * @param ignoresUnknown whether unknown members are ignored
    * @param trace as in {@link #decide}
@@ -153,8 +153,8 @@ public final class RateLimits {
 
   /**
    * Returns whether a call is more relevant to the caller than another. A denied call is more
-   * relevant than an allowed one, a longer wait of a denied call than a shorter one, and less of a
-   * limit left than more.
+   * relevant than an allowed call. Among denied calls, the longer wait is more relevant. Among
+   * allowed calls, the smaller remaining fraction of the limit is more relevant.
    */
   private static boolean isNearer(CheckOutcome.Decided call, CheckOutcome.Decided other) {
     if (call.call().allowed() != other.call().allowed()) {

@@ -19,15 +19,17 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request as received, whose texts need not be UTF-8, because proxies copy the bytes of header
- * fields. If Weir refused such a request, Envoy could let it pass without a limit. Each byte that
- * is not part of a character becomes an unpaired surrogate, U+DC80 to U+DCFF by its lower 8 bits,
- * so that different texts stay different. Immutable.
+ * A received request. Its strings may contain invalid UTF-8, because proxies copy the bytes of
+ * header fields. If Weir refused such a request, Envoy could let it pass without a limit. So each
+ * invalid byte becomes an unpaired surrogate (U+DC80 to U+DCFF) with the byte as its lower 8 bits.
+ * Different strings stay different. Immutable.
  *
  * @param request the request; null if the message is not a request
  */
 record ReceivedRequest(@Nullable RateLimitRequest request) {
-  /** Reads requests from the wire; never throws, because the library would log the exception. */
+  /**
+   * The marshaller of requests. It never throws, because the gRPC library would log the exception.
+   */
   static final MethodDescriptor.Marshaller<ReceivedRequest> MARSHALLER =
       new MethodDescriptor.Marshaller<>() {
         @Override
@@ -56,7 +58,7 @@ record ReceivedRequest(@Nullable RateLimitRequest request) {
 
   private static final char FIRST_LOW_SURROGATE = '\udc00';
 
-  /** Reads a message. */
+  /** Parses a message. */
   static ReceivedRequest of(byte[] message) {
     try {
       return new ReceivedRequest(RateLimitRequest.parseFrom(message));
@@ -69,7 +71,7 @@ record ReceivedRequest(@Nullable RateLimitRequest request) {
     }
   }
 
-  /** Returns the tag of a text or message field. */
+  /** Returns the tag of a string or message field. */
   private static int textTag(int field) {
     return field << 3 | LENGTH_DELIMITED;
   }
@@ -120,11 +122,11 @@ record ReceivedRequest(@Nullable RateLimitRequest request) {
     return entry.build();
   }
 
-  /** Reads a field that is not a text; its meaning is as defined in the messages. */
+  /** Reads a field that is not a string. The message classes interpret it later. */
   private static void take(UnknownFieldSet.Builder others, int tag, CodedInputStream input)
       throws IOException {
     if (!others.mergeFieldFrom(tag, input)) {
-      throw new InvalidProtocolBufferException("end of a group that was not begun");
+      throw new InvalidProtocolBufferException("the message ends a group that it did not begin");
     }
   }
 

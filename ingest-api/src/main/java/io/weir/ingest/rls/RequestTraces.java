@@ -20,8 +20,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Begins the traces of requests from their metadata, and ends them with their statuses.
- * Thread-safe.
+ * An interceptor that begins a trace when a request arrives, and ends it with the status of the
+ * response. Thread-safe.
  */
 final class RequestTraces implements ServerInterceptor {
   private static final Context.Key<RequestTrace> KEY = Context.key("weir-request-trace");
@@ -32,14 +32,14 @@ final class RequestTraces implements ServerInterceptor {
     this.traces = traces;
   }
 
-  /** Returns a service whose requests may be traced; the service itself if tracing is off. */
+  /** Returns a service whose requests are traced. Returns the given service if tracing is off. */
   static ServerServiceDefinition of(Traces traces, ServerServiceDefinition service) {
     return traces.isConfigured()
         ? ServerInterceptors.intercept(service, new RequestTraces(traces))
         : service;
   }
 
-  /** Returns the trace of the request that this thread begins to serve; null for none. */
+  /** Returns the trace of the request that the current thread processes; null if it has none. */
   static @Nullable RequestTrace current() {
     return KEY.get();
   }
@@ -76,7 +76,10 @@ final class RequestTraces implements ServerInterceptor {
     };
   }
 
-  /** Implements {@link RequestHeaders} for metadata, which rejects names of binary values. */
+  /**
+   * Returns the values of a metadata key, as {@link RequestHeaders} defines. The library rejects
+   * names of binary keys.
+   */
   private static List<String> values(Metadata headers, String name) {
     Iterable<String> given =
         headers.getAll(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER));
@@ -87,7 +90,7 @@ final class RequestTraces implements ServerInterceptor {
     return values;
   }
 
-  /** Returns whether a code means a failure of the server, by OpenTelemetry's conventions. */
+  /** Returns whether a status code is a server error by OpenTelemetry's conventions. */
   private static boolean isFailure(Status.Code code) {
     return switch (code) {
       case UNKNOWN, DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS -> true;

@@ -16,8 +16,8 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLSessionContext;
 
 /**
- * The TLS of the gRPC port: like that of the other ports, with HTTP/2. A new connection uses the
- * certificate that the files currently contain. Thread-safe.
+ * The TLS context of the gRPC port, with the settings of the other ports and HTTP/2. A new
+ * connection uses the current content of the certificate files. Thread-safe.
  */
 final class ServerTls extends SslContext {
   private static final ApplicationProtocolConfig HTTP_2 =
@@ -30,7 +30,7 @@ final class ServerTls extends SslContext {
   private final Tls tls;
   private volatile Current current;
 
-  /** The contexts for new connections. */
+  /** The JDK's context and Netty's context for new connections. */
   private record Current(SSLContext of, JdkSslContext context) {}
 
   ServerTls(Tls tls) {

@@ -18,16 +18,17 @@ import java.util.concurrent.ThreadPoolExecutor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Admits calls whose token has the check scope, as the check API does. The metadata {@code
- * authorization} contains the token. Health needs no token. Thread-safe.
+ * An interceptor that admits calls with a token that has the check scope, as the check API does.
+ * The token is in the metadata {@code authorization}. The health service requires no token.
+ * Thread-safe.
  */
 final class TokenCheck implements ServerInterceptor, ServerCallExecutorSupplier {
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
   /**
-   * Maximum number of calls that wait for the verification of their tokens; further calls are
-   * refused.
+   * Maximum number of calls that wait for the verification of their tokens. Weir refuses further
+   * calls.
    */
   private static final int MAX_WAITING = 1_000;
 
@@ -45,15 +46,18 @@ final class TokenCheck implements ServerInterceptor, ServerCallExecutorSupplier 
   /**
    * Creates a check.
    *
-   * @param verifying runs the calls whose tokens must first be verified, which may wait for the
-   *     keys of a token issuer; its threads are {@link VerifyingThread}s
+   * @param verifying runs the calls whose tokens must first be verified. A verification may wait
+   *     for the keys of a token issuer. The threads must be {@link VerifyingThread}s
    */
   TokenCheck(Access access, ThreadPoolExecutor verifying) {
     this.access = access;
     this.verifying = verifying;
   }
 
-  /** Keeps calls with known tokens from waiting behind other calls. */
+  /**
+   * Returns the executor of a call. Calls with known tokens do not wait behind calls whose tokens
+   * must be verified.
+   */
   @Override
   public <Q, A> @Nullable Executor getExecutor(ServerCall<Q, A> call, Metadata headers) {
     return access.isKnown(authorization(headers)) || verifying.getQueue().size() >= MAX_WAITING
@@ -81,7 +85,7 @@ final class TokenCheck implements ServerInterceptor, ServerCallExecutorSupplier 
     if (values != null) {
       values.forEach(given::add);
     }
-    // of two tokens it is unknown which one other components checked
+    // if there are two tokens, it is unknown which of them other components have checked
     return given.size() == 1 ? given.get(0) : null;
   }
 

@@ -20,14 +20,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bounds the memory of incomplete requests of all connections. A request that does not arrive in
- * time is cancelled; so are the oldest incomplete ones while all together hold too much. A request
- * is complete when its caller has ended it and a thread has begun to process it. In a stream of
- * requests each message is treated separately. Thread-safe.
+ * Bounds the memory of the incomplete requests of all connections. It cancels a request that does
+ * not arrive in time. It also cancels the oldest incomplete requests while their total size exceeds
+ * the maximum. A request is complete when the caller has sent all of it and a thread has begun to
+ * process it. In a stream of requests each message counts separately. Thread-safe.
  */
 final class UnfinishedRequests extends ServerStreamTracer.Factory
     implements ServerInterceptor, AutoCloseable {
-  /** Assumed size of a request before its first byte: its metadata and its stream. */
+  /** Assumed size in bytes of a request's metadata and stream. */
   static final int BYTES_OF_METADATA = 8 * 1024;
 
   private static final Context.Key<Unfinished> KEY = Context.key("weir-unfinished-request");
@@ -51,7 +51,7 @@ final class UnfinishedRequests extends ServerStreamTracer.Factory
   }
 
   /**
-   * Begins to watch requests.
+   * Creates an object and begins to cancel late requests.
    *
    * @param limit time within which a request must arrive completely
    * @param maxBytes maximum number of bytes of all incomplete requests
@@ -65,7 +65,7 @@ final class UnfinishedRequests extends ServerStreamTracer.Factory
     return started;
   }
 
-  /** A request, from its first byte; the library calls it in order of arrival. */
+  /** The tracer of one request, which counts the bytes of the request. */
   private final class Unfinished extends ServerStreamTracer {
     private final long number = numbers.incrementAndGet();
     private final AtomicLong held = new AtomicLong();
@@ -125,7 +125,7 @@ final class UnfinishedRequests extends ServerStreamTracer.Factory
       end();
       Context.CancellableContext cancelled = context;
       if (cancelled != null) {
-        // the library ends the streams only of calls that time out
+        // the library closes a stream only if the cause of the cancellation is a timeout
         cancelled.cancel(new TimeoutException(why));
       }
     }
@@ -151,7 +151,7 @@ final class UnfinishedRequests extends ServerStreamTracer.Factory
       }
       oldest
           .getValue()
-          .cancel("incomplete requests exceeded their memory limit; this was the oldest");
+          .cancel("incomplete requests exceeded their memory limit, and this request was the oldest");
     }
   }
 
@@ -170,7 +170,7 @@ final class UnfinishedRequests extends ServerStreamTracer.Factory
     Unfinished request = KEY.get();
     if (request == null) {
       throw new IllegalStateException(
-          "this object must also be registered as a tracer of the server");
+          "this interceptor must also be registered as a stream tracer factory of the server");
     }
     if (!call.getMethodDescriptor().getType().clientSendsOneMessage()) {
       request.beStream();

@@ -13,8 +13,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The units of time of Envoy's limits. Each is a number of seconds; a month has 30 days and a year
- * 365, as in Envoy's own service. Windows are aligned to the epoch. Stateless and thread-safe.
+ * The time units of Envoy's limits. A month has 30 days and a year 365 days, as in Envoy's
+ * reference implementation. Windows are aligned to the epoch. Stateless and thread-safe.
  */
 public final class Units {
   private static final long DAY = 86_400;
@@ -39,10 +39,11 @@ public final class Units {
   private Units() {}
 
   /**
-   * Returns the number of seconds of a unit.
+   * Returns the duration of a unit in seconds.
    *
-   * @param unit its name in lower case, as in the configuration of Envoy's own service
-   * @return 0 if the unit is unknown
+   * @param unit name of the unit, as in the configuration of Envoy's reference implementation; its
+   *     case does not matter
+   * @return the duration; 0 if the unit is unknown
    */
   public static long seconds(String unit) {
     for (Map.Entry<Unit, Long> each : SECONDS.entrySet()) {
@@ -54,11 +55,11 @@ public final class Units {
   }
 
   /**
-   * Returns the limit for a number of requests per unit; 0 requests deny every call.
+   * Returns a limit of a number of requests per unit. With 0 requests, the limit denies every call.
    *
    * @param requests 0 to 2^32 − 1
    * @param unit the number of the unit
-   * @return null if the unit is unknown
+   * @return the limit; null if the unit is unknown
    */
   static @Nullable PolicyLimit limit(long requests, int unit) {
     Unit known = Unit.forNumber(unit);
@@ -72,11 +73,13 @@ public final class Units {
   }
 
   /**
-   * Returns the unit in which a limit gives its tokens; {@link Unit#UNKNOWN} if no unit fits.
+   * Returns the unit whose duration equals the period of a limit; {@link Unit#UNKNOWN} if there is
+   * none.
    *
    * @param limit the limit of the policy
    * @param period the current period; null if the bucket is not periodic
-   * @param windowMicros for a bucket that is not periodic, the time from empty to full
+   * @param windowMicros for a bucket that is not periodic: the time in which an empty bucket
+   *     becomes full
    */
   static Unit of(PolicyLimit limit, PeriodicLimit.@Nullable Span period, long windowMicros) {
     if (limit instanceof CalendarQuota quota) {

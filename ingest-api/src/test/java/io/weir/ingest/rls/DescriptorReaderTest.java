@@ -199,13 +199,13 @@ final class DescriptorReaderTest {
                 .toArray(String[]::new));
 
     assertEquals(64, read(many(good, 64)).size());
-    assertRefused("descriptors must be 1 to 64, are 65", many(good, 65));
+    assertRefused("descriptors must have 1 to 64 elements, but has 65", many(good, 65));
     assertEquals(1, read(Requests.of(wide)).size());
     assertRefused(
-        "descriptors[0].entries must be 1 to 64, are 65",
+        "descriptors[0].entries must have 1 to 64 elements, but has 65",
         Requests.of(wide.toBuilder().addEntries(good.getEntries(0)).build()));
     assertRefused(
-        "descriptors[0].hits_addend must be at most 9007199254740991, is 9007199254740992",
+        "descriptors[0].hits_addend must be at most 9007199254740991, but is 9007199254740992",
         Requests.of(withHits(good, 1L << 53)));
     assertRefused(
         "domain must not contain control characters (U+000A at index 1)",

@@ -38,7 +38,7 @@ final class RateLimitSettingsTest {
   void wrongValues_areRefusedByTheVariablesName() {
     assertRefused("WEIR_GRPC_PORT must be", "WEIR_GRPC_PORT", "70000", "WEIR_GRPC_HOST", "");
     assertRefused(
-        "WEIR_RLS_CLIENT_KEYS must be keys of descriptor entries, separated by commas: '' must not"
+        "WEIR_RLS_CLIENT_KEYS must be keys of descriptor entries, separated by commas; the key '' must not"
             + " be empty",
         "WEIR_RLS_CLIENT_KEYS",
         "a,,b",
