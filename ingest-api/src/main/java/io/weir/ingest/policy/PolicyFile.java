@@ -25,7 +25,7 @@ import org.yaml.snakeyaml.Yaml;
  * never enforces a part of the file. All problems of the file are reported.
  */
 public final class PolicyFile {
-  /** Maximum number of clients with their own settings; bounds the memory of a node. */
+  /** Maximum number of clients with settings. It bounds the memory of a node. */
   public static final int MAX_CLIENTS = 1_000_000;
 
   /** Maximum number of plans. */

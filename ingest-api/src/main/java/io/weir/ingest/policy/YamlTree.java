@@ -33,16 +33,18 @@ import org.yaml.snakeyaml.reader.StreamReader;
 import org.yaml.snakeyaml.resolver.Resolver;
 
 /**
- * A YAML text as a tree, with its anchors, aliases and merge keys ({@code <<}) resolved. A plain
- * scalar has a type other than string only by YAML 1.2's core schema: {@code off}, {@code
- * 2026-01-17} and {@code 1:30} are strings. A key is its literal text: {@code 1.10} is not {@code
- * 1.1}. Not thread-safe.
+ * Parses YAML to a JSON tree, and resolves anchors, aliases and merge keys ({@code <<}). The core
+ * schema of YAML 1.2 determines the types of plain scalars. For example, {@code off}, {@code
+ * 2026-01-17} and {@code 1:30} are strings. Keys are literal texts, so the keys {@code 1.10} and
+ * {@code 1.1} differ. Not thread-safe.
  */
 public final class YamlTree {
-  /** Maximum size of a file, in characters; 1,000,000 clients with a limit take half of it. */
+  /**
+   * Maximum size of a file in characters. 1,000,000 clients, each with a limit, take half of it.
+   */
   private static final int MAX_CHARS = 256 << 20;
 
-  /** Maximum number of aliases of mappings and lists; a few for each policy. */
+  /** Maximum number of aliases of mappings and lists, which allows a few aliases per policy. */
   private static final int MAX_ALIASES = 10_000;
 
   /** Maximum number of values that a file contains. */
@@ -54,14 +56,15 @@ public final class YamlTree {
    */
   private static final long MAX_REPEATED = 5_000_000;
 
-  /** Maximum nesting depth, including that of aliases in aliases. */
+  /** Maximum nesting depth, including the nesting of aliases. */
   private static final int MAX_DEPTH = 50;
 
-  /** Every number of at most this many characters, including its sign, fits into a {@code long}. */
+  /** Maximum length of a number, with its sign, that certainly fits into a {@code long}. */
   private static final int LONGEST_LONG = 18;
 
   /**
-   * Maximum length of a number; longer ones cannot occur in a policy and only take long to parse.
+   * Maximum length of a number in characters. No policy needs a longer number, which would take
+   * long to parse.
    */
   private static final int LONGEST_NUMBER = 100;
 
@@ -70,14 +73,14 @@ public final class YamlTree {
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
   /**
-   * Maximum number of values in a mapping that shares its tree with equal ones. Larger mappings are
-   * rarely equal, and comparing them takes time.
+   * Maximum number of values in a mapping that shares its tree with equal mappings. Larger mappings
+   * are rarely equal, and comparing them takes time.
    */
   private static final int MAX_SHARED_VALUES = 1_000;
 
   /**
-   * Maximum number of different mappings that are shared. The hash codes of similar mappings
-   * collide, so that many of them take long to find.
+   * Maximum number of different mappings that are shared. More mappings would take long to find,
+   * because the hash codes of similar mappings collide.
    */
   private static final int MAX_SHARED = 10_000;
 
@@ -85,11 +88,15 @@ public final class YamlTree {
   private final CoreSchema schema = new CoreSchema();
 
   /**
-   * The nodes with an anchor, by their anchors; a node without a tree contains the current node.
+   * The nodes by anchor. A node without a tree is not complete, because it contains the current
+   * node.
    */
   private final Map<String, Part> anchors = new HashMap<>();
 
-  /** One of all equal small mappings. Most of many clients have one of a few settings. */
+  /**
+   * The small mappings, so that equal mappings share one object. Most clients have one of a few
+   * settings.
+   */
   private final Map<JsonNode, JsonNode> shared = new HashMap<>();
 
   /** Number of entries of mappings and lists so far. */
@@ -101,7 +108,7 @@ public final class YamlTree {
   private int aliases;
   private int nesting;
 
-  /** Whether plain scalars have the types of the core schema. */
+  /** Whether plain scalars have the types of the core schema; if false, all are strings. */
   private final boolean isTyped;
 
   private YamlTree(String yaml, boolean isTyped) {
@@ -111,7 +118,7 @@ public final class YamlTree {
     this.isTyped = isTyped;
   }
 
-  /** Thrown if a text is not valid YAML. */
+  /** Thrown when a text is not valid YAML or exceeds a limit. */
   public static final class NotYamlException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -129,8 +136,8 @@ public final class YamlTree {
    *
    * @param text the text of a scalar; null for a mapping or a list
    * @param tree the tree of a mapping or a list; null for a scalar, and until it is complete
-   * @param values the number of its values
-   * @param depth its nesting depth
+   * @param values number of values in the node
+   * @param depth nesting depth of the node
    */
   private record Part(
       @Nullable String text, @Nullable JsonNode tree, Tag tag, Mark mark, long values, int depth) {}
@@ -145,8 +152,8 @@ public final class YamlTree {
   }
 
   /**
-   * Parses a text whose scalars, except {@code null}, are all strings, exactly as written: {@code
-   * True} and {@code +49}, which otherwise have a type, remain unchanged.
+   * Parses a text, and reads every scalar except {@code null} as a string, exactly as written. For
+   * example, {@code True} and {@code +49} are strings.
    *
    * @throws NotYamlException if it is not valid YAML; the message names the line and the column
    */
@@ -163,7 +170,7 @@ public final class YamlTree {
       throw new NotYamlException(
           String.valueOf(tooLarge.getMessage()).lines().findFirst().orElse("?"), tooLarge);
     } catch (RuntimeException unexpected) {
-      // thrown by the parser itself: for escapes such as \UFFFFFFFF, and for tags
+      // the parser throws other exceptions for escapes such as \UFFFFFFFF and for some tags
       throw new NotYamlException("an escape or a tag cannot be read: " + unexpected, unexpected);
     }
   }
@@ -256,7 +263,7 @@ public final class YamlTree {
         : start instanceof MappingStartEvent ? Tag.MAP : Tag.SEQ;
   }
 
-  /** Returns whether a node has a tag that sets its type; {@code !} does not. */
+  /** Returns whether a node has a tag that sets its type. The tag {@code !} sets no type. */
   private static boolean hasTag(@Nullable String tag) {
     return tag != null && !tag.equals("!");
   }
@@ -292,8 +299,8 @@ public final class YamlTree {
   }
 
   /**
-   * Returns a mapping. Its own keys take precedence over merged ones, and earlier merged keys over
-   * later ones.
+   * Returns a mapping. Its own keys have precedence over merged keys, and earlier merged keys over
+   * later merged keys.
    */
   private Part mapping(Part open) throws NotYamlException {
     requireTag(open, Tag.MAP);

@@ -150,7 +150,7 @@ public final class PolicyEntry {
    * matter.
    */
   boolean hasContent(byte[] text) {
-    // members in another order give a text of the same length
+    // texts of equal contents have the same length, even if the order of members differs
     return content != null
         && content.length == text.length
         && (Arrays.equals(content, text)
