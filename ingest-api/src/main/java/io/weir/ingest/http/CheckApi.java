@@ -222,9 +222,7 @@ public final class CheckApi implements AutoCloseable {
     return start(parts, settings, null, statistics);
   }
 
-  /**
-   * Starts the server. Calls run on the given threads, or on the server's threads if null.
-   */
+  /** Starts the server. Calls run on the given threads, or on the server's threads if null. */
   static CheckApi start(
       Parts parts,
       HttpSettings settings,

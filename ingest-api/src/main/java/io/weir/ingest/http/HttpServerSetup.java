@@ -16,9 +16,7 @@ import org.eclipse.jetty.util.VirtualThreads;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Configures the HTTP server: its connector, its bounds and its {@link AdmissionHandler}.
- */
+/** Configures the HTTP server: its connector, its bounds and its {@link AdmissionHandler}. */
 final class HttpServerSetup {
   /**
    * Maximum time for which a request waits until a byte can be read or written. No thread is

@@ -12,13 +12,14 @@ import java.util.Map;
  * computed again in each {@linkplain #INTERVAL_NANOS interval}:
  *
  * <ul>
- * <li>The <i>delay</i> of an interval is the shortest wait of the calls that began in it. If no
- * call began, it is the wait of a call that still waits. If there are several queues, the longest
- * delay applies. The minimum distinguishes a burst, which leaves the queue empty for a moment, from
- * a standing queue, which is never empty (CoDel [1]).
- * <li>If the delay exceeds the target in two consecutive intervals, the share grows in proportion
- * to the excess and to the growth of the delay. The growth of the delay in seconds per second shows
- * by how much the calls exceed the capacity (a proportional-integral controller, as in PIE [2]).
+ *   <li>The <i>delay</i> of an interval is the shortest wait of the calls that began in it. If no
+ *       call began, it is the wait of a call that still waits. If there are several queues, the
+ *       longest delay applies. The minimum distinguishes a burst, which leaves the queue empty for
+ *       a moment, from a standing queue, which is never empty (CoDel [1]).
+ *   <li>If the delay exceeds the target in two consecutive intervals, the share grows in proportion
+ *       to the excess and to the growth of the delay. The growth of the delay in seconds per second
+ *       shows by how much the calls exceed the capacity (a proportional-integral controller, as in
+ *       PIE [2]).
  *   <li>If the delay does not exceed the target, the share shrinks by the same rule, and by another
  *       twentieth of itself if the delay is below half the target.
  * </ul>

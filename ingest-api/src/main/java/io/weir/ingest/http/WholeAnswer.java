@@ -52,7 +52,9 @@ final class WholeAnswer extends Response.Wrapper implements Callback {
     if (last) {
       awaited.incrementAndGet();
       byte[] whole = kept.toByteArray();
-      kept = new ByteArrayOutputStream(0); // only the copy in the local variable is kept until it is written
+      kept =
+          new ByteArrayOutputStream(
+              0); // only the copy in the local variable is kept until it is written
       super.write(true, ByteBuffer.wrap(whole), Callback.from(this::ended, ending::failed));
       complete.accept(whole.length);
     }

@@ -83,7 +83,8 @@ final class DescriptorReader {
   private static void requireCount(String field, int count, int max)
       throws InvalidRequestException {
     if (count < 1 || count > max) {
-      throw new InvalidRequestException(field, "must have 1 to " + max + " elements, but has " + count);
+      throw new InvalidRequestException(
+          field, "must have 1 to " + max + " elements, but has " + count);
     }
   }
 
@@ -174,7 +175,10 @@ final class DescriptorReader {
     if (unsigned < 0 || unsigned > CallEvent.MAX_QUANTITY) {
       throw new InvalidRequestException(
           field,
-          "must be at most " + CallEvent.MAX_QUANTITY + ", but is " + Long.toUnsignedString(unsigned));
+          "must be at most "
+              + CallEvent.MAX_QUANTITY
+              + ", but is "
+              + Long.toUnsignedString(unsigned));
     }
     return unsigned;
   }
@@ -188,7 +192,8 @@ final class DescriptorReader {
     PolicyLimit limit =
         Units.limit(Integer.toUnsignedLong(descriptor.getLimit().getRequestsPerUnit()), unit);
     if (limit == null) {
-      throw new InvalidRequestException(path + ".unit", "must be the number of a time unit, but is " + unit);
+      throw new InvalidRequestException(
+          path + ".unit", "must be the number of a time unit, but is " + unit);
     }
     return limit;
   }

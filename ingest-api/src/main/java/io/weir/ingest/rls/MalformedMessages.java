@@ -75,7 +75,8 @@ final class MalformedMessages {
           && known.getMessagePrototype() instanceof Message message) {
         return known.getMessageClass().cast(message.newBuilderForType().build());
       }
-      throw new IllegalArgumentException("the messages of the service must be Protocol Buffers messages");
+      throw new IllegalArgumentException(
+          "the messages of the service must be Protocol Buffers messages");
     }
 
     @Override

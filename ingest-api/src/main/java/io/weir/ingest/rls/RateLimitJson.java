@@ -94,7 +94,8 @@ final class RateLimitJson {
           .print(response)
           .getBytes(StandardCharsets.UTF_8);
     } catch (InvalidProtocolBufferException impossible) {
-      throw new IllegalStateException("the response contains a message of an unknown type", impossible);
+      throw new IllegalStateException(
+          "the response contains a message of an unknown type", impossible);
     }
   }
 }

@@ -151,7 +151,8 @@ final class UnfinishedRequests extends ServerStreamTracer.Factory
       }
       oldest
           .getValue()
-          .cancel("incomplete requests exceeded their memory limit, and this request was the oldest");
+          .cancel(
+              "incomplete requests exceeded their memory limit, and this request was the oldest");
     }
   }
 
