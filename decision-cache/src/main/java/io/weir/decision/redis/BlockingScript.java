@@ -60,6 +60,8 @@ final class BlockingScript {
     } catch (ExecutionException failed) {
       if (Failures.isReadOnly(failed)) {
         link.drop(connection, "the server is a read-only replica");
+      } else if (Failures.isForbidden(failed)) {
+        link.drop(connection, Failures.describe(failed));
       }
       throw new CacheUnavailableException(Failures.undecided(failed).detail());
     } catch (RedisException refused) {

@@ -12,6 +12,11 @@ import java.util.concurrent.ExecutionException;
 
 /** Maps errors of the client library and of the server to categories. Stateless and thread-safe. */
 final class Failures {
+  private static final String FORBIDDEN = "NOPERM";
+
+  /** Part of the error of a script that calls a forbidden command, before Redis 7. */
+  private static final String FORBIDDEN_BEFORE_7 = "he user executing the script";
+
   /**
    * First words of server errors that mean that the server is unavailable. Before Redis 7, another
    * text precedes the error of a script.
@@ -26,7 +31,8 @@ final class Failures {
           "MISCONF",
           "NOREPLICAS",
           "NOAUTH",
-          "NOPERM",
+          FORBIDDEN,
+          FORBIDDEN_BEFORE_7,
           "CLUSTERDOWN",
           "TRYAGAIN",
           "UNBLOCKED",
@@ -72,6 +78,13 @@ final class Failures {
   static boolean isReadOnly(Throwable error) {
     return unwrap(error) instanceof RedisCommandExecutionException
         && describe(error).contains("READONLY");
+  }
+
+  /** Returns whether the error means that the user must not run a command or use a key. */
+  static boolean isForbidden(Throwable error) {
+    String detail = describe(error);
+    return unwrap(error) instanceof RedisCommandExecutionException
+        && (detail.contains(FORBIDDEN) || detail.contains(FORBIDDEN_BEFORE_7));
   }
 
   /** Returns whether the error means that the server is in cluster mode. */
@@ -133,7 +146,7 @@ final class Failures {
     return "no reply within " + limit.toMillis() + " ms";
   }
 
-  private static String describe(Throwable error) {
+  static String describe(Throwable error) {
     Throwable cause = unwrap(error);
     String message = cause.getMessage();
     return message == null ? cause.getClass().getSimpleName() : message;

@@ -47,6 +47,11 @@ final class LifeKeys {
     return RAISED.clone();
   }
 
+  /** Returns the key with which a connection tests the commands of its user. */
+  static byte[] permissions() {
+    return bytes("permissions");
+  }
+
   /** Returns the key of the set of partitions that are restored for a generation. */
   static byte[] restored(String generation) {
     return bytes("restored:" + generation);

@@ -36,8 +36,8 @@ public sealed interface RedisCache extends DecisionCache
   void onServerTime(ObjLongConsumer<String> consumer);
 
   /**
-   * Returns the reason why a server that replied is not used: its mode, its version, or its
-   * eviction policy. Empty if the cache uses every server that replied.
+   * Returns the reason why a server that replied is not used: its mode, its version, its eviction
+   * policy, or the permissions of the user. Empty if the cache uses every server that replied.
    */
   String refusal();
 

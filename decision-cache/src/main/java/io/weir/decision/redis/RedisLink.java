@@ -25,6 +25,7 @@ import io.weir.decision.redis.RedisCacheConfig.OnEviction;
 import io.weir.topics.process.Backoff;
 import io.weir.topics.process.SupervisedThread;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -43,7 +44,7 @@ import org.slf4j.LoggerFactory;
  * One connection to the server, which the link re-establishes when it is lost. Without a
  * connection, calls fail immediately, because the link buffers no calls for an unavailable server.
  * The link uses a connection only after it has loaded the script, and has checked the mode, the
- * version and the eviction policy of the server. Thread-safe.
+ * version and the eviction policy of the server, and the permissions of the user. Thread-safe.
  */
 final class RedisLink implements SupervisedThread.Work, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(RedisLink.class);
@@ -439,7 +440,11 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       throws InterruptedException {
     try {
       ServerInfo found = askServer(connection);
+      String forbidden = findForbidden(connection);
       note(found);
+      if (refusal.isEmpty()) {
+        refusal = forbidden;
+      }
       if (!refusal.isEmpty()) {
         reason = refusal;
         outageLog.refused(refusal);
@@ -562,6 +567,19 @@ final class RedisLink implements SupervisedThread.Work, AutoCloseable {
       }
       return ServerInfo.NOT_REPORTED;
     }
+  }
+
+  /** Returns the message for a user who must not run all commands of the scripts, or "". */
+  private String findForbidden(StatefulRedisConnection<byte[], byte[]> connection)
+      throws InterruptedException, ExecutionException, TimeoutException {
+    RedisScript finder = RedisScript.findForbidden(target.kind());
+    await(connection.async().scriptLoad(finder.body()));
+    byte[][] keys = {LifeKeys.permissions()};
+    byte @Nullable [] names = await(finder.send(connection, 0, keys, new byte[0][]));
+    return names == null || names.length == 0
+        ? ""
+        : "the ACL of the Redis user must allow these commands on the keys w1:*, but forbids them: "
+            + new String(names, StandardCharsets.US_ASCII);
   }
 
   private String refusalOf(ServerInfo found) {

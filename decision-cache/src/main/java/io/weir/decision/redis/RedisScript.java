@@ -47,6 +47,11 @@ record RedisScript(String body, String sha1, ServerKind kind) {
     return of(kind, BUCKET, "correct_buckets.lua");
   }
 
+  /** Returns the script that finds the commands that the other scripts need, but must not run. */
+  static RedisScript findForbidden(ServerKind kind) {
+    return of(kind, "find_forbidden.lua");
+  }
+
   /** Returns the concatenation of the given resources in the package of this class. */
   static RedisScript of(ServerKind kind, String... resources) {
     StringBuilder body = new StringBuilder();

@@ -113,6 +113,8 @@ final class ScriptCall {
         }
       } else if (Failures.isClusterMode(error)) {
         environment.link.drop(connection, Failures.CLUSTER_MODE);
+      } else if (Failures.isForbidden(error)) {
+        environment.link.drop(connection, Failures.describe(error));
       }
       fail(Failures.undecided(error));
     }

@@ -34,6 +34,11 @@ local function limit_of(tick, per_tick, per_token, capacity)
     base = quota and capacity or 0, kind = quota and 0 or per_token }
 end
 
+-- Fails unless an error of a command means that the value of its key has another type.
+local function check_type(failed)
+  if not string.find(failed.err, 'WRONGTYPE', 1, true) then error(failed.err, 0) end
+end
+
 -- Returns a bucket under a limit as it was last written. Returns a full bucket without an epoch if no
 -- value of its kind is stored; nil if the value is not a bucket's state. The value is the reply of
 -- MGET for the key. If it is nil or false, which is also the reply for a key of another type, the key
@@ -50,9 +55,11 @@ local function load(key, value, limit, is_optional)
     corrected, version, charged = view.corrected, view.version, view.charged
   else
     value = value or redis.pcall('GETRANGE', key, '0', '57')
-    if value and type(value) ~= 'string' then
-      if not value.err or not string.find(value.err, 'cript attempted to ', 1, true) then return nil end
-      if not is_optional or not string.find(value.err, 'non local key', 1, true) then call('GET', key) end
+    if type(value) == 'table' then
+      if not is_optional or not string.find(value.err, 'non local key', 1, true) then
+        check_type(value)
+        return nil
+      end
       value = nil
     end
     if value and value ~= '' then

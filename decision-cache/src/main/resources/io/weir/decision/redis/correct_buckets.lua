@@ -63,6 +63,7 @@ for n = 1, #KEYS do
   local tick, per_tick, per_token, capacity, debt_cap, epoch, version, charged, truth, takes_only, known =
     unpack(CORRECTION, ARGV[n])
   local here, view = pcall(load, KEYS[n], nil, limit_of(tick, per_tick, per_token, capacity))
+  if not here and not string.find(view, 'cript attempted to ', 1, true) then error(view, 0) end
   local kind, clamped, change = here and CORRUPT or ELSEWHERE, 0, 0
   if here and view then
     kind, clamped, change = correct(KEYS[n], view, debt_cap, epoch, version, charged, truth, takes_only, known)

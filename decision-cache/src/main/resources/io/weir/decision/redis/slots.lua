@@ -22,7 +22,7 @@ local function slot_set(key)
   if not slot_sets[key] then
     local written = redis.pcall('ZSCORE', key, WRITTEN)
     if type(written) == 'table' then
-      if string.find(written.err, 'cript attempted to ', 1, true) then call('ZCARD', key) end
+      check_type(written)
       return nil
     end
     written = tonumber(written or 0)

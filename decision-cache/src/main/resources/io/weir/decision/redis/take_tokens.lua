@@ -191,7 +191,7 @@ local function log_of(key)
   if not logs[key] then
     local size = redis.pcall('LLEN', key)
     if type(size) ~= 'number' then
-      if string.find(size.err, 'cript attempted to ', 1, true) then call('LLEN', key) end
+      check_type(size)
       return nil
     end
     logs[key] = { key = key, entries = {}, stored = size, keep = size, size = size, drop = 0 }
