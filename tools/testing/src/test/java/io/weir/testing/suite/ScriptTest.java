@@ -20,6 +20,8 @@ import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The script {@code weir}, with a {@code java} that prints what it gets and a {@code mvn}. */
 final class ScriptTest {
@@ -28,11 +30,18 @@ final class ScriptTest {
       #!/bin/sh
       case "$*" in
         *-XshowSettings*) echo ' java.specification.version = 17' >&2 ;;
+        *SuiteCommand*)
+          [ ! -e /proc/self/fd/9 ] || exit 8
+          cd "$(dirname "$0")/../.."
+          mkdir busy || exit 9
+          while [ -f wait ]; do sleep 0.1; done
+          rmdir busy
+          ;;
         *) echo "policies=${WEIR_POLICIES:-none}"; echo "$*" > "$0.arguments" ;;
       esac
       """;
 
-  /** Fails if another one runs; ends when there is no file {@code wait}. */
+  /** Fails if another one or the suite runs; ends when there is no file {@code wait}. */
   private static final String MVN =
       """
       #!/bin/sh
@@ -152,27 +161,27 @@ final class ScriptTest {
   }
 
   /** The second once built over the first, and both failed. */
-  @Test
-  void twoBuilds_runOneAfterTheOther() throws Exception {
+  @ParameterizedTest
+  @CsvSource({"build, build", "test, test", "test, build", "build, test"})
+  void buildsAndTestRuns_runOneAfterTheOther(String first, String second) throws Exception {
     assumeTrue(Files.isExecutable(Path.of("/usr/bin/flock")), "needs flock");
+    Path target = Files.createDirectories(root.resolve("tools/testing/target"));
+    Files.createFile(Files.createDirectory(target.resolve("lib")).resolve("library.jar"));
+    Files.createFile(target.resolve("testing-0.1.0-SNAPSHOT.jar"));
+    Files.createFile(target.resolve("weir.built"));
     changeSources();
     Path wait = Files.createFile(root.resolve("wait"));
     Path weir = root.resolve("weir");
-    Process first = script(weir, Map.of(), "build").redirectError(DISCARD).start();
-    Await.until("it builds", () -> Files.exists(root.resolve("busy")));
-    Process second = script(weir, Map.of(), "build").redirectErrorStream(true).start();
+    Process one = script(weir, Map.of(), first).redirectError(DISCARD).start();
+    Await.until("it runs", () -> Files.exists(root.resolve("busy")));
+    Process other = script(weir, Map.of(), second).redirectErrorStream(true).start();
 
     String line =
-        second
-            .inputReader()
-            .lines()
-            .filter(each -> each.startsWith("weir:"))
-            .findFirst()
-            .orElse("");
+        other.inputReader().lines().filter(each -> each.startsWith("weir:")).findFirst().orElse("");
     Files.delete(wait);
-    assertEquals(0, first.waitFor());
-    assertEquals(0, second.waitFor(), line);
-    assertTrue(line.startsWith("weir: waiting for another build"), line);
+    assertEquals(0, one.waitFor());
+    assertEquals(0, other.waitFor(), line);
+    assertTrue(line.startsWith("weir: waiting for another build or test run"), line);
   }
 
   /** It once built everything first. */
