@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.weir.e2e.compose;
 
-import io.weir.testing.Await;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -109,28 +108,6 @@ final class ComposeProject implements AutoCloseable {
   /** SIGTERM, and SIGKILL when that does not help; then start. */
   void restart(String service) throws IOException, InterruptedException {
     docker("restart", "-t", "60", container(service));
-  }
-
-  /**
-   * All its processes stand still; its connections stay. While a process is being started in a
-   * container, such as a health check, the kernel may not get it to freeze; runc leaves it to its
-   * caller to ask again (opencontainers/runc pull request 4388).
-   */
-  void pause(String service) throws Exception {
-    List<String> pause = command(DOCKER, "pause", container(service));
-    Await.until("pause of " + service, () -> isFrozen(pause));
-  }
-
-  private boolean isFrozen(List<String> pause) throws IOException, InterruptedException {
-    Cli.Ended ended = cli.end(pause);
-    if (ended.status() != 0 && !ended.errors().contains("unable to freeze")) {
-      throw new IllegalStateException(String.join(" ", pause) + ": " + ended.errors());
-    }
-    return ended.status() == 0;
-  }
-
-  void resume(String service) throws IOException, InterruptedException {
-    docker("unpause", container(service));
   }
 
   /** Takes the network away from a container that goes on running. */
