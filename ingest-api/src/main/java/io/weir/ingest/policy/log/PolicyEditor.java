@@ -498,6 +498,7 @@ public final class PolicyEditor {
 
       @SuppressWarnings("FutureReturnValueIgnored") // the callback receives every failure
       void commit(List<PolicyEntry> entries) {
+        PolicyRecords records = new PolicyRecords();
         producer.beginTransaction();
         for (PolicyEntry entry : entries) {
           PolicyKey key = entry.key();
@@ -506,7 +507,7 @@ public final class PolicyEditor {
                   key.partition().topic(),
                   key.partition().partition(),
                   key.recordKey().getBytes(StandardCharsets.UTF_8),
-                  PolicyEntryCodec.encode(entry)),
+                  records.encode(entry)),
               (sent, failure) -> {
                 if (failure != null) {
                   failed.compareAndSet(null, failure);

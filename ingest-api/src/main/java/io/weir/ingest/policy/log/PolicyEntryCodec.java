@@ -47,9 +47,23 @@ final class PolicyEntryCodec {
     return value.toByteArray();
   }
 
-  /** Writes the members of an entry's record. */
-  static void writeMembers(PolicyEntry entry, JsonGenerator json) throws IOException {
-    PolicyEntry.Change change = entry.change();
+  /**
+   * Encodes the members of a change: the beginning of a record's value, without a closing brace.
+   */
+  static byte[] encodeChange(PolicyEntry.Change change) {
+    ByteArrayOutputStream value = new ByteArrayOutputStream(USUAL_BYTES);
+    try (JsonGenerator json = JSON.createGenerator(value)) {
+      json.writeStartObject();
+      writeChange(change, json);
+      json.flush();
+      return value.toByteArray();
+    } catch (IOException impossible) {
+      throw new UncheckedIOException("writing JSON to memory failed", impossible);
+    }
+  }
+
+  private static void writeChange(PolicyEntry.Change change, JsonGenerator json)
+      throws IOException {
     json.writeNumberField("version", change.version());
     json.writeNumberField("part", 1);
     json.writeNumberField("parts", change.parts());
@@ -58,6 +72,11 @@ final class PolicyEntryCodec {
     json.writeNumberField("changed_at_ms", change.atEpochMillis());
     json.writeStringField("changed_by", change.by());
     json.writeStringField("change", change.id());
+  }
+
+  /** Writes the members of an entry's record. */
+  static void writeMembers(PolicyEntry entry, JsonGenerator json) throws IOException {
+    writeChange(entry.change(), json);
     if (entry.order() > 0) {
       json.writeNumberField("order", entry.order());
     }

@@ -95,8 +95,7 @@ public final class PolicyLogReader implements AutoCloseable {
   private long checkedNanos;
   private final AtomicLong progress = new AtomicLong();
 
-  /** The change of the last entry that was read. All entries of a change share one object. */
-  private PolicyEntry.@Nullable Change lastChange;
+  private final PolicyRecords records = new PolicyRecords();
 
   private PolicyLogReader(KafkaConsumer<byte[], byte[]> consumer, LongSupplier nanoTime) {
     this.consumer = consumer;
@@ -427,19 +426,14 @@ public final class PolicyLogReader implements AutoCloseable {
     checkedNanos = System.nanoTime();
   }
 
-  private void take(ConsumerRecords<byte[], byte[]> records, Consumer<PolicyEntry> listener) {
-    for (ConsumerRecord<byte[], byte[]> each : records) {
+  private void take(ConsumerRecords<byte[], byte[]> polled, Consumer<PolicyEntry> listener) {
+    for (ConsumerRecord<byte[], byte[]> each : polled) {
       progress.incrementAndGet();
       readTo.put(each.topic(), each.offset() + 1);
       PolicyEntry entry = decode(each);
       if (entry == null) {
         continue;
       }
-      PolicyEntry.Change shared = lastChange;
-      if (shared != null && shared.equals(entry.change())) {
-        entry = entry.ofChange(shared);
-      }
-      lastChange = entry.change();
       if (wasReadToTheEnd && entry.version() <= Math.max(state.version(), readThrough)) {
         throw new LogReplacedException(
             "version "
@@ -467,7 +461,7 @@ public final class PolicyLogReader implements AutoCloseable {
     String name = each.key() == null ? "" : new String(each.key(), StandardCharsets.UTF_8);
     PolicyKey key = PolicyKey.ofRecord(each.topic(), name);
     try {
-      return PolicyEntryCodec.decode(key, each.value());
+      return records.decode(key, each.value());
     } catch (MalformedRecordException malformed) {
       String place = each.topic() + "-" + each.partition() + "-" + each.offset();
       LOG.error("policy_record_malformed record={} detail=\"{}\"", place, malformed.getMessage());

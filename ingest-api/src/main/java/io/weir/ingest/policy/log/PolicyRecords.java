@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.weir.ingest.policy.log;
+
+import io.weir.topics.wire.MalformedRecordException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Encodes and decodes the records of a policy log one after another, as {@link PolicyEntryCodec}
+ * does. A change of many clients has as many records, with equal members of the change and few
+ * different contents. Such a record is compared with earlier ones instead of being parsed, in a
+ * tenth of the time. Entries with an equal change or content share it. Not thread-safe.
+ */
+final class PolicyRecords {
+  private static final byte[] CONTENT =
+      (",\"" + PolicyKey.Kind.CLIENT.word() + "\":").getBytes(StandardCharsets.UTF_8);
+
+  /** Maximum number of contents that are compared. */
+  private static final int MAX_CONTENTS = 10_000;
+
+  /** The change of the previous record; null before the first one. */
+  private PolicyEntry.@Nullable Change change;
+
+  /** The beginning of a record of this change, up to its content. */
+  private byte[] beginning = {};
+
+  private final Map<ByteBuffer, byte[]> contents = new HashMap<>();
+
+  /** Encodes an entry as the value of a record. */
+  byte[] encode(PolicyEntry entry) {
+    return isPlain(entry) ? encodePlain(entry) : PolicyEntryCodec.encode(entry);
+  }
+
+  /** Decodes the value of a record. */
+  PolicyEntry decode(PolicyKey key, byte @Nullable [] value) throws MalformedRecordException {
+    byte[] known = value == null ? null : knownContent(value);
+    if (known != null && change != null && key.kind() == PolicyKey.Kind.CLIENT) {
+      return PolicyEntry.ofTexts(key, change, 0, known, null);
+    }
+    PolicyEntry entry = PolicyEntryCodec.decode(key, value);
+    if (entry.change().equals(change)) {
+      entry = entry.ofChange(change);
+    }
+    byte[] content = entry.contentText();
+    if (content == null || !isPlain(entry)) {
+      return entry;
+    }
+    // a record that this class would write differently is not a pattern for later ones
+    if (contents.size() < MAX_CONTENTS && Arrays.equals(encodePlain(entry), value)) {
+      contents.putIfAbsent(ByteBuffer.wrap(content), content);
+    }
+    return entry;
+  }
+
+  /** Returns whether an entry has only the members of its change, and the settings of a client. */
+  private static boolean isPlain(PolicyEntry entry) {
+    return entry.key().kind() == PolicyKey.Kind.CLIENT
+        && entry.order() == 0
+        && entry.contentText() != null
+        && entry.untilThenText() == null;
+  }
+
+  private byte[] encodePlain(PolicyEntry entry) {
+    if (!entry.change().equals(change)) {
+      change = entry.change();
+      beginning = PolicyEntryCodec.encodeChange(change);
+    }
+    byte[] content = Objects.requireNonNull(entry.contentText());
+    ByteBuffer value = ByteBuffer.allocate(beginning.length + CONTENT.length + content.length + 1);
+    return value.put(beginning).put(CONTENT).put(content).put((byte) '}').array();
+  }
+
+  /**
+   * Returns the content of a record of the same change as the previous record; null if the record
+   * has another change, or an unknown content.
+   */
+  private byte @Nullable [] knownContent(byte[] value) {
+    int start = beginning.length + CONTENT.length;
+    int end = value.length - 1;
+    boolean isOfChange =
+        start < end
+            && value[end] == '}'
+            && Arrays.equals(value, 0, beginning.length, beginning, 0, beginning.length)
+            && Arrays.equals(value, beginning.length, start, CONTENT, 0, CONTENT.length);
+    return isOfChange ? contents.get(ByteBuffer.wrap(value, start, end - start)) : null;
+  }
+}
