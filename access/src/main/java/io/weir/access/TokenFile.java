@@ -116,11 +116,11 @@ public final class TokenFile {
     }
     if (root == null || root.isMissingNode() || root.isNull()) {
       throw new InvalidException(
-          "it is empty; a file without tokens must have the line tokens: []");
+          "it is empty; for a file without tokens, write the line 'tokens: []'");
     }
     JsonNode tokens = root.path("tokens");
     if (!root.isObject() || root.size() != 1 || !tokens.isArray()) {
-      throw new InvalidException("it must have only the member tokens, and tokens must be a list");
+      throw new InvalidException("it must have only the member 'tokens', whose value must be a list");
     }
     if (tokens.size() > MAX_TOKENS) {
       throw new InvalidException("it must have at most " + MAX_TOKENS + " tokens");

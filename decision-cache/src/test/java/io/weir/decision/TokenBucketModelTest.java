@@ -96,7 +96,7 @@ class TokenBucketModelTest {
   }
 
   /**
-   * At now + retry the bucket holds the cost. One microsecond earlier it does not hold the cost.
+   * At now + retry the bucket has enough tokens for the cost. One microsecond earlier it does not.
    */
   private static void assertRetryIsExact(
       TokenBucket bucket, BucketState refilled, long cost, long now, String where) {

@@ -76,8 +76,8 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   /**
    * Takes the cost from the bucket.
    *
-   * @param refilled the bucket as returned by {@link #refill} for this time; must hold the cost
-   * @throws IllegalArgumentException if the bucket does not hold the cost
+   * @param refilled the bucket as returned by {@link #refill} for this time; must have enough tokens for the cost
+   * @throws IllegalArgumentException if the bucket has too few tokens for the cost
    */
   BucketState charge(BucketState refilled, long costTokens, long nowEpochMicros);
 
@@ -85,7 +85,7 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
   long resetMicros(BucketState refilled, long nowEpochMicros);
 
   /**
-   * Returns the time until a refilled bucket holds the cost: 0 if it holds the cost now, −1 if it
+   * Returns the time until a refilled bucket has enough tokens for the cost: 0 if it has enough tokens for the cost now, −1 if it
    * can never hold the cost.
    */
   long retryAfterMicros(BucketState refilled, long costTokens, long nowEpochMicros);
@@ -140,7 +140,7 @@ public sealed interface BucketArithmetic permits TokenBucket, PeriodBucket, Slid
     return costTokens <= capacityTokens();
   }
 
-  /** Returns whether a refilled bucket holds the cost. */
+  /** Returns whether a refilled bucket has enough tokens for the cost. */
   default boolean holds(BucketState refilled, long costTokens) {
     return canHold(costTokens) && levelUnits(refilled) >= costTokens * unitsPerToken();
   }

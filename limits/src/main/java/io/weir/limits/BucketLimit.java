@@ -14,7 +14,7 @@ public sealed interface BucketLimit permits TokenBucketLimit, PeriodLimit, Cache
   /** Returns the maximum number of tokens in the bucket; 0 to 2^53 − 1. */
   long capacityTokens();
 
-  /** Returns whether a full bucket holds the cost. */
+  /** Returns whether a full bucket has enough tokens for the cost. */
   default boolean canHold(long costTokens) {
     return costTokens <= capacityTokens();
   }

@@ -6,7 +6,7 @@ public sealed interface BucketView permits CountedBucket, CacheOnlyBucket {
   /** Returns whether the bucket can ever hold the cost. */
   boolean canHold(long costTokens);
 
-  /** Returns whether the bucket holds the cost. */
+  /** Returns whether the bucket has enough tokens for the cost. */
   boolean holds(long costTokens);
 
   /**
@@ -22,7 +22,7 @@ public sealed interface BucketView permits CountedBucket, CacheOnlyBucket {
   long resetMicros();
 
   /**
-   * Returns the time until the bucket holds the cost: 0 if it holds the cost now, −1 if it can
+   * Returns the time until the bucket has enough tokens for the cost: 0 if it has enough tokens for the cost now, −1 if it can
    * never hold the cost.
    */
   long retryAfterMicros(long costTokens);
@@ -30,7 +30,7 @@ public sealed interface BucketView permits CountedBucket, CacheOnlyBucket {
   /**
    * Returns the bucket after a call has taken the cost.
    *
-   * @throws IllegalArgumentException if the bucket does not hold the cost
+   * @throws IllegalArgumentException if the bucket has too few tokens for the cost
    */
   BucketView charged(long costTokens);
 

@@ -88,7 +88,7 @@ public record LoggedBucket(SlidingLog limit, LogState log, long nowEpochMicros)
   @Override
   public LoggedBucket charged(long costTokens) {
     if (!holds(costTokens)) {
-      throw new IllegalArgumentException("the log does not hold the cost " + costTokens);
+      throw new IllegalArgumentException("the log has too little room for the cost " + costTokens);
     }
     long atMicros = Math.max(nowEpochMicros, log.lastMicros());
     return new LoggedBucket(limit, log.with(firstCounted(), atMicros, costTokens), nowEpochMicros);

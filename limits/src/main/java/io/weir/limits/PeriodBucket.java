@@ -86,7 +86,7 @@ final class PeriodBucket implements BucketArithmetic {
   public BucketState charge(BucketState refilled, long costTokens, long nowEpochMicros) {
     if (!holds(refilled, costTokens)) {
       throw new IllegalArgumentException(
-          "the bucket does not hold the cost " + costTokens + ": " + refilled);
+          "the bucket has too few tokens for the cost " + costTokens + ": " + refilled);
     }
     return refilled.charged(
         refilled.units() - costTokens, refilled.lastEpochMicros(), costTokens, nowEpochMicros);

@@ -104,7 +104,7 @@ final class SlidingBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the time until the window holds the cost if no call takes tokens meanwhile. The
+   * Returns the time until the window has enough tokens for the cost if no call takes tokens meanwhile. The
    * sub-windows stop counting one after another, the oldest first.
    */
   @Override
@@ -176,7 +176,7 @@ final class SlidingBucket implements BucketArithmetic {
   public BucketState charge(BucketState refilled, long costTokens, long nowEpochMicros) {
     if (!holds(refilled, costTokens)) {
       throw new IllegalArgumentException(
-          "the window does not hold the cost " + costTokens + ": " + refilled);
+          "the window has too few tokens for the cost " + costTokens + ": " + refilled);
     }
     return own.charge(refilled, costTokens, nowEpochMicros);
   }

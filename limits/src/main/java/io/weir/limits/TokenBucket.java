@@ -161,7 +161,7 @@ public final class TokenBucket implements BucketArithmetic {
   public BucketState charge(BucketState refilled, long costTokens, long nowEpochMicros) {
     if (!holds(refilled, costTokens)) {
       throw new IllegalArgumentException(
-          "the bucket does not hold the cost " + costTokens + ": " + refilled);
+          "the bucket has too few tokens for the cost " + costTokens + ": " + refilled);
     }
     boolean tickWouldOverflow = refilled.units() + scale.unitsPerTick() > scale.capacityUnits();
     long last = refilled.lastEpochMicros();
@@ -182,7 +182,7 @@ public final class TokenBucket implements BucketArithmetic {
   }
 
   /**
-   * Returns the time until a refilled bucket holds the cost, rounded up: 0 if it holds the cost
+   * Returns the time until a refilled bucket has enough tokens for the cost, rounded up: 0 if it has enough tokens for the cost
    * now, −1 if it can never hold the cost. The result accounts for the elapsed fraction of the
    * tick, and for a {@code last} in the future.
    */

@@ -63,7 +63,7 @@ class TokenBucketTest {
     IllegalArgumentException refusal =
         assertThrows(IllegalArgumentException.class, () -> bucket.charge(holding(4), 5, T0));
 
-    assertTrue(refusal.toString().contains("does not hold the cost 5"), refusal::toString);
+    assertTrue(refusal.toString().contains("has too few tokens for the cost 5"), refusal::toString);
   }
 
   @Test

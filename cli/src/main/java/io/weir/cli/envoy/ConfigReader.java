@@ -78,7 +78,7 @@ final class ConfigReader {
         if (nodes.get(before).isBeginning()
             && node.isBeginning()
             && nodes.get(before).covers(node)) {
-          problem(here, "is never matched, since " + at + "[" + before + "] comes before it");
+          problem(here, "never applies, because " + at + "[" + before + "] precedes it and matches the same values");
         }
       }
       nodes.add(node);
@@ -120,7 +120,7 @@ final class ConfigReader {
     }
     String violation = Names.violation(text);
     if (violation == null && text.indexOf('*') >= 0) {
-      violation = "must not have a *, which stands for any text in patterns";
+      violation = "must not have a *, which means any text in patterns";
     }
     if (violation != null) {
       problem(path, violation);
@@ -188,7 +188,7 @@ final class ConfigReader {
       if (name == null || name.isEmpty()) {
         problem(here + ".name", "is missing");
       } else if (name.equals(ofItself)) {
-        problem(here + ".name", "is the name of the same limit");
+        problem(here + ".name", "must not name the limit itself");
       } else {
         names.add(name);
       }
@@ -207,7 +207,7 @@ final class ConfigReader {
     refuseUnknown(node, path, Set.of("unit", "requests_per_unit", "unlimited", "name", "replaces"));
     if (flag(node, path, "unlimited")) {
       if (node.has("unit") || node.has("requests_per_unit")) {
-        problem(path, "is unlimited, and has unit or requests_per_unit");
+        problem(path, "must not have unit or requests_per_unit, because it is unlimited");
       }
       return LimitNode.Limit.NONE;
     }

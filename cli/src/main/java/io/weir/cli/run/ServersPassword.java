@@ -33,7 +33,7 @@ final class ServersPassword {
       if (!kept.matches("[A-Za-z0-9_-]{16,}")) {
         throw new CommandFailedException(
             file
-                + " must hold a password of at least 16 letters, digits, _ and -; delete the file,"
+                + " must contain a password of at least 16 letters, digits, _ and -; delete the file,"
                 + " and Weir creates a new one");
       }
       return kept;

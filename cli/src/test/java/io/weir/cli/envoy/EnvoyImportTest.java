@@ -337,7 +337,7 @@ final class EnvoyImportTest {
   void add_wrongReplaces_isNamedByItsPath() {
     assertEquals(
         List.of(
-            "f0: descriptors[0].rate_limit.replaces[0].name is the name of the same limit",
+            "f0: descriptors[0].rate_limit.replaces[0].name must not name the limit itself",
             "f0: descriptors[0].rate_limit.replaces[1].name is missing",
             "f0: descriptors[0].rate_limit.replaces[2] must be a mapping with a name",
             "f0: descriptors[0].rate_limit.replaces[3].limit is not known",
@@ -373,8 +373,8 @@ final class EnvoyImportTest {
             "f0: descriptors[1].shadow_mode must be true or false",
             "f0: descriptors[2] repeats key and value of a descriptor before it",
             "f0: descriptors[3].value must be a string; put it in quotes",
-            "f0: descriptors[3].rate_limit is unlimited, and has unit or requests_per_unit",
-            "f0: descriptors[5] is never matched, since descriptors[4] comes before it",
+            "f0: descriptors[3].rate_limit must not have unit or requests_per_unit, because it is unlimited",
+            "f0: descriptors[5] never applies, because descriptors[4] precedes it and matches the same values",
             "f0: descriptors[6] must be a mapping"),
         read("""
                 domain: shop
@@ -401,7 +401,7 @@ final class EnvoyImportTest {
     assertEquals(List.of("f0: domain is missing"), read("descriptors: []").problems());
     assertEquals(
         List.of(
-            "f0: domain must not have a *, which stands for any text in patterns",
+            "f0: domain must not have a *, which means any text in patterns",
             "f0: descriptors must be a list"),
         read("{domain: 'a*', descriptors: x}").problems());
   }

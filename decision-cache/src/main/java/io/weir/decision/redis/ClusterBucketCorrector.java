@@ -36,7 +36,7 @@ final class ClusterBucketCorrector implements BucketCorrector {
     for (int i = 0; i < BucketCorrector.requireBatch(corrections).size(); i++) {
       RedisDecisionCache server = routes.holder(corrections.get(i).correction().bucket());
       if (server == null) {
-        failure = "no server holds the slot of a bucket";
+        failure = "the slot of a bucket has no server";
       } else {
         byServer.computeIfAbsent(server, none -> new ArrayList<>()).add(i);
       }

@@ -192,7 +192,7 @@ public final class ClusterDecisionCache implements RedisCache {
       RedisDecisionCache holder = routes.holder(request.bucket());
       if (holder == null) {
         topology.changed();
-        return done(Failures.unavailable("no server of the cluster holds a slot of the check"));
+        return done(Failures.unavailable("a slot of the check has no server in the cluster"));
       }
       isParted |= first != null && first != holder;
       first = holder;
@@ -383,7 +383,7 @@ public final class ClusterDecisionCache implements RedisCache {
       return new Health(false, topology.reason());
     }
     if (!routes.map().isComplete()) {
-      return new Health(false, "no server holds some slots of the cluster");
+      return new Health(false, "some slots of the cluster have no server");
     }
     StringJoiner failures = new StringJoiner("; ");
     routes

@@ -55,7 +55,7 @@ final class ClusterRoutes {
   RedisDecisionCache held(String key) {
     RedisDecisionCache holder = holder(key);
     if (holder == null) {
-      throw new IllegalStateException("no known server holds the slot of the key " + key);
+      throw new IllegalStateException("no known server has the slot of the key " + key);
     }
     return holder;
   }

@@ -128,11 +128,11 @@ final class CheckRequest {
       if (token.isScalarValue() && token != JsonToken.VALUE_NULL) {
         if (json.getTextLength() > MAX_ATTRIBUTE_CHARS) {
           throw Invalid.member(
-              member, "must hold values of at most " + MAX_ATTRIBUTE_CHARS + " characters");
+              member, "must have values of at most " + MAX_ATTRIBUTE_CHARS + " characters");
         }
         attributes.put(name, json.getText());
         if (attributes.size() > MAX_ATTRIBUTES) {
-          throw Invalid.member(member, "must hold at most " + MAX_ATTRIBUTES + " values");
+          throw Invalid.member(member, "must have at most " + MAX_ATTRIBUTES + " values");
         }
       } else {
         json.skipChildren();

@@ -89,7 +89,7 @@ final class CheckRoute {
     for (Fields.Field parameter : parameters) {
       if (!parameter.getName().equals("peek")) {
         throw Exchange.invalidParameter(
-            parameter.getName(), "is not a parameter here; known is peek");
+            parameter.getName(), "is unknown; the only parameter is peek");
       }
       if (parameter.hasMultipleValues()) {
         throw Exchange.invalidParameter("peek", "must be given once");

@@ -125,7 +125,7 @@ final class Exchange {
   /** Refuses a query that has parameters. */
   void requireNoParameters() throws JsonBody.Invalid {
     for (Fields.Field parameter : parameters()) {
-      throw invalidParameter(parameter.getName(), "is not a parameter here; none is known");
+      throw invalidParameter(parameter.getName(), "is unknown, because this route has no parameters");
     }
   }
 

@@ -121,12 +121,12 @@ final class JsonBody {
           List<Element<T>> elements = new ArrayList<>();
           while (json.nextToken() != JsonToken.END_ARRAY) {
             if (elements.size() == max) {
-              throw Shape.ARRAY.refused("it holds more than " + max + " elements");
+              throw Shape.ARRAY.refused("it has more than " + max + " elements");
             }
             elements.add(element(json, members));
           }
           if (elements.size() < min) {
-            throw Shape.ARRAY.refused("it holds no element");
+            throw Shape.ARRAY.refused("it has no element");
           }
           return elements;
         });
@@ -189,7 +189,7 @@ final class JsonBody {
   /** Reads a complete body and checks that nothing follows its value. */
   private static <T> T read(byte[] body, Shape shape, Members<T> whole) throws Invalid {
     if (!Utf8.isText(body)) {
-      throw shape.refused("it holds bytes that are not UTF-8 text");
+      throw shape.refused("it has bytes that are not UTF-8");
     }
     try (JsonParser json = JSON.createParser(body)) {
       try {
@@ -198,7 +198,7 @@ final class JsonBody {
         }
         T read = whole.read(json);
         if (json.nextToken() != null) {
-          throw shape.refused("something follows " + shape.noun);
+          throw shape.refused("there is more text after " + shape.noun);
         }
         return read;
       } catch (JsonProcessingException notJson) {
@@ -217,11 +217,11 @@ final class JsonBody {
     if (notJson instanceof StreamConstraintsException) {
       return "it is nested more than "
           + MAX_NESTING
-          + " deep, or holds a name or a number that is too long";
+          + " deep, or has a name or number that is too long";
     }
     // only the library's message distinguishes this error
     if (notJson.getOriginalMessage().startsWith("Duplicate field")) {
-      return "it holds the member " + shown(json.currentName()) + " twice";
+      return "it has the member " + shown(json.currentName()) + " twice";
     }
     JsonLocation at = notJson.getLocation();
     return at == null
@@ -251,7 +251,7 @@ final class JsonBody {
       String shown = shown(member);
       throw new Invalid(
           Problem.ofField(
-              ProblemReason.UNKNOWN_MEMBER, shown, "is not a member here; known are " + known));
+              ProblemReason.UNKNOWN_MEMBER, shown, "is unknown; the known members are " + known));
     }
     json.skipChildren();
   }

@@ -77,7 +77,7 @@ final class SettleRoute {
     }
     String parameter = context.queryParamMap().keySet().iterator().next();
     return Problem.ofField(
-        ProblemReason.INVALID_PARAMETER, parameter, "is not a parameter here; none is known");
+        ProblemReason.INVALID_PARAMETER, parameter, "is unknown, because this route has no parameters");
   }
 
   private static void answer(Context context, int status, UsagePosition position, byte[] body) {

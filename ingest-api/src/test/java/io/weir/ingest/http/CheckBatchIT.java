@@ -122,15 +122,15 @@ final class CheckBatchIT {
       quoteCharacter = '`',
       value = {
         "{\"client\":\"a\"}        | it is another JSON value",
-        "[]                        | it holds no element",
+        "[]                        | it has no element",
         "[{\"client\":\"a\"}       | it ends before the array does",
         "[{\"client\":\"a\"        | it ends before the array does",
         "[                         | it ends before the array does",
         "[7,{\"cost\":[1           | it ends before the array does",
-        "[{\"client\":\"a\"}] 7    | something follows the array",
+        "[{\"client\":\"a\"}] 7    | there is more text after the array",
         "[{\"client\":\"a\"}] x    | it is not JSON at line 1, column 18",
-        "[{\"client\":\"a\"}][]    | something follows the array",
-        "[{\"client\":\"a\",\"client\":\"b\"}] | it holds the member client twice",
+        "[{\"client\":\"a\"}][]    | there is more text after the array",
+        "[{\"client\":\"a\",\"client\":\"b\"}] | it has the member client twice",
         "[{\"client\" \"a\"}]      | it is not JSON at line 1",
         "7                         | it is another JSON value",
         "``                        | it is empty",
@@ -161,7 +161,7 @@ final class CheckBatchIT {
     batch.add(check("one-more", "GET /a"));
     HttpResponse<String> refused = post(batch.toString());
     assertEquals(400, refused.statusCode());
-    assertTrue(refused.body().contains("it holds more than 1000 elements"), refused::body);
+    assertTrue(refused.body().contains("it has more than 1000 elements"), refused::body);
   }
 
   /** Once, half of the elements of such batches were shed one by one, under a status of 200. */

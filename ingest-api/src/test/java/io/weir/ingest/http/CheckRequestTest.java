@@ -124,7 +124,7 @@ final class CheckRequestTest {
             JsonBody.Invalid.class,
             () -> readAny("{\"api_key\":\"weir_secret\",\"api_key\":\"weir_other\"}"));
     assertEquals(
-        "the body must be one JSON object in UTF-8; it holds the member api_key twice",
+        "the body must be one JSON object in UTF-8; it has the member api_key twice",
         twice.problem().detail());
   }
 
@@ -167,7 +167,7 @@ final class CheckRequestTest {
     assertEquals(ProblemReason.UNKNOWN_MEMBER, problem.reason());
     assertEquals("endpont", problem.field());
     assertEquals(
-        "endpont is not a member here; known are client, api_key, endpoint, meter, cost, id, ip"
+        "endpont is unknown; the known members are client, api_key, endpoint, meter, cost, id, ip"
             + " and attributes",
         problem.detail());
   }
@@ -186,13 +186,13 @@ final class CheckRequestTest {
   void read_invalidJson_isExplainedInPlainWords() {
     assertBody("it ends before the object does", "{\"client\":\"a\"");
     assertBody("it ends before the object does", "{\"client\":\"a");
-    assertBody("it holds the member client twice", "{\"client\":\"a\",\"client\":\"b\"}");
+    assertBody("it has the member client twice", "{\"client\":\"a\",\"client\":\"b\"}");
     assertBody("it is not JSON at line 2, column 3", "{\n  client: 1}");
     assertBody("it is another JSON value", "[]");
     assertBody("it is empty", "");
-    assertBody("something follows the object", "{\"client\":\"a\"}{}");
+    assertBody("there is more text after the object", "{\"client\":\"a\"}{}");
     assertBody(
-        "it is nested more than 32 deep, or holds a name or a number that is too long",
+        "it is nested more than 32 deep, or has a name or number that is too long",
         "{\"attributes\":" + "{\"x\":".repeat(40));
   }
 

@@ -16,7 +16,7 @@ import java.util.List;
 
 /**
  * Decides a check: it reads all buckets, and then charges all of them or none. A shadow bucket
- * never denies a call. It is charged if the call is allowed and the bucket holds the cost. While
+ * never denies a call. It is charged if the call is allowed and the bucket has enough tokens for the cost. While
  * the cache is not restored, a check with an enforced {@linkplain BucketRequest#held held} bucket
  * is undecided. Stateless and thread-safe.
  */

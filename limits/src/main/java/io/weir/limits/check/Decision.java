@@ -64,7 +64,7 @@ public sealed interface Decision {
     }
 
     /**
-     * A bucket that does not hold the cost.
+     * A bucket with too few tokens for the cost.
      *
      * @param bucket index of the bucket in the check
      * @param reply the current content of the bucket, without later charges than those that the

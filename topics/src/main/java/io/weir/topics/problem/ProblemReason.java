@@ -62,7 +62,7 @@ public enum ProblemReason {
   BODY_TOO_LARGE(413, "The body is too large"),
   /** The body has another media type than the route accepts. */
   UNSUPPORTED_MEDIA_TYPE(415, "The media type is not supported"),
-  /** The call was denied because a bucket does not hold the cost at present. */
+  /** The call was denied because a bucket has too few tokens for the cost. */
   NOT_ENOUGH_TOKENS(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
   /** The call was denied because other calls hold all slots. */
   NO_SLOT_FREE(429, "Quota exceeded", ProblemReason.QUOTA_EXCEEDED),
